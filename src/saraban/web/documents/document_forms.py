@@ -1,8 +1,9 @@
 """Writing a new document: the form, its choices, the number it would get, and the deed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
+from typing import Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -14,10 +15,9 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
-from saraban.kit.errors import DomainError, ErrorKind, NotFound
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.ids import new_id
-from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
 from saraban.projects import service as projects
@@ -30,7 +30,7 @@ from saraban.web.documents.shelves import pages_at
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import (
-    FormErrors,
+    FormValues,
     await_first_answer,
     form_errors,
     id_of,
@@ -39,7 +39,7 @@ from saraban.web.shell.forms import (
     texts,
     validated,
 )
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -64,6 +64,35 @@ class FormChoices:
     sub_types: list[SubTypeSummary]
     types: list[Any]
     people: tuple[OrganizationMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoicesFragment(PageModel):
+    template: ClassVar[str] = "documents/parts/choices.html"
+
+    kind: WebKind
+    choices: FormChoices | None
+    form: FormValues
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberFragment(PageModel):
+    template: ClassVar[str] = "documents/parts/number.html"
+
+    number: str | None
+    missing: Sequence[Text]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDocumentPage(PageModel):
+    template: ClassVar[str] = "documents/create.html"
+
+    kind: WebKind
+    choices: FormChoices | None
+    form: FormValues
+    files: Sequence[tuple[str, str]]
+    key: str
+    today: date
 
 
 async def form_choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form: Form) -> FormChoices | None:
@@ -184,7 +213,7 @@ async def choose(path: str, page: CurrentPage, session: ReadSession, request: Re
     page.caller.require_somewhere(shelf.web.create)
     form = await read_form(request)
     found = await form_choices(session, caller=page.caller, kind=shelf.web, form=form)
-    return page.show("documents/parts/choices.html", kind=shelf.web, choices=found, form=form, faults=FormErrors())
+    return page.show(ChoicesFragment(kind=shelf.web, choices=found, form=form))
 
 
 @router.post("/{path}/new/number")
@@ -194,12 +223,7 @@ async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now,
     form = await read_form(request)
     missing = [name for name in _needed(shelf.web) if not form.get(name)]
     if missing:
-        return page.show(
-            "documents/parts/number.html",
-            number=None,
-            missing=[labels.FIELDS[name] for name in missing],
-            faults=FormErrors(),
-        )
+        return page.show(NumberFragment(number=None, missing=[labels.FIELDS[name] for name in missing]))
     try:
         await limit_reading(request, page.caller)
         plan = await numbering.plan(
@@ -207,10 +231,8 @@ async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now,
         )
         found = await numbering.preview(session, plan=plan)
     except DomainError as error:
-        return page.show(
-            "documents/parts/number.html", number=None, missing=[], faults=form_errors(error, page.language)
-        )
-    return page.show("documents/parts/number.html", number=found.number, missing=[], faults=FormErrors())
+        return page.show(NumberFragment(number=None, missing=[], faults=form_errors(error, page.language)))
+    return page.show(NumberFragment(number=found.number, missing=[]))
 
 
 def _needed(kind: WebKind) -> list[str]:
@@ -268,13 +290,13 @@ async def _form(
 ) -> Response:
     found = await form_choices(session, caller=page.caller, kind=shelf.web, form=form)
     return page.show(
-        "documents/create.html",
-        status=status_of(error) if error else 200,
-        kind=shelf.web,
-        choices=found,
-        form=form,
-        files=list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False)),
-        faults=form_errors(error, page.language) if error else FormErrors(),
-        key=str(new_id()),
-        today=local_date(clock.now(), clock.zone),
+        NewDocumentPage(
+            kind=shelf.web,
+            choices=found,
+            form=form,
+            files=list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False)),
+            faults=form_errors(error, page.language),
+            key=str(new_id()),
+            today=local_date(clock.now(), clock.zone),
+        )
     )

@@ -1,7 +1,8 @@
 """One document: what it says, where it stands, what this reader may do with it, and all that happened."""
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -14,18 +15,26 @@ from saraban.kit.clock import Clock
 from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.ids import new_id
-from saraban.kit.problem import status_of
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.web.documents import reply
 from saraban.web.documents.document_pages import DocumentPages, WriteContext
-from saraban.web.documents.page_model import needs_files, read_view
+from saraban.web.documents.page_model import DocumentView, KindFields, needs_files, read_view
 from saraban.web.documents.shelves import CIRCULATIONS, PAGES_BY_PATH, pages_at
-from saraban.web.documents.step_data import payload_of_step, step_form
+from saraban.web.documents.step_data import StepForm, payload_of_step, step_form
 from saraban.web.shell import labels
-from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.forms import FormErrors, await_first_answer, form_errors, read_form, text, texts, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.document_kinds import BY_NAME, WebKind
+from saraban.web.shell.forms import (
+    EMPTY_FORM,
+    FormValues,
+    await_first_answer,
+    form_errors,
+    read_form,
+    text,
+    texts,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
@@ -33,7 +42,15 @@ from saraban.workflow.runtime.schemas import TransitionIn
 from saraban.workflow.runtime.schemas.review import BranchAnswerIn
 from saraban.workflow.runtime.service import review
 from saraban.workflow.runtime.service.step_data import step_data_of
-from saraban.workflow.service import Command, ConditionNotMet, StaleInstance, Subjects, Task, VersionConflict
+from saraban.workflow.service import (
+    Command,
+    ConditionNotMet,
+    HistoryStep,
+    StaleInstance,
+    Subjects,
+    Task,
+    VersionConflict,
+)
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -72,6 +89,30 @@ class NothingAttached(Invalid):
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentPage(PageModel):
+    template: ClassVar[str] = "documents/document.html"
+
+    path: str
+    kind: WebKind
+    sight: DocumentView
+    document: Any
+    extra: KindFields
+    number: UUID | None
+    form: FormValues
+    dialog: str
+    created: bool
+    may_reply: bool
+    happened: Text | None
+    next_task: Task | None
+    by_name: Mapping[str, WebKind]
+    moved: bool
+    steps: Sequence[str]
+    meanwhile: Sequence[HistoryStep]
+    asked: Callable[[str], StepForm]
+    keys: Callable[[], str]
+
+
 async def _show(
     page: PageRequest,
     session: AsyncSession,
@@ -81,7 +122,7 @@ async def _show(
     clock: Clock,
     *,
     error: DomainError | None = None,
-    form: Any = None,
+    form: FormValues = EMPTY_FORM,
     dialog: str = "",
     created: bool = False,
     done: str = "",
@@ -92,26 +133,27 @@ async def _show(
     )
     happened = labels.DONE.get(done)
     return page.show(
-        "documents/document.html",
-        status=status_of(error) if error else 200,
-        path=f"{shelf.web.url}/{public_id}",
-        kind=shelf.web,
-        sight=seen,
-        document=seen.document,
-        number=await numbering.number_of_holder(session, caller=page.caller, holder=public_id),
-        faults=form_errors(error, page.language) if error else FormErrors(),
-        form=form or {},
-        dialog=dialog if error and _is_for_the_form(error, form) else "",
-        created=created,
-        may_reply=await reply.sender(session, page.caller, seen.document) is not None,
-        happened=happened,
-        next_task=await _next_task(page, session, subjects, public_id, clock) if happened else None,
-        by_name=BY_NAME,
-        moved=isinstance(error, VersionConflict | StaleInstance),
-        steps=steps,
-        meanwhile=seen.since(version_in(form)) if _is_overtaken(error, dialog) else (),
-        asked=lambda action: step_form(seen.values, form or {}, action),
-        keys=_keys(),
+        DocumentPage(
+            path=f"{shelf.web.url}/{public_id}",
+            kind=shelf.web,
+            sight=seen,
+            document=seen.document,
+            extra=KindFields.of(seen.document),
+            number=await numbering.number_of_holder(session, caller=page.caller, holder=public_id),
+            faults=form_errors(error, page.language),
+            form=form,
+            dialog=dialog if error and _is_for_the_form(error, form) else "",
+            created=created,
+            may_reply=await reply.sender(session, page.caller, seen.document) is not None,
+            happened=happened,
+            next_task=await _next_task(page, session, subjects, public_id, clock) if happened else None,
+            by_name=BY_NAME,
+            moved=isinstance(error, VersionConflict | StaleInstance),
+            steps=steps,
+            meanwhile=seen.since(version_in(form)) if _is_overtaken(error, dialog) else (),
+            asked=lambda action: step_form(seen.values, form or {}, action),
+            keys=_keys(),
+        )
     )
 
 
@@ -125,7 +167,7 @@ async def _next_task(
     return next((one for one in found.items if one.envelope.facts.public_id != public_id), None)
 
 
-def _is_for_the_form(error: DomainError, form: Any) -> bool:
+def _is_for_the_form(error: DomainError, form: FormValues) -> bool:
     """What can be put right in the dialog that was sent; a condition that read its values is about them."""
     return error.kind is ErrorKind.INVALID or (isinstance(error, ConditionNotMet) and text(form, "judged") is not None)
 
@@ -297,7 +339,7 @@ async def instance_of(
     return instance
 
 
-def version_in(form: Any) -> int:
+def version_in(form: FormValues) -> int:
     """What is no version is an old one: the reader is asked to look again."""
     shown = text(form, "version")
     return int(shown) if shown and shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
@@ -384,7 +426,7 @@ async def submit_on_page(
     subjects: Subjects,
     public_id: UUID,
     clock: Clock,
-    form: Any,
+    form: FormValues,
     dialog: str,
 ) -> Response:
     """Back to the document when it worked; the document with the refusal on it when it did not."""

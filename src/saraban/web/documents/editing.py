@@ -1,7 +1,7 @@
 """A draft changed in the browser, unless somebody else changed it since the form was opened."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -11,15 +11,15 @@ from starlette.responses import RedirectResponse, Response
 from saraban.identity.service import OrganizationMember
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.problem import status_of
 from saraban.projects import service as projects
 from saraban.web.documents.document_forms import people_of
 from saraban.web.documents.document_page import SHOWN_ON_FORM
 from saraban.web.documents.document_pages import DocumentPages, WriteContext
 from saraban.web.documents.payloads import changes_of, form_of
 from saraban.web.documents.shelves import pages_at
-from saraban.web.shell.forms import FormErrors, form_errors, read_form, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.document_kinds import WebKind
+from saraban.web.shell.forms import FormValues, form_errors, read_form, text, validated
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -31,6 +31,18 @@ class DraftChoices:
 
     others: list[Any]
     people: tuple[OrganizationMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditPage(PageModel):
+    template: ClassVar[str] = "documents/edit.html"
+
+    kind: WebKind
+    document: Any
+    choices: DraftChoices
+    etag: str
+    form: FormValues
+    today: None = None  # a draft has its dates; none is proposed
 
 
 async def _choices(session: AsyncSession, page: PageRequest, shelf: DocumentPages, document: Any) -> DraftChoices:
@@ -51,17 +63,17 @@ async def _show(
     found: Any,
     *,
     error: DomainError | None = None,
-    form: Any = None,
+    form: FormValues | None = None,
 ) -> Response:
     return page.show(
-        "documents/edit.html",
-        status=status_of(error) if error else 200,
-        kind=shelf.web,
-        document=found.data,
-        choices=await _choices(session, page, shelf, found.data),
-        etag=shelf.etag(found) if form is None else text(form, "version") or "",
-        form=form_of(shelf.web, found.data) if form is None else form,
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        EditPage(
+            kind=shelf.web,
+            document=found.data,
+            choices=await _choices(session, page, shelf, found.data),
+            etag=shelf.etag(found) if form is None else text(form, "version") or "",
+            form=form_of(shelf.web, found.data) if form is None else form,
+            faults=form_errors(error, page.language),
+        )
     )
 
 

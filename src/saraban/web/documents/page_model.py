@@ -1,6 +1,8 @@
 """A document with everything that its page shows to one reader."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +27,34 @@ from saraban.workflow.service import HistoryStep, Subjects
 def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
     """Say whether a document leaves its draft without the file that people expect of it; the API takes it as it is."""
     return web.name == "rfa" and flow is not None and flow.current_state == DRAFT and not document.attachments
+
+
+@dataclass(frozen=True, slots=True)
+class KindFields:
+    """What only some kinds of documents have; None where this kind has none."""
+
+    recipients: Sequence[Any] | None
+    body: str | None
+    contract: Any
+    rfa_type: Any
+    discipline: Any
+    sub_type: Any
+    purpose: str | None
+    revision: Any
+    document_date: date | None
+    sender_number: str | None
+    sender_date: date | None
+    received_date: date | None
+    issued_at: datetime | None
+    approve_code: Any
+    items: Sequence[Any] | None
+    correspondence: Any
+    references: Sequence[Any] | None
+    referenced_by: Sequence[Any] | None
+
+    @classmethod
+    def of(cls, document: Any) -> "KindFields":
+        return cls(**{one.name: getattr(document, one.name, None) for one in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The registers: search, filters, rows that go on; the address always says what is shown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, ClassVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -15,8 +16,9 @@ from saraban.kit.http import Now, PageCursor, ReadSession, async_dependency
 from saraban.kit.text import control_character
 from saraban.web.documents.document_pages import DocumentPages, RegisterQuery, RegisterRow
 from saraban.web.documents.shelves import PAGES_BY_PATH, pages_at
+from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import id_of
-from saraban.web.shell.page import CurrentPage
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -62,6 +64,25 @@ class RegisterFilters:
         return urlencode({name: value for name, value in given.items() if value})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterPage(PageModel):
+    template: ClassVar[str] = "documents/register.html"
+    fragments: ClassVar[tuple[str, ...]] = ("documents/parts/register_rows.html", "documents/parts/register_list.html")
+
+    kind: WebKind
+    lines: Sequence[RegisterRow]
+    next_cursor: str | None
+    asked: RegisterFilters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocumentsFragment(PageModel):
+    template: ClassVar[str] = "documents/parts/found.html"
+
+    found: Sequence[RegisterRow]
+    text: str
+
+
 def filters(
     q: Annotated[str, Query(max_length=200)] = "",
     state: Annotated[str, Query(max_length=50)] = "",
@@ -93,7 +114,9 @@ async def _register(
     template = "documents/register.html"
     if page.is_fragment:
         template = "documents/parts/register_rows.html" if cursor else "documents/parts/register_list.html"
-    response = page.show(template, kind=shelf.web, lines=found.items, next_cursor=found.next_cursor, asked=asked)
+    response = page.show(
+        RegisterPage(kind=shelf.web, lines=found.items, next_cursor=found.next_cursor, asked=asked), template
+    )
     if page.is_fragment and not cursor:
         response.headers["HX-Push-Url"] = shelf.web.url + (f"?{asked.query}" if asked.query else "")
     return response
@@ -132,4 +155,4 @@ async def find(
     """Documents to choose from while a form is filled in."""
     text = "" if control_character(find) is not None else find.strip()
     found = await documents_to_pick(session, caller=page.caller, text=text, clock=clock) if text else []
-    return page.show("documents/parts/found.html", found=found, text=text)
+    return page.show(FoundDocumentsFragment(found=found, text=text))

@@ -1,6 +1,7 @@
 """A counter set back in the browser, by a Super Admin who says why."""
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -10,16 +11,33 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.errors import DomainError, ErrorKind, Forbidden
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import ResetIn
-from saraban.web.shell.forms import FormErrors, form_errors, id_of, number_or_text, read_form, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import (
+    EMPTY_FORM,
+    FormValues,
+    form_errors,
+    id_of,
+    number_or_text,
+    read_form,
+    text,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/reset")
 
 _TOLD_HERE = {ErrorKind.INVALID}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterResetPage(PageModel):
+    template: ClassVar[str] = "numbers/counter_reset.html"
+
+    account: numbering.SeriesLedger
+    place: UUID
+    form: FormValues
 
 
 @router.get("")
@@ -60,7 +78,7 @@ async def reset(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
     return RedirectResponse(f"/numbers/account?{where}", status_code=303)
 
 
-def _payload(form: Any) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, Any]:
     needed = {name: text(form, name) or "" for name in ("projectPublicId", "series", "reason")}
     return needed | {"lastNumber": number_or_text(text(form, "lastNumber") or "")}
 
@@ -71,7 +89,7 @@ async def _show(
     project: UUID,
     series: str,
     *,
-    form: Any = None,
+    form: FormValues = EMPTY_FORM,
     error: DomainError | None = None,
 ) -> Response:
     if not numbering.may_reset_counter(page.caller):
@@ -80,10 +98,5 @@ async def _show(
         session, caller=page.caller, project_public_id=project, series=series, limit=1
     )
     return page.show(
-        "numbers/counter_reset.html",
-        status=status_of(error) if error else 200,
-        account=found,
-        place=project,
-        form=form or {},
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        CounterResetPage(account=found, place=project, form=form, faults=form_errors(error, page.language))
     )

@@ -1,7 +1,8 @@
 """The number formats of a project: the list, and an editor that shows what saving would do."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -12,15 +13,15 @@ from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.domain.template_parser import TOKEN_MEANINGS, parse_template
 from saraban.numbering.formats.schemas import FormatChange, FormatIn
 from saraban.numbering.issue.dependencies import limit_reading
 from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import chosen_project, projects_with_permission
-from saraban.web.shell.forms import FormErrors, form_errors, read_form, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import form_errors, read_form, text, validated
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/formats")
@@ -92,6 +93,41 @@ class FormatForm:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatsPage(PageModel):
+    template: ClassVar[str] = "numbers/formats.html"
+
+    rows: Sequence[numbering.FormatRow]
+    place: ProjectRef
+    places: Sequence[ProjectRef]
+    may_manage: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatEffectFragment(PageModel):
+    template: ClassVar[str] = "numbers/parts/format_effect.html"
+
+    anatomy: Any
+    said: Sequence[str]
+    effect: numbering.FormatEffect | None
+    meanings: Mapping[str, Any]
+    refusals: Callable[[DomainError], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatPage(PageModel):
+    template: ClassVar[str] = "numbers/format.html"
+
+    form: FormatForm
+    saved: numbering.FormatRow | None
+    done: bool
+    versions: Sequence[numbering.FormatVersion]
+    types: Sequence[str]
+    codes: Mapping[str, Sequence[str]]
+    meanings: Mapping[str, Any]
+    may_manage: bool
+
+
 def _prints_period(template: str) -> bool:
     found = parse_template(template, drawing=True).template
     return found is not None and found.prints_period
@@ -107,7 +143,7 @@ async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UU
     )
     rows = sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing))
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
-    return page.show("numbers/formats.html", rows=rows, place=place, places=places, may_manage=may_manage)
+    return page.show(FormatsPage(rows=rows, place=place, places=places, may_manage=may_manage))
 
 
 @router.get("/new")
@@ -132,12 +168,13 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
             # Who only reads the format sees its pieces; what saving it would do is not his business.
             said = [] if error.kind is ErrorKind.FORBIDDEN else _words(error, page.language)
     return page.show(
-        "numbers/parts/format_effect.html",
-        anatomy=found,
-        said=said,
-        effect=effect,
-        meanings=TOKEN_MEANINGS,
-        refusals=lambda error: " ".join(_words(error, page.language)),
+        FormatEffectFragment(
+            anatomy=found,
+            said=said,
+            effect=effect,
+            meanings=TOKEN_MEANINGS,
+            refusals=lambda error: " ".join(_words(error, page.language)),
+        )
     )
 
 
@@ -316,17 +353,17 @@ async def _show(
         await numbering.format_history(session, caller=page.caller, public_id=row.format.public_id) if row else []
     )
     return page.show(
-        "numbers/format.html",
-        status=status_of(error) if error else 200,
-        form=typed,
-        saved=row,
-        done=done,
-        versions=versions,
-        types=[one.code for one in await projects.correspondence_types(session)],
-        codes={} if row else await _codes(page, session, place.public_id),
-        meanings=TOKEN_MEANINGS,
-        may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        FormatPage(
+            form=typed,
+            saved=row,
+            done=done,
+            versions=versions,
+            types=[one.code for one in await projects.correspondence_types(session)],
+            codes={} if row else await _codes(page, session, place.public_id),
+            meanings=TOKEN_MEANINGS,
+            may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
+            faults=form_errors(error, page.language),
+        )
     )
 
 

@@ -1,6 +1,8 @@
 """Legacy numbers from a sheet: sent in, looked at while it is checked, told to go on, looked at while it is imported."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -9,19 +11,44 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
-from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.domain.register_row import COLUMNS
+from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
-from saraban.web.shell.forms import FormErrors, form_errors, has_own_page, read_form, texts
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import FormValues, form_errors, has_own_page, read_form, texts
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/imports")
 
 ROWS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportsPage(PageModel):
+    template: ClassVar[str] = "numbers/imports.html"
+    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/import_rows.html",)
+
+    rows: Sequence[Any]
+    names: Mapping[UUID, str]
+    next_cursor: str | None
+    place: ProjectRef
+    places: Sequence[ProjectRef]
+    columns: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPage(PageModel):
+    template: ClassVar[str] = "numbers/import.html"
+    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/import_state.html",)
+
+    row: Any
+    place: UUID
+    username: str
+    report: Mapping[str, Any]
+    headings: Mapping[str, Text]
 
 
 @router.get("")
@@ -81,7 +108,7 @@ async def commit(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     return RedirectResponse(f"/numbers/imports/{public_id}", status_code=303)
 
 
-def _ticked(form: Any, found: numbering.ImportRow) -> list[numbering.CounterMove]:
+def _ticked(form: FormValues, found: numbering.ImportRow) -> list[numbering.CounterMove]:
     """Each box holds the series and the number that was shown beside it; the first one stands for all of them."""
     if form.get("all") == "1":
         offered = (found.row.report or {}).get("series", [])
@@ -112,15 +139,16 @@ async def _list(
         session, caller=page.caller, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
     return page.show(
+        ImportsPage(
+            rows=[one.row for one in found.items],
+            names={one.row.public_id: one.username for one in found.items},
+            next_cursor=found.next_cursor,
+            place=place,
+            places=places,
+            columns=COLUMNS,
+            faults=form_errors(error, page.language),
+        ),
         "numbers/parts/import_rows.html" if page.is_fragment and cursor else "numbers/imports.html",
-        status=status_of(error) if error else 200,
-        rows=[one.row for one in found.items],
-        names={one.row.public_id: one.username for one in found.items},
-        next_cursor=found.next_cursor,
-        place=place,
-        places=places,
-        columns=COLUMNS,
-        faults=form_errors(error, page.language) if error else FormErrors(),
     )
 
 
@@ -129,12 +157,13 @@ async def _show(
 ) -> Response:
     found = await numbering.read_import(session, caller=page.caller, public_id=public_id)
     return page.show(
+        ImportPage(
+            row=found.row,
+            place=found.project,
+            username=found.username,
+            report=found.row.report or {},
+            headings={column.key: column.heading for column in COLUMNS},
+            faults=form_errors(error, page.language),
+        ),
         "numbers/parts/import_state.html" if page.is_fragment else "numbers/import.html",
-        status=status_of(error) if error else 200,
-        row=found.row,
-        place=found.project,
-        username=found.username,
-        report=found.row.report or {},
-        headings={column.key: column.heading for column in COLUMNS},
-        faults=form_errors(error, page.language) if error else FormErrors(),
     )

@@ -1,29 +1,34 @@
 """A number stated by hand in the browser: what that would do is shown before it is done."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.clock import Clock, local_date
+from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.kit.ids import new_id
-from saraban.kit.problem import status_of
 from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
 from saraban.numbering.issue.schemas import ManualNumberIn
 from saraban.projects import service as projects
+from saraban.projects.schemas import CodeSummary, ProjectDetail, SubTypeSummary, TypeSummary
+from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
 from saraban.web.shell.forms import (
     FormErrors,
+    FormValues,
     await_first_answer,
     form_errors,
+    form_with,
     has_own_page,
     id_of,
     number_or_text,
@@ -31,7 +36,7 @@ from saraban.web.shell.forms import (
     text,
     validated,
 )
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/by-hand")
@@ -50,12 +55,34 @@ class ManualNumberDraft(ManualNumberIn):
     reason: Annotated[str, SingleLine(500, shortest=0)] = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManualNumberEffectFragment(PageModel):
+    template: ClassVar[str] = "numbers/parts/manual_number_effect.html"
+
+    effect: numbering.ManualNumberEffect | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManualNumberPage(PageModel):
+    template: ClassVar[str] = "numbers/manual_number.html"
+
+    form: FormValues
+    place: ProjectRef
+    detail: ProjectDetail
+    types: Sequence[TypeSummary]
+    disciplines: Sequence[CodeSummary]
+    rfa_types: Sequence[CodeSummary]
+    sub_types: Sequence[SubTypeSummary]
+    effect: numbering.ManualNumberEffect | None
+    key: str
+
+
 @router.get("")
 async def show(
     page: CurrentPage, session: ReadSession, clock: Now, project: Annotated[UUID | None, Query()] = None
 ) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
-    return await _show(page, session, clock, {"projectPublicId": str(project or page.project or "")})
+    return await _show(page, session, clock, form_with(projectPublicId=str(project or page.project or "")))
 
 
 @router.post("/check")
@@ -70,7 +97,7 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
             effect = await _effect(page, session, clock, validated(request, ManualNumberDraft, _payload(form)))
         except DomainError as error:
             faults = form_errors(error, page.language)
-    return page.show("numbers/parts/manual_number_effect.html", effect=effect, faults=faults)
+    return page.show(ManualNumberEffectFragment(effect=effect, faults=faults))
 
 
 @router.post("")
@@ -139,7 +166,7 @@ async def _effect(
     return await numbering.manual_number_effect(session, caller=page.caller, plan=plan, statement=statement)
 
 
-def _payload(form: Any) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, Any]:
     """What was left empty is left out."""
     payload: dict[str, Any] = {name: typed for name in _TEXTS if (typed := text(form, name))}
     payload |= {name: number_or_text(typed) for name in ("sequence", "confirmedJump") if (typed := text(form, name))}
@@ -152,7 +179,7 @@ async def _show(
     page: PageRequest,
     session: AsyncSession,
     clock: Clock,
-    form: Any,
+    form: FormValues,
     *,
     error: DomainError | None = None,
     request: Request | None = None,
@@ -163,24 +190,23 @@ async def _show(
     detail = await projects.read_project(session, caller=page.caller, public_id=place.public_id)
     where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
     return page.show(
-        "numbers/manual_number.html",
-        status=status_of(error) if error else 200,
-        form=form,
-        place=place,
-        detail=detail,
-        types=await projects.correspondence_types(session),
-        disciplines=await projects.disciplines(session, **where),
-        rfa_types=await projects.rfa_types(session, **where),
-        sub_types=await projects.sub_types(session, **where),
-        effect=await _shown_again(page, session, clock, form, request) if request else None,
-        faults=form_errors(error, page.language) if error else FormErrors(),
-        key=str(new_id()),
-        today=local_date(clock.now(), clock.zone),
+        ManualNumberPage(
+            form=form,
+            place=place,
+            detail=detail,
+            types=await projects.correspondence_types(session),
+            disciplines=await projects.disciplines(session, **where),
+            rfa_types=await projects.rfa_types(session, **where),
+            sub_types=await projects.sub_types(session, **where),
+            effect=await _shown_again(page, session, clock, form, request) if request else None,
+            faults=form_errors(error, page.language),
+            key=str(new_id()),
+        )
     )
 
 
 async def _shown_again(
-    page: PageRequest, session: AsyncSession, clock: Clock, form: Any, request: Request
+    page: PageRequest, session: AsyncSession, clock: Clock, form: FormValues, request: Request
 ) -> numbering.ManualNumberEffect | None:
     """Who has no scripts confirms the jump that the refusal shows."""
     try:

@@ -1,6 +1,7 @@
 """The page of one number: what became of it, and the steps of its life that the reader may take."""
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -13,15 +14,33 @@ from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import request_token
 from saraban.kit.ids import new_id
-from saraban.kit.problem import status_of
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import Numbers, limit_issuing
 from saraban.numbering.issue.schemas import CancelReservationIn, VoidIn
-from saraban.web.shell.forms import FormErrors, form_errors, has_own_page, read_form, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import (
+    EMPTY_FORM,
+    FormValues,
+    form_errors,
+    has_own_page,
+    read_form,
+    text,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberPage(PageModel):
+    template: ClassVar[str] = "numbers/number.html"
+
+    life: numbering.NumberHistory
+    entry: Any
+    done: str
+    form: FormValues
+    key: str
 
 
 @router.get("/{public_id}")
@@ -106,7 +125,7 @@ async def confirm(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Res
             )
         )
     except DomainError as error:
-        return await _again(page, db, public_id, error, {})
+        return await _again(page, db, public_id, error, EMPTY_FORM)
     return RedirectResponse(f"/numbers/{public_id}?done=confirmed", status_code=303)
 
 
@@ -133,7 +152,7 @@ async def cancel(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     return RedirectResponse(f"/numbers/{public_id}?done=cancelled", status_code=303)
 
 
-async def _again(page: PageRequest, db: Database, public_id: UUID, error: DomainError, form: Any) -> Response:
+async def _again(page: PageRequest, db: Database, public_id: UUID, error: DomainError, form: FormValues) -> Response:
     if has_own_page(error):
         raise error
     async with db.reading() as session:
@@ -147,16 +166,16 @@ async def _show(
     *,
     done: str = "",
     error: DomainError | None = None,
-    form: Any = None,
+    form: FormValues = EMPTY_FORM,
 ) -> Response:
     found = await numbering.number_history(session, caller=page.caller, public_id=public_id)
     return page.show(
-        "numbers/number.html",
-        status=status_of(error) if error else 200,
-        life=found,
-        entry=found.entry,
-        done=done,
-        form=form or {},
-        key=str(new_id()),
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        NumberPage(
+            life=found,
+            entry=found.entry,
+            done=done,
+            form=form,
+            key=str(new_id()),
+            faults=form_errors(error, page.language),
+        )
     )

@@ -1,6 +1,8 @@
 """The ranges of a project's series: what is kept for somebody or barred, closing one, releasing one."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -12,7 +14,6 @@ from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
-from saraban.kit.problem import status_of
 from saraban.kit.schema import Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
@@ -20,9 +21,20 @@ from saraban.numbering.issue.schemas import Reason
 from saraban.numbering.ranges.schemas import ReleaseIn
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
 from saraban.projects import service as projects
+from saraban.projects.schemas import PartySummary
+from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import VIEW_COUNTERS, chosen_project, projects_with_permission
-from saraban.web.shell.forms import FormErrors, form_errors, has_own_page, id_of, read_form, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import (
+    FormValues,
+    form_errors,
+    form_with,
+    has_own_page,
+    id_of,
+    read_form,
+    text,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/ranges")
@@ -45,6 +57,24 @@ class RangeForm(Schema):
     reason: Reason
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangesPage(PageModel):
+    template: ClassVar[str] = "numbers/ranges.html"
+    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/range_rows.html",)
+
+    rows: Sequence[numbering.RangeRow]
+    next_cursor: str | None
+    place: ProjectRef
+    places: Sequence[ProjectRef]
+    members: Sequence[PartySummary]
+    codes: Mapping[UUID, str]
+    known: Sequence[str]
+    may_manage: bool
+    form: FormValues
+    done: str
+    size: int | None
+
+
 @router.get("")
 async def listing(
     page: CurrentPage,
@@ -57,7 +87,7 @@ async def listing(
     """The ranges of the chosen project, the released ones too; a series may be given for the form."""
     page.caller.require_somewhere(VIEW_COUNTERS)
     named = "" if control_character(series) is not None else series
-    return await _show(page, session, project=project, form={"series": named}, done=done, cursor=cursor)
+    return await _show(page, session, project=project, form=form_with(series=named), done=done, cursor=cursor)
 
 
 @router.post("")
@@ -102,20 +132,20 @@ async def release(public_id: UUID, page: CurrentPage, db: Db, clock: Now, reques
     try:
         await db.transact(work)
     except DomainError as error:
-        return await _again(page, db, error, {"projectPublicId": form.get("projectPublicId", "")})
+        return await _again(page, db, error, form_with(projectPublicId=text(form, "projectPublicId") or ""))
     return RedirectResponse(
         f"/numbers/ranges?project={id_of(text(form, 'projectPublicId')) or ''}&done=released", status_code=303
     )
 
 
-def _payload(form: Any) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, Any]:
     """What was left empty is left out where that means nothing, and kept where something is needed."""
     needed = ("projectPublicId", "series", "kind", "firstNumber", "lastNumber", "reason")
     wanted = {name: typed for name in ("organizationPublicId", "confirmedSize") if (typed := text(form, name))}
     return {name: text(form, name) or "" for name in needed} | wanted
 
 
-async def _again(page: PageRequest, db: Database, error: DomainError, form: Any) -> Response:
+async def _again(page: PageRequest, db: Database, error: DomainError, form: FormValues) -> Response:
     if has_own_page(error) or error.kind is ErrorKind.FORBIDDEN:
         raise error
     async with db.reading() as session:
@@ -127,7 +157,7 @@ async def _show(
     session: AsyncSession,
     *,
     project: UUID | None,
-    form: Any,
+    form: FormValues,
     done: str = "",
     cursor: str | None = None,
     error: DomainError | None = None,
@@ -140,24 +170,25 @@ async def _show(
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
     known = (await numbering.list_series(session, **where, limit=_PROPOSED)).items if may_manage else []
     return page.show(
+        RangesPage(
+            rows=found.items,
+            next_cursor=found.next_cursor,
+            place=place,
+            places=places,
+            members=members,
+            codes={one.public_id: one.organization_code for one in members},
+            known=[one.series for one in known],
+            may_manage=may_manage,
+            form=form,
+            done=done,
+            size=_size(form),
+            faults=form_errors(error, page.language),
+        ),
         "numbers/parts/range_rows.html" if page.is_fragment and cursor else "numbers/ranges.html",
-        status=status_of(error) if error else 200,
-        rows=found.items,
-        next_cursor=found.next_cursor,
-        place=place,
-        places=places,
-        members=members,
-        codes={one.public_id: one.organization_code for one in members},
-        known=[one.series for one in known],
-        may_manage=may_manage,
-        form=form,
-        done=done,
-        size=_size(form),
-        faults=form_errors(error, page.language) if error else FormErrors(),
     )
 
 
-def _size(form: Any) -> int | None:
+def _size(form: FormValues) -> int | None:
     """How many sequences are to be closed, for whoever is asked to confirm it."""
     ends = [text(form, name) or "" for name in ("firstNumber", "lastNumber")]
     if not all(one.isascii() and one.isdigit() and len(one) < 10 for one in ends):

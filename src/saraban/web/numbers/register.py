@@ -1,6 +1,8 @@
 """The books of numbers: the series of a project, and what became of every number of one."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -13,7 +15,7 @@ from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -21,6 +23,31 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 ROWS = 50
 VIEW_COUNTERS = "numbering.view_counters"
 MANAGE_FORMATS = "numbering.manage_formats"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesPage(PageModel):
+    template: ClassVar[str] = "numbers/register.html"
+    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/series_rows.html", "numbers/parts/series_list.html")
+
+    rows: Sequence[numbering.SeriesRow]
+    next_cursor: str | None
+    q: str
+    place: ProjectRef
+    places: Sequence[ProjectRef]
+    may_manage: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerPage(PageModel):
+    template: ClassVar[str] = "numbers/ledger.html"
+    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/ledger_rows.html", "numbers/parts/ledger_list.html")
+
+    account: numbering.SeriesLedger
+    place: UUID
+    first: int
+    may_manage: bool
+    may_reset: bool
 
 
 @router.get("/numbers")
@@ -48,13 +75,15 @@ async def listing(
     if page.is_fragment:
         template = "numbers/parts/series_rows.html" if cursor else "numbers/parts/series_list.html"
     return page.show(
+        SeriesPage(
+            rows=found.items,
+            next_cursor=found.next_cursor,
+            q=text,
+            place=place,
+            places=places,
+            may_manage=page.caller.may(MANAGE_FORMATS, Scope(project=place.id)),
+        ),
         template,
-        rows=found.items,
-        next_cursor=found.next_cursor,
-        q=text,
-        place=place,
-        places=places,
-        may_manage=page.caller.may(MANAGE_FORMATS, Scope(project=place.id)),
     )
 
 
@@ -84,12 +113,14 @@ async def account(
         template = "numbers/parts/ledger_list.html"
     manages = any(one.public_id == project for one in await projects_with_permission(page, session, MANAGE_FORMATS))
     return page.show(
+        LedgerPage(
+            account=found,
+            place=project,
+            first=begin,
+            may_manage=manages,
+            may_reset=numbering.may_reset_counter(page.caller),
+        ),
         template,
-        account=found,
-        place=project,
-        first=begin,
-        may_manage=manages,
-        may_reset=numbering.may_reset_counter(page.caller),
     )
 
 

@@ -1,25 +1,36 @@
 """Lending one's own steps while away: what I have lent and was lent, a new delegation, taking one back."""
 
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.clock import local_date
+from saraban.identity.service import OrganizationMember
 from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
-from saraban.kit.problem import status_of
 from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.forms import FormErrors, form_errors, read_form, submit, text, texts, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import (
+    EMPTY_FORM,
+    FormValues,
+    form_errors,
+    read_form,
+    submit,
+    text,
+    texts,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.workflow.runtime.schemas.delegations import DelegationIn
 from saraban.workflow.runtime.service import delegations
-from saraban.workflow.runtime.service.delegations import NewDelegation
+from saraban.workflow.runtime.service.delegations import DelegationView, NewDelegation
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/delegations")
 
@@ -44,6 +55,32 @@ PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleOptions(PageModel):
+    template: ClassVar[str] = "people/parts/people_options.html"
+
+    people: Sequence[OrganizationMember]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationsPage(PageModel):
+    template: ClassVar[str] = "people/delegations.html"
+
+    given: Sequence[DelegationView]
+    received: Sequence[DelegationView]
+    next_cursor: str | None
+    older: bool
+    people: Sequence[OrganizationMember]
+    codes: Sequence[str]
+    places: Sequence[ProjectRef]
+    name_of: Callable[[str], Text]
+    states: Mapping[str, tuple[Text, str]]
+    picked: Collection[str]
+    form: FormValues
+    done: str
+
+
 @router.get("")
 async def listing(
     page: CurrentPage,
@@ -53,7 +90,7 @@ async def listing(
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """What the reader has lent and was lent, and the form for a new delegation."""
-    return await _show(page, session, clock, cursor=cursor, done=done, form={})
+    return await _show(page, session, clock, cursor=cursor, done=done, form=EMPTY_FORM)
 
 
 @router.get("/colleagues")
@@ -62,7 +99,7 @@ async def colleagues(
 ) -> Response:
     """The choices of the form that fit what was typed."""
     found = await delegations.colleagues(session, caller=page.caller, text=q)
-    return page.show("people/parts/people_options.html", people=found, chosen="")
+    return page.show(PeopleOptions(people=found, chosen=""))
 
 
 @router.post("")
@@ -93,7 +130,7 @@ async def revoke(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Resp
     return RedirectResponse(f"{HOME}?done=revoked", status_code=303)
 
 
-def _payload(form: Any) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, Any]:
     """What was left empty is left out: what is needed is then asked for by name."""
     names = ("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
     typed = {name: value for name in names if (value := text(form, name))}
@@ -112,7 +149,7 @@ async def _show(
     session: AsyncSession,
     clock: Any,
     *,
-    form: Any,
+    form: FormValues,
     cursor: str | None = None,
     done: str = "",
     error: DomainError | None = None,
@@ -121,20 +158,19 @@ async def _show(
     found = await delegations.listing(session, caller=page.caller, cursor=cursor, limit=ROWS, now=now)
     mine = page.caller.public_id
     return page.show(
-        "people/delegations.html",
-        status=status_of(error) if error else 200,
-        given=[one for one in found.items if one.delegator.public_id == mine],
-        received=[one for one in found.items if one.delegator.public_id != mine],
-        next_cursor=found.next_cursor,
-        older=cursor is not None,
-        people=await delegations.colleagues(session, caller=page.caller),
-        codes=await delegations.known_workflows(session),
-        places=await projects.projects_of(session, caller=page.caller),
-        name_of=name_of,
-        states=PERIOD_STATES,
-        today=local_date(now, clock.zone),
-        picked=set(texts(form, "workflowCodes")) if form else set(),
-        form=form,
-        done=done,
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        DelegationsPage(
+            given=[one for one in found.items if one.delegator.public_id == mine],
+            received=[one for one in found.items if one.delegator.public_id != mine],
+            next_cursor=found.next_cursor,
+            older=cursor is not None,
+            people=await delegations.colleagues(session, caller=page.caller),
+            codes=await delegations.known_workflows(session),
+            places=await projects.projects_of(session, caller=page.caller),
+            name_of=name_of,
+            states=PERIOD_STATES,
+            picked=set(texts(form, "workflowCodes")) if form else set(),
+            form=form,
+            done=done,
+            faults=form_errors(error, page.language),
+        )
     )

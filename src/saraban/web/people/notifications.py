@@ -1,6 +1,8 @@
 """The bell, the list behind it, and the choices about being told."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request
@@ -8,21 +10,52 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.errors import Invalid
+from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
-from saraban.kit.problem import status_of
 from saraban.notifications import service as notifications
-from saraban.notifications.domain.kinds import KINDS, NAMES
-from saraban.notifications.schemas import PreferencesOrder
-from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.forms import FormErrors, form_errors, read_form, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.notifications.domain.kinds import KINDS, NAMES, NoticeKind
+from saraban.notifications.schemas import PreferencesAnswer, PreferencesOrder
+from saraban.notifications.service.inbox import NotificationView
+from saraban.web.shell.document_kinds import BY_NAME, WebKind
+from saraban.web.shell.forms import FormValues, form_errors, read_form, text, validated
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 ROWS = 25
 IN_BELL = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationsPage(PageModel):
+    template: ClassVar[str] = "people/notifications.html"
+    fragments: ClassVar[tuple[str, ...]] = ("people/parts/notification_rows.html",)
+
+    items: Sequence[NotificationView]
+    next_cursor: str | None
+    by_name: Mapping[str, WebKind]
+    only_unread: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BellFragment(PageModel):
+    template: ClassVar[str] = "people/parts/bell.html"
+
+    items: Sequence[NotificationView]
+    count: int
+    by_name: Mapping[str, WebKind]
+    next_cursor: None = None
+    only_unread: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferencesPage(PageModel):
+    template: ClassVar[str] = "people/preferences.html"
+
+    chosen: PreferencesAnswer
+    names: Mapping[NoticeKind, Text]
+    done: bool
 
 
 @router.get("/notifications")
@@ -40,7 +73,8 @@ async def listing(
     )
     template = "people/parts/notification_rows.html" if page.is_fragment and cursor else "people/notifications.html"
     return page.show(
-        template, items=found.items, next_cursor=found.next_cursor, by_name=BY_NAME, only_unread=unread == "1"
+        NotificationsPage(items=found.items, next_cursor=found.next_cursor, by_name=BY_NAME, only_unread=unread == "1"),
+        template,
     )
 
 
@@ -49,7 +83,7 @@ async def bell(page: CurrentPage, session: ReadSession) -> Response:
     """The newest few, for the drop-down."""
     found = await notifications.listing(session, caller=page.caller, language=page.language, limit=IN_BELL)
     count = await notifications.unread_count(session, caller=page.caller)
-    return page.show("people/parts/bell.html", items=found.items, count=count, by_name=BY_NAME)
+    return page.show(BellFragment(items=found.items, count=count, by_name=BY_NAME))
 
 
 @router.post("/notifications/read-all")
@@ -94,7 +128,7 @@ async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
     return RedirectResponse("/notifications/preferences?done=1", status_code=303)
 
 
-def _payload(form: Any) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, Any]:
     hours = {name: _hour(text(form, name)) for name in ("digestHour", "quietFrom", "quietUntil")}
     channels = [
         {
@@ -117,11 +151,4 @@ async def _show(
 ) -> Response:
     mail_is_on = page.request.app.state.mail_settings is not None
     chosen = await notifications.read_preferences(session, caller=page.caller, mail_is_on=mail_is_on)
-    return page.show(
-        "people/preferences.html",
-        status=status_of(error) if error else 200,
-        chosen=chosen,
-        names=NAMES,
-        done=done,
-        faults=form_errors(error, page.language) if error else FormErrors(),
-    )
+    return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=done, faults=form_errors(error, page.language)))

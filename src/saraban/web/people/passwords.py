@@ -1,6 +1,7 @@
 """Choosing a password: by the link of an invitation, or one's own in place of the present one."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Path, Query, Request
@@ -11,10 +12,9 @@ from saraban.identity.dependencies import REFRESH_COOKIE, Attempts, refuse_cross
 from saraban.identity.service import InvitationEnded
 from saraban.kit.errors import DomainError, invalid
 from saraban.kit.http import Address, Db, Now
-from saraban.kit.problem import status_of
 from saraban.web.shell import language as languages
-from saraban.web.shell.forms import FormErrors, form_errors, has_own_page
-from saraban.web.shell.page import CurrentPage, PageRequest, render, set_retry_after
+from saraban.web.shell.forms import form_errors, has_own_page
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, render, set_retry_after
 from saraban.web.shell.session_renewal import PageRoute, delete_session_cookies
 
 router = APIRouter(include_in_schema=False)
@@ -24,6 +24,20 @@ OWN = "/account/password"
 
 Token = Annotated[str, Path(max_length=200)]
 Typed = Annotated[str, Form(max_length=1000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationPage(PageModel):
+    template: ClassVar[str] = "people/invitation.html"
+
+    person: identity.Invitation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasswordPage(PageModel):
+    template: ClassVar[str] = "people/password.html"
+
+    done: str
 
 
 @router.get("/invitations/{token}")
@@ -109,19 +123,13 @@ async def _invited(request: Request, token: str, db: Db, clock: Now, error: Doma
     except InvitationEnded as ended:
         error = error or ended
     language = languages.of(request)
-    response = render(
-        request,
-        "people/invitation.html",
-        status=status_of(error) if error else 200,
-        person=person,
-        faults=form_errors(error, language) if error else FormErrors(),
-    )
+    response = render(request, InvitationPage(person=person, faults=form_errors(error, language)))
     set_retry_after(response, error)
     return response
 
 
 def _own(page: PageRequest, *, done: str = "", error: DomainError | None = None) -> Response:
-    faults = form_errors(error, page.language) if error else FormErrors()
-    response = page.show("people/password.html", status=status_of(error) if error else 200, done=done, faults=faults)
+    faults = form_errors(error, page.language)
+    response = page.show(PasswordPage(done=done, faults=faults))
     set_retry_after(response, error)
     return response

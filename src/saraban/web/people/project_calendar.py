@@ -1,7 +1,9 @@
 """When a project works and when it is reminded of due dates: weekend, days of its own, public holidays, reminders."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -13,16 +15,17 @@ from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.problem import status_of
 from saraban.kit.schema import Day, Schema
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import ReminderSettings
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WEEKDAYS
-from saraban.projects.schemas import NewCalendarDay
+from saraban.projects.schemas import CalendarYear, NewCalendarDay
 from saraban.projects.schemas import WeekendIn as WeekendOrder
+from saraban.projects.service import ProjectRef
 from saraban.web.shell.forms import (
-    FormErrors,
+    EMPTY_FORM,
+    FormValues,
     Work,
     form_errors,
     number_or_text,
@@ -33,7 +36,7 @@ from saraban.web.shell.forms import (
     texts,
     validated,
 )
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/calendar")
@@ -59,6 +62,22 @@ class CalendarDayForm(NewCalendarDay):
 
 class CalendarDayRef(Schema):
     date: Day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarPage(PageModel):
+    template: ClassVar[str] = "people/project_calendar.html"
+
+    place: ProjectRef
+    places: Sequence[ProjectRef]
+    calendar: CalendarYear
+    years: Sequence[int]
+    weekdays: Sequence[tuple[str, Text]]
+    day_name: Callable[[date], Text]
+    reminders: ReminderSettings
+    form: FormValues
+    done: str
+    may_manage: bool
 
 
 @router.get("")
@@ -150,7 +169,7 @@ async def reminders(page: CurrentPage, db: Db, clock: Now, request: Request) -> 
     return await _done(page, db, clock, form, work, "reminders")
 
 
-def _reminders(form: Any) -> dict[str, Any]:
+def _reminders(form: FormValues) -> dict[str, Any]:
     lists = {name: _figures(text(form, name) or "") for name in ("before", "after")}
     every, hour = text(form, "every"), text(form, "hour")
     return {**lists, "every": number_or_text(every) if every else None, "hour": number_or_text(hour or "")}
@@ -160,7 +179,7 @@ def _figures(typed: str) -> list[int | str]:
     return [number_or_text(part.strip()) for part in typed.split(",") if part.strip()]
 
 
-async def _done(page: PageRequest, db: Database, clock: Clock, form: Any, work: Work, done: str) -> Response:
+async def _done(page: PageRequest, db: Database, clock: Clock, form: FormValues, work: Work, done: str) -> Response:
     """Back to the year; the page with what is wrong when it did not work, and nothing lost."""
     year = text(form, "year") or ""
     shown = int(year) if year.isascii() and year.isdigit() and 1900 <= int(year[:6]) <= 2200 else None
@@ -181,7 +200,7 @@ async def _show(
     project: UUID | None,
     year: int | None,
     done: str = "",
-    form: Any = None,
+    form: FormValues = EMPTY_FORM,
     error: DomainError | None = None,
 ) -> Response:
     places = list(page.projects or await projects.projects_of(session, caller=page.caller))
@@ -193,17 +212,17 @@ async def _show(
     found = await projects.read_calendar(session, caller=page.caller, project_public_id=place.public_id, year=asked)
     plan = await notifications.read_reminders(session, caller=page.caller, project_public_id=place.public_id)
     return page.show(
-        "people/project_calendar.html",
-        status=status_of(error) if error else 200,
-        place=place,
-        places=places,
-        calendar=found,
-        years=sorted({asked, *range(this_year - 1, this_year + 4)}),
-        weekdays=[(day, NAMES[day]) for day in WEEKDAYS],
-        day_name=lambda day: NAMES[WEEKDAYS[date.weekday(day)]],
-        reminders=plan,
-        form=form if form is not None else {},
-        done=done,
-        may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        CalendarPage(
+            place=place,
+            places=places,
+            calendar=found,
+            years=sorted({asked, *range(this_year - 1, this_year + 4)}),
+            weekdays=[(day, NAMES[day]) for day in WEEKDAYS],
+            day_name=lambda day: NAMES[WEEKDAYS[date.weekday(day)]],
+            reminders=plan,
+            form=form,
+            done=done,
+            may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
+            faults=form_errors(error, page.language),
+        )
     )

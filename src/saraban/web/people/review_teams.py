@@ -1,6 +1,8 @@
 """Review teams of a project: who is in them and for which discipline, for those who keep them."""
 
-from typing import Annotated, Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
@@ -9,16 +11,27 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.domain.permission import Scope
+from saraban.identity.service import OrganizationMember
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text, invalid
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.problem import status_of
 from saraban.kit.schema import Schema, SingleLine
 from saraban.projects import service as projects
 from saraban.projects.domain.reference import ProjectRef
-from saraban.projects.schemas import ReviewTeamIn, TeamMemberIn
-from saraban.web.shell.forms import FormErrors, Work, form_errors, project_in, read_form, submit, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.projects.schemas import CodeSummary, ReviewTeamIn, ReviewTeamOut, TeamMemberIn
+from saraban.web.people.delegations import PeopleOptions
+from saraban.web.shell.forms import (
+    EMPTY_FORM,
+    FormValues,
+    Work,
+    form_errors,
+    project_in,
+    read_form,
+    submit,
+    text,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/review-teams")
@@ -49,6 +62,32 @@ class TeamMemberRef(Schema):
     user_public_id: UUID
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewTeamsPage(PageModel):
+    template: ClassVar[str] = "people/review_teams.html"
+
+    place: ProjectRef
+    places: Sequence[ProjectRef]
+    teams: Sequence[ReviewTeamOut]
+    form: FormValues
+    done: str
+    may_manage: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewTeamPage(PageModel):
+    template: ClassVar[str] = "people/review_team.html"
+
+    place: ProjectRef
+    team: ReviewTeamOut
+    people: Sequence[OrganizationMember]
+    disciplines: Mapping[str, CodeSummary]
+    roles: Mapping[str, Text]
+    form: FormValues
+    done: str
+    may_manage: bool
+
+
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession, project: Project = None, done: Done = "") -> Response:
     """The teams of the chosen project, and the form for a new one."""
@@ -61,7 +100,7 @@ async def people(
 ) -> Response:
     """The choices of the form that fit what was typed."""
     found = await projects.participants(session, caller=page.caller, project_public_id=project, search=q)
-    return page.show("people/parts/people_options.html", people=found, chosen="")
+    return page.show(PeopleOptions(people=found, chosen=""))
 
 
 @router.post("")
@@ -185,12 +224,12 @@ async def take_out(code: Code, page: CurrentPage, db: Db, clock: Now, request: R
     return await _changed(page, db, form, code, work, "out")
 
 
-def _names(form: Any) -> dict[str, Any]:
+def _names(form: FormValues) -> dict[str, Any]:
     return {name: text(form, name) or "" for name in ("nameTh", "nameEn")}
 
 
 async def _changed(
-    page: PageRequest, db: Database, form: Any, code: str, work: Work, done: str, back: str = ""
+    page: PageRequest, db: Database, form: FormValues, code: str, work: Work, done: str, back: str = ""
 ) -> Response:
     """Back to the team."""
     project = project_in(form)
@@ -214,21 +253,20 @@ async def _list(
     *,
     project: UUID | None,
     done: str = "",
-    form: Any = None,
+    form: FormValues = EMPTY_FORM,
     error: DomainError | None = None,
 ) -> Response:
     here, places = await _place(page, session, project)
     return page.show(
-        "people/review_teams.html",
-        status=status_of(error) if error else 200,
-        place=here,
-        places=places,
-        teams=await projects.review_teams(session, caller=page.caller, project_public_id=here.public_id),
-        roles=ROLES,
-        form=form if form is not None else {},
-        done=done,
-        may_manage=page.caller.may(MANAGE, Scope(project=here.id)),
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        ReviewTeamsPage(
+            place=here,
+            places=places,
+            teams=await projects.review_teams(session, caller=page.caller, project_public_id=here.public_id),
+            form=form,
+            done=done,
+            may_manage=page.caller.may(MANAGE, Scope(project=here.id)),
+            faults=form_errors(error, page.language),
+        )
     )
 
 
@@ -239,7 +277,7 @@ async def _show(
     project: UUID | None,
     code: str,
     done: str = "",
-    form: Any = None,
+    form: FormValues = EMPTY_FORM,
     error: DomainError | None = None,
 ) -> Response:
     here, _ = await _place(page, session, project)
@@ -251,15 +289,15 @@ async def _show(
     disciplines = {one.code: one for one in await projects.disciplines(session, **asked)}
     may_manage = page.caller.may(MANAGE, Scope(project=here.id))
     return page.show(
-        "people/review_team.html",
-        status=status_of(error) if error else 200,
-        place=here,
-        team=team,
-        people=await projects.participants(session, **asked) if may_manage else (),
-        disciplines=disciplines,
-        roles=ROLES,
-        form=form if form is not None else {},
-        done=done,
-        may_manage=may_manage,
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        ReviewTeamPage(
+            place=here,
+            team=team,
+            people=await projects.participants(session, **asked) if may_manage else (),
+            disciplines=disciplines,
+            roles=ROLES,
+            form=form,
+            done=done,
+            may_manage=may_manage,
+            faults=form_errors(error, page.language),
+        )
     )

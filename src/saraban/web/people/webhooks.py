@@ -1,7 +1,8 @@
 """Webhooks in the browser: one's own and those of the projects that one may edit, how they fare, switched on and off."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -11,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.identity.domain.permission import Scope
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.projects import service as projects
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.service import Webhook
@@ -30,6 +31,14 @@ class WebhookGroup:
     rows: list[Webhook]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhooksPage(PageModel):
+    template: ClassVar[str] = "people/webhooks.html"
+
+    groups: Sequence[WebhookGroup]
+    done: str
+
+
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = "") -> Response:
     own = await webhooks.listing_own(session, caller=page.caller, cursor=None, limit=_ROWS)
@@ -40,7 +49,7 @@ async def listing(page: CurrentPage, session: ReadSession, done: Annotated[str, 
                 session, caller=page.caller, project_public_id=project.public_id, cursor=None, limit=_ROWS
             )
             groups.append(WebhookGroup(project.code, found.items))
-    return page.show("people/webhooks.html", groups=groups, done=done)
+    return page.show(WebhooksPage(groups=groups, done=done))
 
 
 @router.post("/{public_id}/on")

@@ -1,5 +1,8 @@
 """What a person sees instead of a problem document: the same facts, as a page, a fragment, or the way to the log-in."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import structlog
@@ -12,10 +15,40 @@ from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.problem import to_problem
 from saraban.kit.trace import trace_id
 from saraban.web.shell import language as languages
-from saraban.web.shell.page import PageRequest, page_request, render, set_retry_after
+from saraban.web.shell.page import PageModel, PageRequest, page_request, render, set_retry_after
 from saraban.web.shell.session_renewal import delete_session_cookies, set_session_cookies
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeFragment(PageModel):
+    template: ClassVar[str] = "shell/parts/notice.html"
+
+    problem: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotSetUpPage(PageModel):
+    template: ClassVar[str] = "shell/setup.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailurePage(PageModel):
+    """For a reader of whom nothing is known."""
+
+    template: ClassVar[str] = "shell/failure.html"
+
+    problem: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedPage(PageModel):
+    """For somebody who is signed in."""
+
+    template: ClassVar[str] = "shell/failed.html"
+
+    problem: Mapping[str, Any]
 
 
 async def answer(request: Request, error: DomainError, status: int) -> Response:
@@ -42,16 +75,16 @@ def _to_login(request: Request) -> Response:
 async def _rendered(request: Request, error: DomainError, status: int) -> Response:
     problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) | {"status": status}
     if "hx-request" in request.headers:
-        response = render(request, "shell/parts/notice.html", status=status, problem=problem)
+        response = render(request, NoticeFragment(problem=problem), status=status)
         response.headers["HX-Retarget"] = "#notices"
         response.headers["HX-Reswap"] = "innerHTML"
         return response
     if isinstance(error, NotSetUp):
-        return render(request, "shell/setup.html", status=status)
+        return render(request, NotSetUpPage(), status=status)
     known = await _page_of_caller(request, error)
     if known is None:
-        return render(request, "shell/failure.html", status=status, problem=problem)
-    return known.show("shell/failed.html", status=status, problem=problem)
+        return render(request, FailurePage(problem=problem), status=status)
+    return known.show(FailedPage(problem=problem), status=status)
 
 
 async def _page_of_caller(request: Request, error: DomainError) -> PageRequest | None:

@@ -28,6 +28,8 @@ NOT_JSON: Final = Text(
     "ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "This is no JSON at line {line}, character {column}."
 )
 TOO_DEEP: Final = Text("ข้อมูลซ้อนลึกเกินไป", "This is too deeply nested.")
+FormValues = ImmutableMultiDict[str, Any]
+EMPTY_FORM: Final[FormValues] = ImmutableMultiDict()
 Work = Callable[[AsyncSession], Awaitable[None]]
 _ELSEWHERE = frozenset({ErrorKind.NOT_FOUND, ErrorKind.UNAUTHENTICATED, ErrorKind.BROKEN, ErrorKind.FULL})
 
@@ -54,8 +56,21 @@ class FormErrors:
         """Whether something is wrong at one of these fields."""
         return not self.fields.keys().isdisjoint(names)
 
+    @property
+    def status(self) -> int:
+        """The status of the page that shows the form."""
+        return 200 if self.problem is None else int(self.problem["status"])
+
     def __bool__(self) -> bool:
         return self.problem is not None
+
+
+NO_ERRORS: Final = FormErrors()
+
+
+def form_with(**values: str) -> FormValues:
+    """Return a form in which some fields are filled in."""
+    return ImmutableMultiDict(values)
 
 
 async def read_form(request: Request) -> FormData:
@@ -63,7 +78,7 @@ async def read_form(request: Request) -> FormData:
     return await request.form(max_files=0, max_fields=MOST_FIELDS)
 
 
-def text(form: ImmutableMultiDict[str, Any], name: str) -> str | None:
+def text(form: FormValues, name: str) -> str | None:
     """Return what was typed, None for nothing."""
     value = form.get(name)
     typed = value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
@@ -83,7 +98,7 @@ def id_of(typed: str | None) -> UUID | None:
         return None
 
 
-def project_in(form: ImmutableMultiDict[str, Any]) -> UUID:
+def project_in(form: FormValues) -> UUID:
     """
     Return the project that a form is about, which no person types.
 
@@ -118,7 +133,7 @@ async def submit(
     return RedirectResponse(back, status_code=303)
 
 
-def texts(form: ImmutableMultiDict[str, Any], name: str) -> list[str]:
+def texts(form: FormValues, name: str) -> list[str]:
     return [value for value in form.getlist(name) if isinstance(value, str) and value]
 
 
@@ -136,8 +151,10 @@ def validated(request: Request, schema: type[BaseModel], payload: Mapping[str, A
         raise Invalid("The form is not complete.", fields=problems) from fault
 
 
-def form_errors(error: DomainError, language: str) -> FormErrors:
+def form_errors(error: DomainError | None, language: str) -> FormErrors:
     """Return a refusal as words for each field of the form."""
+    if error is None:
+        return NO_ERRORS
     found: dict[str, list[str]] = {}
     for one in error.fields:
         words = one.text.say(language, one.values)

@@ -262,6 +262,12 @@ FIELDS: Final[dict[str, Text]] = {
 # Types of files that browsers show; the others are downloaded.
 SHOWN: Final = frozenset({"application/pdf", "image/jpeg", "image/png"})
 
+
+def is_shown(file: object) -> bool:
+    """Say whether a browser shows a file; of a file of a step nothing is known but its name."""
+    return getattr(file, "mime_type", None) in SHOWN
+
+
 _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "circulation"}
 
 

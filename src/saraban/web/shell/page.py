@@ -5,11 +5,12 @@ Templates get plain objects; what they show is decided by services.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -31,6 +32,7 @@ from saraban.projects.service import ProjectRef
 from saraban.web.shell import assets, labels
 from saraban.web.shell import language as languages
 from saraban.web.shell.document_kinds import KINDS, WebKind
+from saraban.web.shell.forms import NO_ERRORS, FormErrors
 
 TEMPLATES: Final = Path(__file__).parents[1] / "templates"
 PROJECT_COOKIE: Final = "project"
@@ -59,6 +61,7 @@ def environment(language: str) -> Environment:
         "moment_clock": _moment_clock,
         "size": languages.size_text,
         "say": partial(_say, language),
+        "named": partial(_named, language),
         "iso": lambda value: value.isoformat() if value else "",
     }
     found.globals |= {
@@ -93,12 +96,42 @@ def _say(language: str, label: Any) -> str:
     return str(text or "")
 
 
-def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Answer with a template that needs nobody signed in."""
+def _named(language: str, one: object, field: str) -> str:
+    """Return the name of an organization, project or contract; not all have an English one."""
+    english = getattr(one, f"{field}_en", None) if language == "en" else None
+    return str(english or getattr(one, field))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageModel:
+    """
+    What one page shows; its template reads the fields by their names, and nothing else.
+
+    :cvar fragments: templates that show a part of the page to htmx, from the same fields
+    """
+
+    template: ClassVar[str]
+    fragments: ClassVar[tuple[str, ...]] = ()
+
+    faults: FormErrors = NO_ERRORS
+
+
+def render(
+    request: Request,
+    model: PageModel,
+    template: str | None = None,
+    *,
+    status: int | None = None,
+    shell: Mapping[str, object] = MappingProxyType({}),
+) -> HTMLResponse:
+    """Answer with a page; without a shell it needs nobody signed in."""
     language = languages.of(request)
-    shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id()}
-    text = environment(language).get_template(template).render(shared | values)
-    return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
+    shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id(), **shell}
+    values = {field.name: getattr(model, field.name) for field in fields(model)}
+    text = environment(language).get_template(template or model.template).render(shared | values)
+    return HTMLResponse(
+        text, status_code=status or model.faults.status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"}
+    )
 
 
 def set_retry_after(response: Response, error: DomainError | None) -> None:
@@ -125,8 +158,13 @@ class PageRequest:
     unread: int
     projects: tuple[ProjectRef, ...]
 
-    def show(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-        shell = {
+    def show(self, model: PageModel, template: str | None = None, *, status: int | None = None) -> HTMLResponse:
+        """Answer with a page, or with one of its fragments."""
+        return render(self.request, model, template, status=status, shell=self.shell)
+
+    @property
+    def shell(self) -> dict[str, object]:
+        return {
             "caller": self.caller,
             "unread": self.unread,
             "may_create": self.may_create,
@@ -137,7 +175,6 @@ class PageRequest:
             "projects": self.projects,
             "project": self.project,
         }
-        return render(self.request, template, status=status, **shell, **values)
 
     @property
     def may_create(self) -> list[WebKind]:

@@ -1,6 +1,8 @@
 """Log-in, log-out, renewal and the choice of language."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Query, Request
@@ -21,13 +23,25 @@ from saraban.kit.http import Address, Db, Now
 from saraban.kit.problem import status_of, to_problem
 from saraban.kit.trace import trace_id
 from saraban.web.shell import language as languages
-from saraban.web.shell.page import PROJECT_COOKIE, remember_language, render, set_retry_after
+from saraban.web.shell.page import PROJECT_COOKIE, PageModel, remember_language, render, set_retry_after
 from saraban.web.shell.session_renewal import PageRoute, delete_session_cookies, device_of, set_session_cookies
 
 router = APIRouter(include_in_schema=False)
 guarded = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 HOME = "/inbox"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogInPage(PageModel):
+    template: ClassVar[str] = "shell/login.html"
+
+    next: str
+    username: str
+    done: str
+    problem: Mapping[str, Any] | None
+    locked_for: int
+    shows_demo: bool
 
 
 def inside(address: str) -> str:
@@ -157,14 +171,15 @@ def _form(
     settings = request.app.state.settings
     response = render(
         request,
-        "shell/login.html",
+        LogInPage(
+            next=next,
+            username=username,
+            done=done,
+            problem=problem,
+            locked_for=max(1, round(error.retry_after)) if error and error.retry_after else 0,
+            shows_demo=settings.env != "production",
+        ),
         status=status_of(error) if error else 200,
-        next=next,
-        username=username,
-        done=done,
-        problem=problem,
-        locked_for=max(1, round(error.retry_after)) if error and error.retry_after else 0,
-        shows_demo=settings.env != "production",
     )
     set_retry_after(response, error)
     return response

@@ -1,18 +1,18 @@
 """Workflows for their administrators: the list with its versions, and one version as text, picture and difference."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.catalogue import permission_words, role_words
-from saraban.kit.errors import Text
+from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
 from saraban.workflow import service as workflow
@@ -21,6 +21,7 @@ from saraban.workflow.administration.service import versions, workflow_assignmen
 from saraban.workflow.administration.service.workflow_assignment import AssignedKind, AssignedKinds
 from saraban.workflow.domain import dsl, layout
 from saraban.workflow.domain.definition import Definition, Require, Transition
+from saraban.workflow.domain.difference import Change
 from saraban.workflow.domain.review import FELL, LABELS
 from saraban.workflow.domain.schema import payload_fields
 from saraban.workflow.domain.writing import written
@@ -69,17 +70,49 @@ class ActionSummary:
     needs: tuple[Text, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionsPage(PageModel):
+    template: ClassVar[str] = "workflows/definitions.html"
+
+    workflows: Sequence[versions.WorkflowVersions]
+    starters: Mapping[str, AssignedKinds]
+    words_of_starter: Callable[[AssignedKind], Text]
+    may_manage: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionPage(PageModel):
+    template: ClassVar[str] = "workflows/definition.html"
+
+    workflow: versions.WorkflowVersions
+    line: versions.VersionSummary
+    definition: Definition
+    text: str
+    ways: Mapping[str, Sequence[ActionSummary]]
+    drawing: layout.Drawing | None
+    mermaid: str
+    before: int | None
+    changes: Sequence[tuple[Change, str, str]]
+    starters: AssignedKinds
+    words_of_starter: Callable[[AssignedKind], Text]
+    under_way: int
+    done: str
+    may_manage: bool
+    refused: Sequence[FieldProblem]
+
+
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(VIEW)
     found = await versions.workflows(session)
     starters = await workflow_assignment.assigned_kinds(session, caller=page.caller)
     return page.show(
-        "workflows/definitions.html",
-        workflows=found,
-        starters=starters,
-        words_of_starter=await _naming(page, session, *starters.values()),
-        may_manage=page.caller.may_anywhere(MANAGE),
+        DefinitionsPage(
+            workflows=found,
+            starters=starters,
+            words_of_starter=await _naming(page, session, *starters.values()),
+            may_manage=page.caller.may_anywhere(MANAGE),
+        )
     )
 
 
@@ -103,22 +136,23 @@ async def show(
     definition = dsl.read(found.dsl, published=True)
     starters = (await workflow_assignment.assigned_kinds(session, caller=page.caller)).get(code, AssignedKinds())
     return page.show(
-        "workflows/definition.html",
-        workflow=known,
-        line=line,
-        definition=definition,
-        text=written(found.dsl),
-        ways={name: list(action_summaries(definition, name)) for name in definition.states},
-        drawing=layout.draw(definition, language=page.language),
-        mermaid=await workflow.diagram(session, code=code, version=version, language=page.language),
-        before=before,
-        changes=[(one, abbreviated(one.before), abbreviated(one.after)) for one in changes],
-        starters=starters,
-        words_of_starter=await _naming(page, session, starters),
-        under_way=await versions.running_on(session, public_id=found.public_id),
-        done=done,
-        may_manage=may_manage,
-        refused=await workflow.refused_today(session, code=code, version=version) if may_manage else (),
+        DefinitionPage(
+            workflow=known,
+            line=line,
+            definition=definition,
+            text=written(found.dsl),
+            ways={name: list(action_summaries(definition, name)) for name in definition.states},
+            drawing=layout.draw(definition, language=page.language),
+            mermaid=await workflow.diagram(session, code=code, version=version, language=page.language),
+            before=before,
+            changes=[(one, abbreviated(one.before), abbreviated(one.after)) for one in changes],
+            starters=starters,
+            words_of_starter=await _naming(page, session, starters),
+            under_way=await versions.running_on(session, public_id=found.public_id),
+            done=done,
+            may_manage=may_manage,
+            refused=await workflow.refused_today(session, code=code, version=version) if may_manage else (),
+        )
     )
 
 

@@ -1,8 +1,9 @@
 """The editor of workflows: a text that is checked while somebody types, and published when nothing is wrong with it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,8 +14,8 @@ from saraban.kit.http import Db, Now, ReadSession
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
-from saraban.web.shell.forms import FormErrors, form_errors, read_form, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import form_errors, read_form, text, validated
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.definitions import MANAGE
 from saraban.workflow import service as workflow
@@ -79,6 +80,27 @@ class DefinitionCheck:
     raw: Any = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResultFragment(PageModel):
+    template: ClassVar[str] = "workflows/parts/check_result.html"
+
+    verdict: DefinitionCheck
+    empty: bool
+    ready: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditorPage(PageModel):
+    template: ClassVar[str] = "workflows/editor.html"
+
+    text: str
+    code: str
+    number: int | None
+    activates: bool
+    key: str
+    verdict: DefinitionCheck | None
+
+
 @router.get("")
 async def new(
     page: CurrentPage,
@@ -101,7 +123,7 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
     page.caller.require_somewhere(MANAGE)
     typed = text(await read_form(request), "text")
     if typed is None:
-        return page.show("workflows/parts/check_result.html", verdict=DefinitionCheck(), empty=True, ready=None)
+        return page.show(CheckResultFragment(verdict=DefinitionCheck(), empty=True, ready=None))
     try:
         verdict = await _verdict(page, session, request, typed)
     except DomainError as error:
@@ -110,7 +132,7 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
             tuple((one, None, "") for one in said or [error.words.say(page.language, error.values)])
         )
     ready = None if verdict.faults else await _ready(page, session, verdict.raw)
-    return page.show("workflows/parts/check_result.html", verdict=verdict, empty=False, ready=ready)
+    return page.show(CheckResultFragment(verdict=verdict, empty=False, ready=ready))
 
 
 async def _verdict(page: PageRequest, session: AsyncSession, request: Request, typed: str) -> DefinitionCheck:
@@ -202,13 +224,14 @@ def _show(
     status: int = 200,
 ) -> Response:
     return page.show(
-        "workflows/editor.html",
+        EditorPage(
+            text=typed,
+            code=code,
+            number=version,
+            activates=activates,
+            key=str(new_id()),
+            verdict=verdict,
+            faults=form_errors(error, page.language),
+        ),
         status=status,
-        text=typed,
-        code=code,
-        number=version,
-        activates=activates,
-        key=str(new_id()),
-        verdict=verdict,
-        faults=form_errors(error, page.language) if error else FormErrors(),
     )

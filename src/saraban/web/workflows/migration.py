@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from fastapi import APIRouter, Request
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,9 +12,8 @@ from starlette.responses import Response
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.problem import status_of
-from saraban.web.shell.forms import FormErrors, form_errors, read_form, text
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import form_errors, read_form, text
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.definitions import MANAGE, Code, Version
 from saraban.workflow import service as workflow
@@ -51,6 +50,19 @@ class MigrationResult:
     looked_at: int
     counts: Sequence[tuple[Text, int]]
     lines: Sequence[tuple[MigratedInstance, Text]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationPage(PageModel):
+    template: ClassVar[str] = "workflows/migration.html"
+
+    definition: Definition
+    number: int
+    places: Sequence[OccupiedState]
+    running: int
+    mapping: Mapping[str, str]
+    result: MigrationResult | None
+    most: int
 
 
 @router.get("")
@@ -121,16 +133,16 @@ async def _show(
     definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
     places = await _places(session, definition, code, version)
     return page.show(
-        "workflows/migration.html",
-        status=status_of(error) if error else 200,
-        definition=definition,
-        number=version,
-        places=places,
-        running=sum(place.count for place in places),
-        mapping=mapping,
-        result=result,
-        most=AT_ONCE,
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        MigrationPage(
+            definition=definition,
+            number=version,
+            places=places,
+            running=sum(place.count for place in places),
+            mapping=mapping,
+            result=result,
+            most=AT_ONCE,
+            faults=form_errors(error, page.language),
+        )
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -11,11 +11,10 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from saraban.identity.domain.catalogue import role_words
-from saraban.kit.errors import DomainError, ErrorKind, invalid
+from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.http import Db, ReadSession
-from saraban.kit.problem import status_of
-from saraban.web.shell.forms import FormErrors, form_errors, number_or_text, read_form, read_json, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import form_errors, number_or_text, read_form, read_json, text, validated
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.definitions import MANAGE, ORGANIZATIONS, Code, Version
 from saraban.web.workflows.simulated_facts import CHOICES, NAMES, facts_read, simulated_facts, typed_facts
@@ -44,6 +43,34 @@ class SimulationChoice:
 
     value: str
     label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationPage(PageModel):
+    template: ClassVar[str] = "workflows/simulation.html"
+
+    definition: Definition
+    number: int
+    rows: Sequence[Mapping[str, str]]
+    facts: Mapping[str, str]
+    asked: Sequence[tuple[str, Text, Mapping[str, Text] | None]]
+    told: Sequence[Any]
+    choices: Sequence[tuple[str, Sequence[SimulationChoice]]]
+    takes: Mapping[str, Sequence[str]]
+    names: Mapping[str, str]
+    roles: Sequence[tuple[str, Text]]
+    organizations: Mapping[str, Text]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPage(PageModel):
+    template: ClassVar[str] = "workflows/replay.html"
+
+    definition: Definition
+    number: int
+    limit: int | str
+    found: workflow.ReplayReport | None
+    before: int
 
 
 @router.get("/rehearsal")
@@ -191,20 +218,20 @@ async def _show(
 ) -> Response:
     blank = dict.fromkeys(_FIELDS, "")
     return page.show(
-        "workflows/simulation.html",
-        status=status_of(error) if error else 200,
-        definition=definition,
-        number=version,
-        rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
-        facts=facts,
-        asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
-        told=told,
-        choices=simulation_choices(definition, page.language),
-        takes=values_taken(definition, page.language),
-        names={one.value: one.label for _, some in simulation_choices(definition, page.language) for one in some},
-        roles=[(name, role_words(name)) for name in await versions.role_names(session)],
-        organizations=ORGANIZATIONS,
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        SimulationPage(
+            definition=definition,
+            number=version,
+            rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
+            facts=facts,
+            asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
+            told=told,
+            choices=simulation_choices(definition, page.language),
+            takes=values_taken(definition, page.language),
+            names={one.value: one.label for _, some in simulation_choices(definition, page.language) for one in some},
+            roles=[(name, role_words(name)) for name in await versions.role_names(session)],
+            organizations=ORGANIZATIONS,
+            faults=form_errors(error, page.language),
+        )
     )
 
 
@@ -252,15 +279,7 @@ def _before(form: FormData) -> int:
 async def replaying(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(MANAGE)
     definition = await _definition(session, code, version)
-    return page.show(
-        "workflows/replay.html",
-        definition=definition,
-        number=version,
-        limit=200,
-        found=None,
-        faults=FormErrors(),
-        before=0,
-    )
+    return page.show(ReplayPage(definition=definition, number=version, limit=200, found=None, before=0))
 
 
 @router.post("/replay")
@@ -284,12 +303,12 @@ async def replay(
                 raise
             fault = error
     return page.show(
-        "workflows/replay.html",
-        status=status_of(fault) if fault else 200,
-        definition=definition,
-        number=version,
-        limit=typed,
-        found=found,
-        before=_before(form) if after else 0,
-        faults=form_errors(fault, page.language) if fault else FormErrors(),
+        ReplayPage(
+            definition=definition,
+            number=version,
+            limit=typed,
+            found=found,
+            before=_before(form) if after else 0,
+            faults=form_errors(fault, page.language),
+        )
     )

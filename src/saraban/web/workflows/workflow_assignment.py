@@ -1,10 +1,10 @@
 """Which workflow documents start on, for one project or for the whole installation: what counts, and the form to choose."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, Any, Final
+from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -15,13 +15,23 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
-from saraban.kit.problem import status_of
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import type_name
 from saraban.projects.service import ProjectRef
 from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.forms import FormErrors, Work, form_errors, id_of, project_in, read_form, submit, text, validated
-from saraban.web.shell.page import CurrentPage, PageRequest
+from saraban.web.shell.forms import (
+    EMPTY_FORM,
+    FormValues,
+    Work,
+    form_errors,
+    id_of,
+    project_in,
+    read_form,
+    submit,
+    text,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.workflow.administration.schemas.workflow_assignments import WorkflowAssignmentIn
 from saraban.workflow.administration.service import workflow_assignment
@@ -58,6 +68,25 @@ class AssignmentRow:
     code: str
     choice: WorkflowAssignmentView | None
     own: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentPage(PageModel):
+    template: ClassVar[str] = "workflows/workflow_assignment.html"
+
+    place: ProjectRef | None
+    places: Sequence[ProjectRef]
+    everywhere: str
+    lines: Sequence[AssignmentRow]
+    known: Mapping[str, int]
+    kind: str
+    kinds_of: Sequence[tuple[str, Text]]
+    types: Sequence[tuple[str, Text]]
+    offers: Sequence[AssignableWorkflow]
+    words_of: Callable[[str, str | None], Text]
+    form: FormValues
+    done: str
+    may_choose: bool
 
 
 @router.get("")
@@ -164,7 +193,7 @@ def assignment_rows(found: Sequence[WorkflowAssignmentView], project: UUID | Non
             )
 
 
-def _project_of(form: Any) -> UUID | None:
+def _project_of(form: FormValues) -> UUID | None:
     """
     The project that a form is about, which no person types; None for the whole installation, which is named as well.
 
@@ -173,7 +202,9 @@ def _project_of(form: Any) -> UUID | None:
     return None if text(form, "project") == _EVERYWHERE else project_in(form)
 
 
-async def _done(page: PageRequest, db: Database, form: Any, work: Work, project: UUID | None, done: str) -> Response:
+async def _done(
+    page: PageRequest, db: Database, form: FormValues, work: Work, project: UUID | None, done: str
+) -> Response:
     where, kind = project or _EVERYWHERE, text(form, "kind") or FIRST
 
     async def again(session: AsyncSession, error: DomainError) -> Response:
@@ -189,7 +220,7 @@ async def _show(
     project: str,
     kind: str,
     done: str = "",
-    form: Any = None,
+    form: FormValues = EMPTY_FORM,
     error: DomainError | None = None,
 ) -> Response:
     page.caller.require_somewhere(VIEW)
@@ -205,22 +236,22 @@ async def _show(
     own = await rfa_types(session, page.caller, [here] if here else places)
     named = await rfa_types_named(session, page.caller, found, own)
     return page.show(
-        "workflows/workflow_assignment.html",
-        status=status_of(error) if error else 200,
-        place=here,
-        places=places,
-        everywhere=_EVERYWHERE,
-        lines=found,
-        known={one.code: one.version for one in offers},
-        kind=kind,
-        kinds_of=[(name, BY_NAME[name].plural) for name in REGISTERS],
-        types=_types(kind, own),
-        offers=_fitting(offers, kind),
-        words_of=partial(documents_label, rfa_types=named),
-        form=form if form is not None else {},
-        done=done,
-        may_choose=workflow_assignment.may_assign(page.caller, here),
-        faults=form_errors(error, page.language) if error else FormErrors(),
+        AssignmentPage(
+            place=here,
+            places=places,
+            everywhere=_EVERYWHERE,
+            lines=found,
+            known={one.code: one.version for one in offers},
+            kind=kind,
+            kinds_of=[(name, BY_NAME[name].plural) for name in REGISTERS],
+            types=_types(kind, own),
+            offers=_fitting(offers, kind),
+            words_of=partial(documents_label, rfa_types=named),
+            form=form,
+            done=done,
+            may_choose=workflow_assignment.may_assign(page.caller, here),
+            faults=form_errors(error, page.language),
+        )
     )
 
 
