@@ -107,7 +107,7 @@ def show(event: Event) -> None:
 
 
 def requeue(event: Event, account: As, reason: Reason) -> None:
-    """Have an event delivered after all that was given up; it comes behind the newer ones of its document.
+    """Retry an event whose delivery failed for good; it comes behind the newer ones of its document.
 
     Examples:
 
@@ -124,7 +124,7 @@ def requeue(event: Event, account: As, reason: Reason) -> None:
 
 
 def drop(event: Event, account: As, reason: Reason) -> None:
-    """Forget an event that was given up; the audit trail keeps what it said.
+    """Drop an event whose delivery failed for good; the audit trail keeps its content.
 
     Examples:
 

@@ -39,7 +39,7 @@ def preview(
     sub_type: SubType = None,
     category: Category = None,
 ) -> None:
-    """Show the next number of a series; nothing is drawn, and somebody else may draw it first.
+    """Show the next number of a series. This is a preview: nothing is issued.
 
     Examples:
 

@@ -29,7 +29,7 @@ def register(noun: typer.Typer) -> None:
 
 
 def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx or .csv")]) -> None:
-    """Write an empty sheet for legacy numbers; fill it in and give it to `saraban number import`.
+    """Write an empty workbook for existing numbers; fill it in and give it to `saraban number import`.
 
     Example: `saraban number template legacy.xlsx`
     """
@@ -51,7 +51,7 @@ def import_(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before counters jump.")] = False,
 ) -> None:
-    """Bring legacy numbers into the ledger. A dry run comes first; lines that are refused harm no others.
+    """Import existing numbers. A dry run comes first; rejected rows do not affect others.
 
     May be broken off and run again: what is there already is left alone. Exit code 3 when lines were refused.
 

@@ -43,7 +43,7 @@ def void(
     reason: Reason,
     project: Project,
 ) -> None:
-    """Make a confirmed number void that no document carries; it is never issued again.
+    """Void a confirmed number that no document uses; it is never issued again.
 
     Examples:
 
@@ -70,7 +70,7 @@ def reset(
     project: Project,
     to: Annotated[int, typer.Option(min=0, help="The next number is looked for after this one.")] = 0,
 ) -> None:
-    """Set a counter back (Super Admins): free sequences are used, issued numbers are stepped over.
+    """Reset a counter to a lower value (Super Admins): unused sequences are issued, issued numbers are skipped.
 
     Examples:
 
@@ -127,7 +127,7 @@ def override(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Take the jump without being asked.")] = False,
 ) -> None:
-    """State a number by its sequence or as it is printed; the series goes on where it was, unless told to go on after it.
+    """Register a number issued outside the system, by its sequence or as printed. The series is not moved without --move-counter.
 
     Examples:
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def register(noun: typer.Typer) -> None:
-    ranges = typer.Typer(no_args_is_help=True, help="Ranges that a series steps over: kept for somebody, or barred.")
+    ranges = typer.Typer(no_args_is_help=True, help="Ranges that a series skips: reserved, or blocked.")
     ranges.callback()(lambda: None)
     ranges.command("list")(list_)
     for verb in (create, release):
@@ -78,13 +78,17 @@ def create(
     rfa_type: RfaType = None,
     sub_type: SubType = None,
     keeper: Annotated[
-        str | None, typer.Option("--for", help="Code of the only organization that may draw from a kept range.")
+        str | None,
+        typer.Option("--for", help="Code of the only organization that may issue numbers from a reserved range."),
     ] = None,
     *,
-    barred: Annotated[bool, typer.Option("--barred", help="Nobody draws from it; without this, it is kept.")] = False,
+    barred: Annotated[
+        bool,
+        typer.Option("--barred", help="Block the range: nobody issues numbers from it. Without this, it is reserved."),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Close a large range without being asked.")] = False,
 ) -> None:
-    """Have the series that such a document counts in step over a range: kept, it counts by itself, or barred.
+    """Reserve or block a range of the series that such a document counts in; a reserved range counts by itself.
 
     More than 1,000 sequences, or more digits than the format prints, are shown first and must be confirmed.
 
@@ -150,7 +154,7 @@ def release(
     account: As,
     reason: Reason,
 ) -> None:
-    """Open a range again: the series gives what it has not passed yet; what the range gave stays issued.
+    """Release a range: the series issues what it has not passed yet; numbers issued from the range stay issued.
 
     Examples:
 

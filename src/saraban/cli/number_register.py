@@ -64,7 +64,7 @@ def account(
     *,
     holes: Annotated[bool, typer.Option("--holes", help="Only what has no number.")] = False,
 ) -> None:
-    """Account for every number of a series from 1 on: its state and holder, and the reason of each hole.
+    """Print the number ledger of a series from 1 on: the status and document of every number, and the reason of each gap.
 
     Examples:
 
@@ -119,7 +119,7 @@ def _line(line: "LedgerLine[NumberRow]", zone: ZoneInfo) -> str:
 
 
 def verify() -> None:
-    """Compare counters, ledger, audit and documents of the whole database; numbers may be drawn meanwhile.
+    """Compare counters, ledger, audit and documents of the whole database; numbers may be issued meanwhile.
 
     Exit code 0 when everything adds up, 1 when something does not (each discrepancy is named), 2 when it cannot tell.
 

@@ -53,10 +53,11 @@ def reserve(
     sub_type: SubType = None,
     category: Category = None,
     range_: Annotated[
-        UUID | None, typer.Option("--range", help="A kept range to draw from, as `saraban number range list` names it.")
+        UUID | None,
+        typer.Option("--range", help="A reserved range to issue from, as `saraban number range list` names it."),
     ] = None,
 ) -> None:
-    """Reserve the next number of a series; it expires after SARABAN_RESERVATION_MINUTES unless somebody takes it up.
+    """Reserve the next number of a series; it expires after SARABAN_RESERVATION_MINUTES unless it is used.
 
     Confirm it, or give its token to a document as `reservationToken`. What expires is not issued again.
 
@@ -98,7 +99,7 @@ def confirm(
     account: As,
     project: Project,
 ) -> None:
-    """Make a number that the account reserved final, for no document; again, it says the same.
+    """Confirm a number that the account reserved, without a document.
 
     Examples:
 
@@ -121,7 +122,7 @@ def cancel(
     project: Project,
     reason: Reason = "No longer needed.",
 ) -> None:
-    """Give a number up that the account reserved; it stays in the ledger and is not issued again.
+    """Release a number that the account reserved; it stays in the register and is not issued again.
 
     Examples:
 

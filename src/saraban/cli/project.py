@@ -36,7 +36,7 @@ def calendar(
     year: Annotated[int, typer.Argument(metavar="YEAR", min=1900, max=2200, help="A.D.")],
     project: Project,
 ) -> None:
-    """List the weekend and the special days of a year.
+    """List the weekend, holidays and working-day exceptions of a year.
 
     Example: `saraban project calendar 2026 --project LCBP3-C2`
     """
@@ -62,7 +62,7 @@ def weekend(
     account: As,
     project: Project,
 ) -> None:
-    """Say on which weekdays a project does not work.
+    """Set the weekend of a project.
 
     Example: `saraban project weekend SUNDAY --project LCBP3-C2 --as padmin`
     """
@@ -91,7 +91,7 @@ def add_day(
     *,
     working: Annotated[bool, typer.Option("--working", help="It is worked; without this, it is a holiday.")] = False,
 ) -> None:
-    """Make a day a holiday of the project, or a day that it works although it is a holiday or weekend.
+    """Add a holiday, or a working-day exception on a holiday or weekend, to the project calendar.
 
     Example: `saraban project add-day 2028-01-03 --name-th ชดเชยวันขึ้นปีใหม่ --name-en "New Year" --project LCBP3-C2 --as padmin`
     """
@@ -110,7 +110,7 @@ def remove_day(
     account: As,
     project: Project,
 ) -> None:
-    """Take back what a project said of a day; weekend and public holidays decide again.
+    """Delete a day that was added to the project calendar; weekend and public holidays count again.
 
     Example: `saraban project remove-day 2028-01-03 --project LCBP3-C2 --as padmin`
     """

@@ -21,7 +21,7 @@ def replay(
     version: Annotated[int, typer.Option(min=1, help="The version that they are played through.")],
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many, the latest first. All if left out.")] = None,
 ) -> None:
-    """Play finished documents through a version and name those that would have gone another way, from which step on.
+    """Back-test a version on closed documents, and name those that take a different path, from which step on.
 
     Of each step is asked again what its record knows: comments, codes, files, values, who acted and for which organizations.
     Roles and permissions of that day are not known and not asked. Exit code 6 when a document differs.

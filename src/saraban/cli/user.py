@@ -236,7 +236,7 @@ def limit(
     username: Name,
     per_minute: Annotated[str, typer.Argument(metavar="N|everybody|exempt", help="Numbers a minute.")],
 ) -> None:
-    """Let an account draw N numbers a minute, as many as everybody, or as many as it wants (a service account).
+    """Let an account issue N numbers a minute, as many as everybody, or as many as it wants (a service account).
 
     Examples:
 

@@ -24,7 +24,7 @@ Hook = Annotated[UUID, typer.Argument(metavar="WEBHOOK", help="Public id, as `sa
 
 
 def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Webhooks: addresses outside that are told of a project's events.")
+    noun = typer.Typer(no_args_is_help=True, help="Webhooks: external endpoints notified of a project's events.")
     noun.callback()(lambda: None)
     noun.command("list")(list_)
     for verb in (create, own, on, off, rotate, remove, test, outcomes):
@@ -74,7 +74,7 @@ def create(
     topic: Annotated[list[str] | None, typer.Option(help="Topic of `workflow.webhook`; several times.")] = None,
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
 ) -> None:
-    """Have an address told of the project's events; prints the secret that messages are signed with.
+    """Notify an endpoint of the project's events; prints the secret that messages are signed with.
 
     Examples:
 
@@ -112,7 +112,7 @@ def own(
     account: As,
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
 ) -> None:
-    """Have an address told what the account chose to be told by webhook; prints the secret that messages are signed with.
+    """Send the notifications that the account gets by webhook to an endpoint; prints the secret that messages are signed with.
 
     Example: `saraban webhook own https://hooks.example.com/mine --as dc.contractor`
     """
@@ -131,7 +131,7 @@ def own(
 
 
 def on(webhook: Hook, account: As) -> None:
-    """Switch a webhook on, also one that Saraban has switched off because nothing got through.
+    """Enable a webhook, also one that Saraban has disabled because delivery failed.
 
     Example: `saraban webhook on 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
@@ -140,7 +140,7 @@ def on(webhook: Hook, account: As) -> None:
 
 
 def off(webhook: Hook, account: As) -> None:
-    """Switch a webhook off; what happens meanwhile is not told later.
+    """Disable a webhook; events in the meantime are not sent later.
 
     Example: `saraban webhook off 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
@@ -175,7 +175,7 @@ def _fares(row: "Webhook") -> str:
 
 
 def rotate(webhook: Hook, account: As) -> None:
-    """Give a webhook another secret; for 24 hours messages are signed with both.
+    """Replace the secret of a webhook; for 24 hours messages are signed with both.
 
     Example: `saraban webhook rotate 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
@@ -189,7 +189,7 @@ def rotate(webhook: Hook, account: As) -> None:
 
 
 def remove(webhook: Hook, account: As) -> None:
-    """Remove a webhook; what it has not been told yet is not sent.
+    """Delete a webhook; what has not been sent yet is not sent.
 
     Example: `saraban webhook remove 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
@@ -204,7 +204,7 @@ def remove(webhook: Hook, account: As) -> None:
 
 
 def test(webhook: Hook, account: As) -> None:
-    """Put a message for a webhook into the outbox that means nothing.
+    """Send a test message to a webhook.
 
     Example: `saraban webhook test 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
@@ -218,7 +218,7 @@ def test(webhook: Hook, account: As) -> None:
 
 
 def outcomes(webhook: Hook, account: As) -> None:
-    """Show the last attempts to tell a webhook something, newest first.
+    """Show the last deliveries to a webhook, newest first.
 
     Example: `saraban webhook outcomes 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """

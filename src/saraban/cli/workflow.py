@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of this workflow alone.")] = None) -> None:
-    """List the versions of workflows with the documents that are under way on each, by state.
+    """List the versions of workflows with the documents in progress on each, by status.
 
     Of a version in force it says, on stderr, what publishing would refuse today: checks have grown stricter since.
 
@@ -77,7 +77,7 @@ def migrate(
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would become of each document.")] = False,
 ) -> None:
-    """Move the documents that are under way to another version of their workflow; look with --dry-run first.
+    """Migrate the documents in progress to another version of their workflow; preview with --dry-run first.
 
     What cannot go on there (its state is gone, its context does not fit, nobody could act, a review has answers that would
     not stay what they are) is named and stays on its version. May be broken off and run again. Exit code 6 when something stayed.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from saraban.identity.domain.caller import Caller
     from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget, WorkflowAssignmentView
 
-Code = Annotated[str, typer.Argument(metavar="CODE", help="Code of a workflow with a version in force.")]
+Code = Annotated[str, typer.Argument(metavar="CODE", help="Code of a workflow with an active version.")]
 Kind = Annotated[str, typer.Option(help="correspondence, rfa, transmittal or circulation.")]
 Type = Annotated[
     str | None, typer.Option("--type", help="Only this document type (LETTER, MEMO, …), of RFAs this RFA type.")
@@ -42,7 +42,7 @@ def register(noun: typer.Typer) -> None:
 
 
 def choices(account: As, project: Project = None) -> None:
-    """List which workflows are chosen for which documents; where nothing is, what ships for the kind counts.
+    """List which workflows are assigned to which documents; where none is, the standard workflow of the kind counts.
 
     Examples:
 
@@ -68,7 +68,7 @@ def choices(account: As, project: Project = None) -> None:
 
 
 def choose(code: Code, kind: Kind, account: As, type_code: Type = None, project: Project = None) -> None:
-    """Have documents start on a workflow, from the next one on; what was chosen there before is replaced.
+    """Assign a workflow to documents, from the next one on; an earlier assignment is replaced.
 
     For a type before for a kind, for a project before for the whole installation: the most specific choice counts.
 
@@ -88,7 +88,7 @@ def choose(code: Code, kind: Kind, account: As, type_code: Type = None, project:
 
 
 def unchoose(kind: Kind, account: As, type_code: Type = None, project: Project = None) -> None:
-    """Take a choice back, so that the next less specific one counts again.
+    """Remove an assignment, so that the next less specific one counts again.
 
     Examples:
 
