@@ -154,7 +154,7 @@ ACTIONS: Final[dict[str, Text]] = {
     "respond": Text("ตอบแล้ว", "Responded"),
     "ask-again": Text("ถามเพิ่มแล้ว", "Asked again"),
     "close": Text("ปิดเรื่องแล้ว", "Closed"),
-    "complete": Text("ปิดใบเวียนแล้ว", "Completed"),
+    "complete": Text("ปิดใบเวียนแล้ว", "Circulation closed"),
     "force-close": Text("ปิดโดยไม่รอคำตอบแล้ว", "Force closed"),
     "reassign": Text("มอบหมายให้ผู้อื่นแล้ว", "Reassigned"),
     "create": Text("จัดทำแล้ว", "Created"),

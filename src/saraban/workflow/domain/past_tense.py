@@ -22,6 +22,7 @@ _ENGLISH: Final[dict[str, str]] = {
     "Ask again": "Asked again",
     "Close": "Closed",
     "Complete": "Completed",
+    "Close circulation": "Circulation closed",
     "Force close": "Force closed",
 }
 
