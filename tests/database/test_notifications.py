@@ -63,7 +63,7 @@ class TestNotifications:
             rest = await notifications.listing(session, caller=reader, language="en", limit=2, cursor=first.next_cursor)
             assert (await notifications.listing(session, caller=other, language="en")).items == []
         views = first.items + rest.items
-        assert [view.title for view in views] == [f"N-{number} waits for you" for number in (2, 1, 0)]
+        assert [view.title for view in views] == [f"N-{number} awaits your action" for number in (2, 1, 0)]
         assert views[0].message == "“น้ำหนักบรรทุก” has reached the step Review."
 
         await any_db.transact(lambda session: notifications.read(session, caller=reader, public_id=views[2].public_id))

@@ -219,7 +219,7 @@ async def test_a_format_shows_its_next_numbers_while_it_is_typed(sit: Sit) -> No
     await expect(page.locator("#effect .is-fault")).to_have_text("M-{SEQ:4")
     await page.keyboard.type("}-")
     await expect(page.locator("#effect")).to_contain_text("M-0001-, M-0002-, M-0003-")
-    await page.locator("summary", has_text="Tokens").focus()
+    await page.locator("summary", has_text="Fields").focus()
     await person.press("Enter")
     await page.locator("[data-insert='{FY:B.E.}']").focus()
     await person.press("Enter")
@@ -306,7 +306,7 @@ async def test_a_date_is_told_in_the_readers_era(sit: Sit) -> None:
 
 async def test_the_language_switches_back_and_forth(sit: Sit) -> None:
     person = await sit("viewer")
-    for heading in ("งานของฉัน", "Inbox", "งานของฉัน"):
+    for heading in ("งานของฉัน", "My tasks", "งานของฉัน"):
         await expect(person.page.locator("h1")).to_have_text(heading)
         await person.page.click("[data-language-switch]")
 

@@ -147,6 +147,4 @@ def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Inva
 
 def unknown(pointer: str, what: str) -> Invalid:
     """Return the `Invalid` for a code or id that names nothing the caller may use here."""
-    return invalid(
-        pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” was not found in this project.", value=what
-    )
+    return invalid(pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” was not found.", value=what)

@@ -113,7 +113,7 @@ class TestNumberPreview:
         code, out, err = command("number", "preview", "RFA", *DEMO, "--from", "ผรม.9")
 
         assert (code, out) == (3, "")
-        assert err == "saraban: from: “ผรม.9” is not known here.\n"
+        assert err == "saraban: from: “ผรม.9” was not found.\n"
 
     def test_speaks_thai(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SARABAN_LANG", "th")

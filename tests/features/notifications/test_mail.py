@@ -93,7 +93,7 @@ class TestLetter:
         (letter,) = server.messages
         assert letter["To"] == f"{READER}@saraban.invalid"
         assert letter["From"] == "Saraban <saraban@dms.example.org>"
-        assert letter["Subject"] == "[สารบรรณ] LCBP3-C2-RFA-TER-RPT-0001-A รอการดำเนินการของคุณ"
+        assert letter["Subject"] == "[สารบรรณ] LCBP3-C2-RFA-TER-RPT-0001-A รอคุณดำเนินการ"
         assert letter["Auto-Submitted"] == "auto-generated"
         assert letter["Message-ID"].endswith("@dms.example.org>")
         link = f"https://dms.example.org/rfas/{event.payload['documentPublicId']}"
@@ -103,7 +103,7 @@ class TestLetter:
             assert "“รายงานดิน” อยู่ในขั้น ที่ปรึกษาตรวจ" in body.get_content()
             assert link in body.get_content()
             assert "https://dms.example.org/notifications/preferences" in body.get_content()
-        assert await told(system, READER) == ["LCBP3-C2-RFA-TER-RPT-0001-A รอการดำเนินการของคุณ"]
+        assert await told(system, READER) == ["LCBP3-C2-RFA-TER-RPT-0001-A รอคุณดำเนินการ"]
 
     async def test_is_written_in_the_language_of_its_reader(self, system: System, server: SmtpServer) -> None:
         reader = await person(system, READER)
@@ -115,7 +115,7 @@ class TestLetter:
         await deliver(system)
 
         (letter,) = server.messages
-        assert letter["Subject"] == "[Saraban] LCBP3-C2-RFA-TER-RPT-0001-A waits for you"
+        assert letter["Subject"] == "[Saraban] LCBP3-C2-RFA-TER-RPT-0001-A awaits your action"
         html = letter.get_body(("html",))
         assert html is not None
         assert "&lt;b&gt;ดิน&lt;/b&gt; &amp; หิน" in html.get_content()
@@ -147,7 +147,7 @@ class TestLetter:
         subjects = [letter["Subject"] for letter in server.messages]
         assert subjects == [
             "[สารบรรณ] เอกสาร LCBP3-C2-RFA-TER-RPT-0001-A มี 3 การเปลี่ยนแปลง",
-            "[สารบรรณ] ANOTHER รอการดำเนินการของคุณ",
+            "[สารบรรณ] ANOTHER รอคุณดำเนินการ",
         ]
         assert len(await told(system, READER)) == 4
 
@@ -310,4 +310,4 @@ class TestConsole:
 
         (line,) = [line for line in lines if line["event"] == "mail"]
         assert line["to"] == f"{READER}@saraban.invalid"
-        assert "รอการดำเนินการของคุณ" in line["text"]
+        assert "รอคุณดำเนินการ" in line["text"]

@@ -69,8 +69,8 @@ class TestReact:
         await tell(system, await transition(system, "dc.contractor", waiting=consultant))
 
         for username in ("dc.consultant", "reviewer.consultant"):
-            assert await told(system, username) == ["LCBP3-C2-RFA-TER-RPT-0001-A รอการดำเนินการของคุณ"]
-            assert await told(system, username, "en") == ["LCBP3-C2-RFA-TER-RPT-0001-A waits for you"]
+            assert await told(system, username) == ["LCBP3-C2-RFA-TER-RPT-0001-A รอคุณดำเนินการ"]
+            assert await told(system, username, "en") == ["LCBP3-C2-RFA-TER-RPT-0001-A awaits your action"]
         for username in ("dc.contractor", "viewer", "approver.owner"):
             assert await told(system, username) == []
 
@@ -142,7 +142,7 @@ class TestReading:
         second = (await reader.get(URL, params={"limit": 2, "cursor": first["nextCursor"]})).json()
 
         titles = [item["title"] for item in first["items"] + second["items"]]
-        assert titles == ["N-2 waits for you", "N-1 waits for you", "N-0 waits for you"]
+        assert titles == ["N-2 awaits your action", "N-1 awaits your action", "N-0 awaits your action"]
         assert (first["unreadCount"], second["nextCursor"]) == (3, None)
         assert set(first["items"][0]) == {
             "publicId",
@@ -157,7 +157,7 @@ class TestReading:
     async def test_speaks_the_language_of_the_request(self, reader: httpx.AsyncClient) -> None:
         said = (await reader.get(URL, headers={"Accept-Language": "th"})).json()
 
-        assert said["items"][0]["title"] == "N-2 รอการดำเนินการของคุณ"
+        assert said["items"][0]["title"] == "N-2 รอคุณดำเนินการ"
 
     async def test_marks_one_or_all(self, reader: httpx.AsyncClient) -> None:
         newest = (await reader.get(URL)).json()["items"][0]["publicId"]

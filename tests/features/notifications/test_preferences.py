@@ -75,7 +75,7 @@ class TestApi:
 
 class TestPage:
     @pytest.mark.parametrize(
-        ("language", "words"), [("th", "เอกสารรอการดำเนินการของฉัน"), ("en", "A document awaits my action")]
+        ("language", "words"), [("th", "เอกสารรอฉันดำเนินการ"), ("en", "A document awaits my action")]
     )
     async def test_shows_the_choices_in_both_languages(self, sit: Any, language: str, words: str) -> None:
         browser = await sit("viewer", language)
@@ -100,7 +100,7 @@ class TestPage:
         ("form", "words"),
         [
             ({"digestHour": "8"}, "Tasks that need your action must have at least one channel."),
-            ({"digestHour": "8", "in-waiting": "1", "in-reminder": "1", "quietFrom": "9"}, "Name both"),
+            ({"digestHour": "8", "in-waiting": "1", "in-reminder": "1", "quietFrom": "9"}, "Enter both"),
             ({"digestHour": "eight", "in-waiting": "1", "in-reminder": "1"}, "invalid"),
         ],
     )

@@ -24,12 +24,12 @@ class TestRfa:
         number = rfa["documentNumber"]
         await desk.act("dc.contractor", rfa, "submit")
         await worker.drain()
-        assert f"{number} waits for you" in await titles(desk, "reviewer.consultant")
+        assert f"{number} awaits your action" in await titles(desk, "reviewer.consultant")
         assert await titles(desk, "dc.contractor") == []
 
         await desk.act("reviewer.consultant", rfa, "approve")
         await worker.drain()
-        assert f"{number} waits for you" in await titles(desk, "approver.owner")
+        assert f"{number} awaits your action" in await titles(desk, "approver.owner")
         assert await titles(desk, "reviewer.consultant") == []
 
         await desk.act("approver.owner", rfa, "approve")
@@ -104,8 +104,8 @@ class TestDelegate:
 
         told, both = await titles(desk, "viewer"), await titles(desk, "approver.owner")
 
-        assert told == [f"{rfa['documentNumber']} waits for you"]
-        assert f"{letter['documentNumber']} waits for you" in both
+        assert told == [f"{rfa['documentNumber']} awaits your action"]
+        assert f"{letter['documentNumber']} awaits your action" in both
         await desk.act("viewer", rfa, "approve")
         await worker.drain()
         assert await titles(desk, "viewer") == []  # nobody is told of what he did himself

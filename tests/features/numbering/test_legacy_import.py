@@ -69,7 +69,7 @@ class TestImport:
         code, out, _ = command("import", written(tmp_path / name, letter(1), letter(7)), *AS)
 
         assert (code, imported(rows)) == (0, [])
-        assert "to import 2, already there 0, refused 0" in out
+        assert "to import 2, already registered 0, rejected 0" in out
         assert "highest 7  counter 0 -> 7" in out
 
     def test_writes_ledger_print_and_audit(self, command: Command, rows: sqlite3.Connection, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ class TestImport:
         code, out, _ = command("import", file, *AS, "--commit")
 
         assert (code, imported(rows)) == (0, before)
-        assert "imported 0, already there 2, refused 0" in out
+        assert "imported 0, already registered 2, rejected 0" in out
 
     def test_counters_go_on_after_the_highest_when_told_to(
         self, command: Command, rows: sqlite3.Connection, tmp_path: Path
@@ -135,7 +135,7 @@ class TestImport:
         code, out, err = command("import", file, *AS, "--commit", "--result", tmp_path / "r.xlsx")
 
         assert (code, len(imported(rows))) == (3, 1)
-        assert "imported 1, already there 0, refused 4" in out
+        assert "imported 1, already registered 0, rejected 4" in out
         assert [line.split(":")[1].strip() for line in err.splitlines()] == [
             "line 3, number",
             "line 4, number",
@@ -155,7 +155,7 @@ class TestImport:
         )
 
         assert code == 3
-        assert "issued already" in err
+        assert "already issued" in err
 
     def test_takes_a_number_of_no_format_with_its_sequence(
         self, command: Command, rows: sqlite3.Connection, tmp_path: Path
@@ -166,7 +166,7 @@ class TestImport:
         code, _, err = command("import", written(tmp_path / "a.csv", old, wrong), *AS, "--commit")
 
         assert (code, imported(rows)) == (3, [("กทท.เก่า/0042/60", 42, "CONFIRMED")])
-        assert "line 3, sequence: The number has no figure 44." in err
+        assert "line 3, sequence: The number does not contain 44." in err
         assert command("verify")[0] == 0
 
     def test_is_for_who_manages_the_numbers(self, command: Command, rows: sqlite3.Connection, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class TestReserve:
         nobody = command("reserve", *LETTER, "--as", "nobody")
 
         assert (refused[0], nobody[0]) == (4, 3)
-        assert nobody[2] == "saraban: as: “nobody” is not known here.\n"
+        assert nobody[2] == "saraban: as: “nobody” was not found.\n"
         assert rows.execute("SELECT count(*) FROM document_number_reservations").fetchone() == (0,)
 
 
@@ -138,7 +138,7 @@ class TestRange:
         ("words", "code", "told"),
         [
             (("--first", 9, "--last", 3, *ADMIN), 3, "lastNumber: "),
-            (("--first", 1, "--for", "ผรม.9", *ADMIN), 3, "for: “ผรม.9” is not known here."),
+            (("--first", 1, "--for", "ผรม.9", *ADMIN), 3, "for: “ผรม.9” was not found."),
             (("--first", 1, "--barred", "--for", "คคง.", *ADMIN), 3, "organizationPublicId: "),
             (("--first", 1, "--as", "dc.consultant", "--reason", REASON), 4, "saraban: "),
             (("--first", 0, *ADMIN), 2, "--first"),

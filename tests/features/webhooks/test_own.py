@@ -145,7 +145,7 @@ class TestOwn:
         said = json.loads(body)
         assert said["type"] == "notification.created"
         number = letter["documentNumber"]
-        assert said["data"]["says"] == {"th": f"{number} รอการดำเนินการของคุณ", "en": f"{number} waits for you"}
+        assert said["data"]["says"] == {"th": f"{number} รอคุณดำเนินการ", "en": f"{number} awaits your action"}
         assert (said["data"]["notice"], said["data"]["documentPublicId"]) == ("waiting", letter["publicId"])
         assert letter["subject"] not in body.decode()
         assert (await consultant.get("/api/v1/notifications")).json()["unreadCount"] >= 1

@@ -320,7 +320,7 @@ class TestMessages:
             for language in ("th", "en")
         }
         assert told["th"]["title"] == "หยุดส่ง webhook ไปยัง hooks.example.com"
-        assert told["en"]["title"] == "The webhook to hooks.example.com was switched off"
+        assert told["en"]["title"] == "The webhook to hooks.example.com was disabled"
         assert all(HOOK in one["message"] and one["entityType"] == "webhook" for one in told.values())
         heard = {}
         for account in ("padmin", "dc.contractor"):
@@ -394,7 +394,7 @@ class TestMessages:
         assert [one["items"] for one in left] == [[], []]
         told = (await owner.get(NOTICES, headers={"Accept-Language": "en"})).json()["items"]
         (notice,) = [one["message"] for one in told if one["entityPublicId"] == made["publicId"]]
-        assert notice.startswith(f"{url} is no address that a webhook may lead to.")
+        assert notice.startswith(f"Webhooks may not be sent to {url}. ")
 
     async def test_for_a_webhook_that_was_removed_are_not_sent(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
