@@ -147,7 +147,7 @@ class TestPage:
         form = {"project": project, "kind": "rfa", "workflowCode": "RFA_APPROVAL"}
         page = (await browser.get((await browser.post("/workflows/choices", data=form)).headers["location"])).text
 
-        why = page.split('data-label="Assigned to"><div>LCBP3-C2')[1].split("</td>")[0]
+        why = page.split('data-label="Applies to"><div>LCBP3-C2')[1].split("</td>")[0]
         assert why.startswith('<div class="text-secondary"><span class="nowrap">')
         assert '</span> · <time class="nowrap" datetime="' in why
 
