@@ -112,13 +112,13 @@ def served() -> Any:
     processes.end_with_parent()
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app()
-    app.router.lifespan_context = _ending_in_one_line(app.router.lifespan_context)
+    app.router.lifespan_context = _failing_in_one_line(app.router.lifespan_context)
     processes.tune_garbage_collector()
     return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else warn_of_untrusted_proxy(app)
 
 
-def _ending_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
-    """Have a process that cannot start say so in one line; Starlette and the server would print a traceback each."""
+def _failing_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
+    """Report in one line why a process cannot start; Starlette and the server would print a traceback each."""
 
     @asynccontextmanager
     async def whole(app: FastAPI) -> AsyncIterator[Any]:

@@ -178,7 +178,7 @@ async def closing(system: System) -> AsyncIterator[System]:
 
 def signing_key(settings: Settings) -> str:
     """
-    Give the configured key, or one kept in the data folder that only its owner can read.
+    Return the configured key, or one kept in the data folder that only its owner can read.
 
     :raises SecretKeyTooShort: when it has less than 32 bytes
     """

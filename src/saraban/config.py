@@ -234,7 +234,7 @@ def load() -> Settings:
 
 
 def language() -> str:
-    """Give `th` or `en` for the terminal: `SARABAN_LANG`, then what the terminal's locale says, then English."""
+    """Return `th` or `en` for the terminal: `SARABAN_LANG`, then what the terminal's locale says, then English."""
     for name in ("SARABAN_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
         if chosen := os.environ.get(name, ""):
             return "th" if chosen.lower().startswith("th") else "en"

@@ -1,6 +1,7 @@
 """The audit trail of everything but numbers: rows are added, never changed, never deleted."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,14 @@ from sqlalchemy.orm import Mapped, ORMExecuteState, Session, declared_attr, mapp
 
 from saraban.kit.db import Base, HasPublicId, public_id_index
 
-SEVERITIES = ("INFO", "WARN", "ERROR", "CRITICAL")
+
+class Severity(StrEnum):
+    """How much attention an entry of the audit trail deserves."""
+
+    INFO = "INFO"
+    WARN = "WARN"
+    ERROR = "ERROR"
+    CRITICAL = "CRITICAL"
 
 
 class AuditLog(HasPublicId, Base):
@@ -30,7 +38,9 @@ class AuditLog(HasPublicId, Base):
     user_id: Mapped[int | None]
     actor_uuid: Mapped[UUID | None] = mapped_column(sa.Uuid())
     action: Mapped[str] = mapped_column(sa.String(100))
-    severity: Mapped[str] = mapped_column(sa.Enum(*SEVERITIES, name="severity"), default="INFO", server_default="INFO")
+    severity: Mapped[str] = mapped_column(
+        sa.Enum(*Severity, name="severity"), default=Severity.INFO, server_default=Severity.INFO
+    )
     entity_type: Mapped[str | None] = mapped_column(sa.String(50))
     entity_id: Mapped[str | None] = mapped_column(sa.String(50))
     details_json: Mapped[dict[str, Any] | None]

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
-from saraban.audit.domain.blocks import BlockHeader, pack
+from saraban.audit.domain.blocks import BlockHeader, BlockKind, pack
 from saraban.audit.domain.journals import Journal, RowDigest, canonical_line, digest_of_row
 from saraban.audit.models import ALLOW_PURGE, AuditBlock
 from saraban.kit.db import Database, UtcDateTime
@@ -106,7 +106,7 @@ async def blocks(
     if with_list:
         statement = statement.options(undefer(AuditBlock.row_list))
     if sealing:
-        statement = statement.where(AuditBlock.kind == "SEAL", AuditBlock.row_list.is_not(None))
+        statement = statement.where(AuditBlock.kind == BlockKind.SEAL, AuditBlock.row_list.is_not(None))
     return (await session.scalars(statement.order_by(AuditBlock.number).limit(limit))).all()
 
 
@@ -150,7 +150,7 @@ def header_of(row: AuditBlock) -> BlockHeader:
     return BlockHeader(
         journal=row.journal,
         number=row.number,
-        kind=cast("Literal['SEAL', 'PURGE']", row.kind),
+        kind=BlockKind(row.kind),
         row_count=row.row_count,
         rows_digest=row.rows_digest,
         previous_head=row.previous_head,

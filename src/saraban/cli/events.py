@@ -68,7 +68,12 @@ def list_(
         before = system.clock.now() - least if least is not None else None
         async with system.db.reading() as session:
             page = await events.list_events(
-                session, state=state, name=name, recorded_before=before, cursor=None, limit=limit
+                session,
+                state=events.EventState(state) if state else None,
+                name=name,
+                recorded_before=before,
+                cursor=None,
+                limit=limit,
             )
         return page.items
 

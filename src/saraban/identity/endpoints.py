@@ -1,11 +1,12 @@
 """Log-in, refresh, log-out, the caller's own profile, and the register of organizations."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
 from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, CurrentCaller, Throttle, Tokens
+from saraban.identity.domain.organization import PartyRole
 from saraban.identity.schemas import (
     LogIn,
     OrganizationPage,
@@ -89,9 +90,7 @@ async def list_organizations(
     search: Annotated[
         Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or the name.", examples=["ผรม"])
     ] = None,
-    role: Annotated[
-        Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"] | None, Query(description="Their role.")
-    ] = None,
+    role: Annotated[PartyRole | None, Query(description="Their role.")] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
 ) -> OrganizationPage:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
+from saraban.identity.domain.organization import PartyRole
 from saraban.kit.schema import Schema, SingleLine
 
 _TOKEN_EXAMPLE = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9…"  # noqa: S105
@@ -65,9 +66,7 @@ class OrganizationSummary(Schema):
     organization_code: str
     organization_name: str
     organization_name_en: str | None = None
-    role: Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"] = Field(
-        description="Its role where nothing else is said; a contract may give it another one."
-    )
+    role: PartyRole = Field(description="Its role where nothing else is said; a contract may give it another one.")
     is_active: bool
 
 

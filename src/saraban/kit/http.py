@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 def async_dependency(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """
-    Have a dependency that never waits called where the request is, and not in a thread of its own.
+    Call a dependency that never waits in the event loop, and not in a thread of its own.
 
     FastAPI hands every dependency that is no coroutine to its pool of threads: half a millisecond for looking at a header.
     """

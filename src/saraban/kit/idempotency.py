@@ -246,14 +246,14 @@ _heartbeats: "WeakKeyDictionary[Database, _Heartbeat]" = WeakKeyDictionary()
 
 
 def _database_now(session: AsyncSession, later: float = 0.0) -> sa.ColumnElement[datetime]:
-    """Give the database's clock as an expression, so many seconds later: servers' clocks differ."""
+    """Return the database's clock as an expression, `later` seconds on: the clocks of servers differ."""
     if session.get_bind().dialect.name == "sqlite":
         return sa.literal_column(f"strftime('%Y-%m-%d %H:%M:%f000', 'now', '{later:+f} seconds')")
     return sa.literal_column(f"UTC_TIMESTAMP(6) + INTERVAL {later:f} SECOND")
 
 
 async def _claim_or_replay(db: Database, claim: _KeyClaim, now: datetime) -> OperationResult | int:
-    """Give the row of the key, which is claimed now, or the answer that stands there."""
+    """Claim the key and return its row, or return the answer that is stored under it."""
     try:
         return await db.transact(lambda session: _claim_row(session, claim, now))
     except IntegrityError:  # another request inserted the same key between our look and our insert

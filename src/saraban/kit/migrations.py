@@ -77,7 +77,7 @@ def downgrade(url: str, revision: str) -> None:
 
 
 def current(url: str) -> str | None:
-    """Give the revision a database stands at, or None before the first; no file is made by asking."""
+    """Return the revision of a database, or None before the first; no file is made by asking."""
     place = sa.make_url(url)
     if place.get_backend_name() == "sqlite" and place.database and not Path(place.database).exists():
         return None

@@ -333,7 +333,7 @@ def _text(literal: Callable[[Any], str], convert: Convert, value: Any) -> str:
 
 @lru_cache(maxsize=256)
 def _converts(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[Convert, ...]:
-    """Give the same function for columns of the same type."""
+    """Return how each column converts its values; columns of the same type share one function."""
     known: dict[str, Convert] = {}
     types = [table.c[name].type.dialect_impl(dialect) for name in columns]
     return tuple(known.setdefault(repr(one), one.bind_processor(dialect)) for one in types)

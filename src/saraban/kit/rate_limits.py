@@ -85,7 +85,7 @@ class RateLimiter:
     """
     :param redis_url: where all servers count together; empty: this process counts alone
     :param timeout: seconds until a silent Redis counts as down
-    :param rest: seconds it is left alone then
+    :param rest: seconds that a Redis which failed is left alone
     """
 
     def __init__(self, redis_url: str = "", *, timeout: float = 0.5, rest: float = 5.0) -> None:
@@ -102,7 +102,7 @@ class RateLimiter:
         return await self._counting(lambda limiter: _take(limiter, rules))
 
     async def usage(self, rules: Sequence[RateLimitRule]) -> list[RateLimitUsage]:
-        """Give how much of each rule is used; nothing is counted."""
+        """Return how much of each rule is used, and count nothing."""
 
         async def look(limiter: MovingWindowRateLimiter) -> list[RateLimitUsage]:
             return [await _usage(limiter, rule) for rule in rules]

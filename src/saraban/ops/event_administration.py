@@ -88,5 +88,5 @@ async def _note(
         details={"reason": reason, "name": letter.name, "error": letter.error, "payload": dict(letter.data)},
         address=address,
         now=now,
-        severity="WARN",
+        severity=audit.Severity.WARN,
     )

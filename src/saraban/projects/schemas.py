@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
+from saraban.identity.domain.organization import PartyRole
 from saraban.kit.schema import Schema, SingleLine
 from saraban.projects.domain.calendar import Weekday
 
@@ -58,7 +59,7 @@ class PartySummary(Schema):
     organization_code: str
     organization_name: str
     organization_name_en: str | None = None
-    role: Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"]
+    role: PartyRole
 
 
 class ContractSummary(Schema):

@@ -9,6 +9,7 @@ import pytest
 from saraban.audit.domain.blocks import (
     START,
     BlockHeader,
+    BlockKind,
     from_export,
     head_digest,
     pack,
@@ -96,7 +97,13 @@ class TestDigests:
     @pytest.mark.parametrize(
         "changes",
         [
-            *({"journal": "numbers"}, {"number": 2}, {"kind": "PURGE"}, {"row_count": 2}, {"rows_digest": "b" * 64}),
+            *(
+                {"journal": "numbers"},
+                {"number": 2},
+                {"kind": BlockKind.PURGE},
+                {"row_count": 2},
+                {"rows_digest": "b" * 64},
+            ),
             *(
                 {"previous_head": "c" * 64},
                 {"first_at": AT - timedelta(microseconds=1)},
@@ -115,7 +122,7 @@ class TestDigests:
         assert unpack(pack(marks)) == marks
 
     def test_a_header_comes_back_from_the_export(self) -> None:
-        whole = with_digest(header(purged_first=1, purged_last=4, kind="PURGE"))
+        whole = with_digest(header(purged_first=1, purged_last=4, kind=BlockKind.PURGE))
 
         assert from_export(json.loads(json.dumps(to_export(whole, [RowDigest(ID, "ab" * 32)])))) == (
             whole,

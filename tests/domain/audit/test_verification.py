@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from saraban.audit.domain.blocks import START, BlockHeader, rows_digest, with_digest
+from saraban.audit.domain.blocks import START, BlockHeader, BlockKind, rows_digest, with_digest
 from saraban.audit.domain.journals import RowDigest
 from saraban.audit.domain.verification import FindingKind, JournalVerification, heads_of
 
@@ -30,13 +30,20 @@ def chain(
     head = START
     for number, text in enumerate(blocks, 1):
         listed = marks(text)
-        header = with_digest(BlockHeader("deeds", number, "SEAL", len(listed), rows_digest(listed), head, at, at, NOW))
+        header = with_digest(
+            BlockHeader("deeds", number, BlockKind.SEAL, len(listed), rows_digest(listed), head, at, at, NOW)
+        )
         made.append((header, listed))
         head = header.head
     if purge:
         number = len(made) + 1
         made.append(
-            (with_digest(BlockHeader("deeds", number, "PURGE", 0, rows_digest([]), head, at, at, NOW, *purge)), None)
+            (
+                with_digest(
+                    BlockHeader("deeds", number, BlockKind.PURGE, 0, rows_digest([]), head, at, at, NOW, *purge)
+                ),
+                None,
+            )
         )
     return made
 

@@ -98,16 +98,16 @@ async def upload(
     row = _new_row(acceptable_file_name(name), caller, clock)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
     await db.transact(lambda session: _begin(session, row))
-    deed = _UploadRecord(caller, public_id, name, clock, address)
+    record = _UploadRecord(caller, public_id, name, clock, address)
     try:
-        intake = UploadStream(chunks, rules.max_bytes)
-        await storage.write(key, intake.pour())
+        stream = UploadStream(chunks, rules.max_bytes)
+        await storage.write(key, stream.pour())
         await _check_kind(storage, key, name)
-        return await db.transact(lambda session: _complete(session, deed, intake, keep=rules.keep, then=then))
+        return await db.transact(lambda session: _complete(session, record, stream, keep=rules.keep, then=then))
     except Exception as error:
         await storage.delete(key)
         reason = error
-        await db.transact(lambda session: _abandon(session, deed, reason))
+        await db.transact(lambda session: _abandon(session, record, reason))
         raise
 
 
@@ -143,7 +143,7 @@ class _UploadRecord:
         return (await repository.lock(session, public_ids=[self.public_id])).get(self.public_id)
 
     async def note(
-        self, session: AsyncSession, action: str, *, severity: audit.Severity = "INFO", **details: object
+        self, session: AsyncSession, action: str, *, severity: audit.Severity = audit.Severity.INFO, **details: object
     ) -> None:
         await audit.write(
             session,
@@ -235,24 +235,24 @@ async def _begin(session: AsyncSession, row: Attachment) -> None:
 
 
 async def _complete(
-    session: AsyncSession, deed: _UploadRecord, intake: UploadStream, *, keep: timedelta, then: Then | None
+    session: AsyncSession, record: _UploadRecord, stream: UploadStream, *, keep: timedelta, then: Then | None
 ) -> AttachmentRow:
-    row = await deed.lock_row(session)
+    row = await record.lock_row(session)
     if row is None:
         raise invalid(FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
-    row.file_size, row.checksum = intake.size, intake.digest.hexdigest()
-    row.expires_at = deed.clock.now() + keep
-    await deed.note(session, "upload", size=row.file_size, checksum=row.checksum)
+    row.file_size, row.checksum = stream.size, stream.digest.hexdigest()
+    row.expires_at = record.clock.now() + keep
+    await record.note(session, "upload", size=row.file_size, checksum=row.checksum)
     done = repository.as_row(row)
     if then is not None:
         await then(session, done)
     return done
 
 
-async def _abandon(session: AsyncSession, deed: _UploadRecord, reason: Exception) -> None:
-    row = await deed.lock_row(session)
+async def _abandon(session: AsyncSession, record: _UploadRecord, reason: Exception) -> None:
+    row = await record.lock_row(session)
     if row is not None and row.is_temporary:
         await session.delete(row)
     if isinstance(reason, FileTypeRefused | Invalid):
-        await deed.note(session, "refuse", severity="WARN", reason=reason.fields[0].code)
+        await record.note(session, "refuse", severity=audit.Severity.WARN, reason=reason.fields[0].code)
     await session.flush()

@@ -7,8 +7,9 @@ Blocks: what a header says, and the two digests that bind it to its rows and to 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 from saraban.audit.domain.journals import RowDigest, utc_text
 
@@ -17,10 +18,15 @@ START = "0" * 64  # the head before the first block
 MINIMUM_YEARS = 7
 
 
+class BlockKind(StrEnum):
+    SEAL = "SEAL"  # closes rows
+    PURGE = "PURGE"  # says that the rows of other blocks were deleted, and which
+
+
 @dataclass(frozen=True, slots=True)
 class BlockHeader:
     """
-    A block without its rows. `SEAL` closes rows; `PURGE` says that the rows of other blocks were deleted, and which.
+    A block without its rows.
 
     :param row_count: rows of the block, or rows that were deleted
     :param first_at: of those rows, as `last_at`
@@ -28,7 +34,7 @@ class BlockHeader:
 
     journal: str
     number: int
-    kind: Literal["SEAL", "PURGE"]
+    kind: BlockKind
     row_count: int
     rows_digest: str
     previous_head: str
@@ -93,7 +99,7 @@ def from_export(line: dict[str, Any]) -> tuple[BlockHeader, list[RowDigest] | No
     header = BlockHeader(
         journal=str(line["journal"]),
         number=int(line["number"]),
-        kind="PURGE" if line["kind"] == "PURGE" else "SEAL",
+        kind=BlockKind.PURGE if line["kind"] == BlockKind.PURGE else BlockKind.SEAL,
         row_count=int(line["rowCount"]),
         rows_digest=str(line["rowsDigest"]),
         previous_head=str(line["previousHead"]),

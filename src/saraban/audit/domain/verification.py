@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from saraban.audit.domain.blocks import MINIMUM_YEARS, START, BlockHeader, head_digest, rows_digest, years_before
+from saraban.audit.domain.blocks import (
+    MINIMUM_YEARS,
+    START,
+    BlockHeader,
+    BlockKind,
+    head_digest,
+    rows_digest,
+    years_before,
+)
 from saraban.audit.domain.journals import RowDigest, utc_text
 
 MOST_FINDINGS = 20
@@ -76,7 +84,7 @@ class JournalVerification:
         """
         self._follow(header)
         self.blocks += 1
-        if header.kind == "PURGE":
+        if header.kind is BlockKind.PURGE:
             self._purge(header)
             self._strangers(header, rows)
         elif listed is not None and rows_digest(listed) != header.rows_digest:
@@ -90,7 +98,7 @@ class JournalVerification:
         self.last_at = header.last_at
 
     def finish(self) -> None:
-        """Tell what only the end can: rows that nobody deleted lawfully, and a tail that was cut."""
+        """Add the findings that only the end shows: rows that nobody deleted lawfully, and a tail that was cut."""
         for number, _ in self._gone:
             self._add(Finding(FindingKind.ROWS_GONE, self.journal, number))
         line = self._head_after(self.number)

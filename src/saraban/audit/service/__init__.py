@@ -2,6 +2,7 @@
 
 from saraban.audit.domain.blocks import MINIMUM_YEARS
 from saraban.audit.domain.verification import Finding, FindingKind
+from saraban.audit.models import Severity
 from saraban.audit.service.head_file import HeadFile
 from saraban.audit.service.journal_export import Unsealed, export, unsealed
 from saraban.audit.service.retention import Purged, purge
@@ -10,7 +11,6 @@ from saraban.audit.service.trail import (
     AuditActor,
     AuditEntry,
     AuditRecord,
-    Severity,
     insert_statement,
     list_records,
     write,

@@ -22,7 +22,7 @@ class Unsealed:
 
 
 async def unsealed(db: Database) -> list[Unsealed]:
-    """Tell of each journal what is not sealed yet."""
+    """Count the rows of each journal that are not sealed yet."""
     found = []
     async with db.reading() as session:
         for journal in JOURNALS:

@@ -8,10 +8,18 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
-from saraban.audit.domain.blocks import MINIMUM_YEARS, BlockHeader, rows_digest, unpack, with_digest, years_before
+from saraban.audit.domain.blocks import (
+    MINIMUM_YEARS,
+    BlockHeader,
+    BlockKind,
+    rows_digest,
+    unpack,
+    with_digest,
+    years_before,
+)
 from saraban.audit.domain.journals import JOURNALS, Journal
 from saraban.audit.domain.verification import Finding, JournalVerification
-from saraban.audit.models import AuditBlock
+from saraban.audit.models import AuditBlock, Severity
 from saraban.audit.service.trail import AuditActor, write
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
@@ -135,7 +143,7 @@ async def _delete(
         BlockHeader(
             journal=journal.name,
             number=newest.number + 1,
-            kind="PURGE",
+            kind=BlockKind.PURGE,
             row_count=said.rows,
             rows_digest=rows_digest([]),
             previous_head=newest.head,
@@ -157,6 +165,6 @@ async def _delete(
         details=details | {"head": header.head},
         address="",
         now=now,
-        severity="WARN",
+        severity=Severity.WARN,
     )
     return said

@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 
 from saraban.audit import repository
-from saraban.audit.domain.blocks import START, BlockHeader, rows_digest, with_digest
+from saraban.audit.domain.blocks import START, BlockHeader, BlockKind, rows_digest, with_digest
 from saraban.audit.domain.journals import JOURNALS, Journal
 from saraban.audit.service.head_file import HeadFile
 from saraban.kit.clock import Clock
@@ -86,7 +86,7 @@ class Sealer:
             BlockHeader(
                 journal=journal.name,
                 number=previous[0] + 1,
-                kind="SEAL",
+                kind=BlockKind.SEAL,
                 row_count=len(marks),
                 rows_digest=rows_digest(marks),
                 previous_head=previous[1],

@@ -1,15 +1,15 @@
-"""Writing and reading the audit trail; a row is written in the transaction of the deed it tells of."""
+"""Writing and reading the audit trail; a row is written in the transaction of what it tells of."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.audit.models import AuditLog
+from saraban.audit.models import AuditLog, Severity
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, newest_first, page_of
@@ -17,8 +17,6 @@ from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_mappings
 from saraban.kit.trace import trace_id
 
 _INSERT = sa.insert(table_of(AuditLog))
-
-Severity = Literal["INFO", "WARN", "ERROR", "CRITICAL"]
 
 
 class AuditActor(Protocol):
@@ -53,7 +51,7 @@ class AuditEntry:
     What somebody did, for the trail.
 
     :param action: `<module>.<action>`, for example `rfa.create`
-    :param caller: None for a deed of nobody who is known, such as a failed log-in
+    :param caller: None for an act of nobody who is known, such as a failed log-in
     :param entity_id: the public id; an integer key has no place here, nor in `details`
     :param request_id: the trace of its request; None for that of the running task
     """
@@ -65,7 +63,7 @@ class AuditEntry:
     details: Mapping[str, Any]
     address: str
     now: datetime
-    severity: Severity = "INFO"
+    severity: Severity = Severity.INFO
     user_agent: str | None = None
     request_id: str | None = None
 
@@ -80,34 +78,34 @@ async def write(
     details: Mapping[str, Any],
     address: str,
     now: datetime,
-    severity: Severity = "INFO",
+    severity: Severity = Severity.INFO,
     user_agent: str | None = None,
 ) -> None:
-    """Add one row, in the caller's transaction; the parameters are those of `Deed`."""
-    deed = AuditEntry(action, caller, entity_type, entity_id, details, address, now, severity, user_agent)
-    await session.flush()  # the deed itself, where it is still in the session's memory
-    await session.execute(_INSERT, _row(deed))
+    """Add one row, in the caller's transaction; the parameters are those of `AuditEntry`."""
+    entry = AuditEntry(action, caller, entity_type, entity_id, details, address, now, severity, user_agent)
+    await session.flush()  # what it tells of, where that is still in the session's memory
+    await session.execute(_INSERT, _row(entry))
 
 
-def insert_statement(driver: DriverConnection, deeds: Sequence[AuditEntry]) -> SqlStatement:
-    """Return the one statement that adds the rows of several deeds, in their order."""
-    return insert_mappings_statement(driver, table_of(AuditLog), [_row(deed) for deed in deeds])
+def insert_statement(driver: DriverConnection, entries: Sequence[AuditEntry]) -> SqlStatement:
+    """Return the one statement that adds the rows of several entries, in their order."""
+    return insert_mappings_statement(driver, table_of(AuditLog), [_row(entry) for entry in entries])
 
 
-def _row(deed: AuditEntry) -> dict[str, Any]:
+def _row(entry: AuditEntry) -> dict[str, Any]:
     return {
         "uuid": new_id(),
-        "request_id": deed.request_id or trace_id() or None,
-        "user_id": deed.caller.user_id if deed.caller else None,
-        "actor_uuid": deed.caller.public_id if deed.caller else None,
-        "action": deed.action,
-        "severity": deed.severity,
-        "entity_type": deed.entity_type,
-        "entity_id": deed.entity_id,
-        "details_json": dict(deed.details),
-        "ip_address": deed.address[:45] or None,
-        "user_agent": deed.user_agent[:255] if deed.user_agent else None,
-        "created_at": deed.now,
+        "request_id": entry.request_id or trace_id() or None,
+        "user_id": entry.caller.user_id if entry.caller else None,
+        "actor_uuid": entry.caller.public_id if entry.caller else None,
+        "action": entry.action,
+        "severity": entry.severity,
+        "entity_type": entry.entity_type,
+        "entity_id": entry.entity_id,
+        "details_json": dict(entry.details),
+        "ip_address": entry.address[:45] or None,
+        "user_agent": entry.user_agent[:255] if entry.user_agent else None,
+        "created_at": entry.now,
     }
 
 
@@ -136,11 +134,11 @@ async def list_records(
         cursor=cursor,
         limit=limit,
     )
-    rows = [_entry(row) for row in (await session.scalars(statement)).all()]
-    return page_of(rows, limit=limit, key=lambda entry: (entry.created_at, entry.public_id))
+    rows = [_record(row) for row in (await session.scalars(statement)).all()]
+    return page_of(rows, limit=limit, key=lambda record: (record.created_at, record.public_id))
 
 
-def _entry(row: AuditLog) -> AuditRecord:
+def _record(row: AuditLog) -> AuditRecord:
     return AuditRecord(
         public_id=row.public_id,
         action=row.action,

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,7 +15,11 @@ from saraban.events.service.dead_letters import DEAD_QUEUE, QUEUE
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import Page, page_of
 
-EventState = Literal["waiting", "delivered", "dead"]
+
+class EventState(StrEnum):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    DEAD = "dead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,11 @@ async def list_events(
     """Return events, those recorded last first; each filter that is given narrows it."""
     chosen: dict[str, Any] = {"name": name, "recorded_before": recorded_before, "cursor": cursor, "limit": limit}
     found: list[EventView] = []
-    if state != "dead":
-        delivered = None if state is None else state == "delivered"
-        found += map(_living, await repository.events_page(session, delivered=delivered, **chosen))
-    if state in {None, "dead"}:
-        found += map(_given_up, await repository.dead_letters_page(session, **chosen))
+    if state is not EventState.DEAD:
+        delivered = None if state is None else state is EventState.DELIVERED
+        found += map(_outbox_view, await repository.events_page(session, delivered=delivered, **chosen))
+    if state in {None, EventState.DEAD}:
+        found += map(_dead_letter_view, await repository.dead_letters_page(session, **chosen))
     found.sort(key=lambda view: (view.recorded_at, view.public_id), reverse=True)
     return page_of(found[: limit + 1], limit=limit, key=lambda view: (view.recorded_at, view.public_id))
 
@@ -74,18 +79,18 @@ async def read_event(session: AsyncSession, *, public_id: UUID) -> EventView:
     """
     row = await repository.event(session, public_id=public_id)
     if row is not None:
-        return _living(row)
+        return _outbox_view(row)
     letter = await repository.dead_letter(session, public_id=public_id)
     if letter is not None:
-        return _given_up(letter)
+        return _dead_letter_view(letter)
     raise NotFound(f"There is no event {public_id}.")
 
 
-def _living(row: OutboxEvent) -> EventView:
+def _outbox_view(row: OutboxEvent) -> EventView:
     waits = row.delivered_at is None
     return EventView(
         public_id=row.public_id,
-        state="waiting" if waits else "delivered",
+        state=EventState.WAITING if waits else EventState.DELIVERED,
         name=row.name,
         aggregate_type=row.aggregate_type,
         aggregate=row.aggregate_id,
@@ -98,10 +103,10 @@ def _living(row: OutboxEvent) -> EventView:
     )
 
 
-def _given_up(row: DeadLetter) -> EventView:
+def _dead_letter_view(row: DeadLetter) -> EventView:
     return EventView(
         public_id=row.event_uuid,
-        state="dead",
+        state=EventState.DEAD,
         name=row.name,
         aggregate_type=row.aggregate_type,
         aggregate=row.aggregate_id,

@@ -37,21 +37,21 @@ class Handlers:
         self._first_delay = first_delay
 
     def add(self, name: str, handler: Handler) -> None:
-        """Have `handler` called in the transaction that marks the event delivered."""
+        """Call `handler` in the transaction that marks the event delivered."""
         self.add_all(name, _one_by_one(handler))
 
-    def add_all(self, name: str, reaction: BatchHandler) -> None:
+    def add_all(self, name: str, handler: BatchHandler) -> None:
         """
-        Have `reaction` called with all events of that name which one transaction delivers, each of another
+        Call `handler` with all events of that name which one transaction delivers, each of another
         aggregate. What it raises undoes all of them; then it is called with fewer, in the end with the one that fails.
         """
         if name in self._senders:
             raise ValueError(f"{name} is sent outside")
-        self._by_name[name].append(reaction)
+        self._by_name[name].append(handler)
 
     def send(self, name: str, sender: EventSender, *, first_delay: timedelta | None = None) -> None:
         """
-        Have `sender` called without a transaction: it may wait for the network, and must bear being repeated.
+        Call `sender` without a transaction: it may wait for the network, and must bear being repeated.
 
         :param first_delay: pause after a first failure, where it is not everybody's
         """

@@ -1,23 +1,26 @@
-"""The part an organization plays in a project, as documents see it."""
+"""The role that an organization has in a project, as documents see it."""
 
-from typing import Final, Literal
+from enum import StrEnum
 
-PartyRole = Literal["OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"]
-PARTY_ROLES: Final[tuple[PartyRole, ...]] = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER")
 
-_PARTS: dict[str, PartyRole] = {
-    "OWNER": "OWNER",
-    "DESIGNER": "DESIGNER",
-    "CONSULTANT": "CONSULTANT",
-    "CONTRACTOR": "CONTRACTOR",
-}
+class PartyRole(StrEnum):
+    """In the order in which people name them."""
+
+    OWNER = "OWNER"
+    DESIGNER = "DESIGNER"
+    CONSULTANT = "CONSULTANT"
+    CONTRACTOR = "CONTRACTOR"
+    OTHER = "OTHER"
 
 
 def party_role(role_name: str | None) -> PartyRole:
-    """Return the part for the name of a role; third parties, guests and free text are OTHER."""
-    return _PARTS.get((role_name or "").strip().upper(), "OTHER")
+    """Return the role for its name; third parties, guests and free text are OTHER."""
+    try:
+        return PartyRole((role_name or "").strip().upper())
+    except ValueError:
+        return PartyRole.OTHER
 
 
-def role_names_of(part: str) -> tuple[str, ...]:
-    """Return the role names that count as `part`."""
-    return (part,) if part in _PARTS else ("OTHER", "THIRD PARTY", "GUEST")
+def role_names_of(role: str) -> tuple[str, ...]:
+    """Return the role names that count as `role`."""
+    return ("OTHER", "THIRD PARTY", "GUEST") if party_role(role) is PartyRole.OTHER else (role,)

@@ -90,7 +90,7 @@ def column_positions(headings: Sequence[object]) -> dict[str, int]:
 
 def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson], list[FieldProblem]]:
     """
-    Give the people of a sheet whose first row has the headings, and what is wrong with its rows by itself.
+    Return the people of a sheet whose first row has the headings, and what is wrong with its rows by itself.
 
     :raises Invalid: when a column is missing
     """
@@ -122,7 +122,7 @@ def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson],
 
 
 def at_workbook_row(line: int, fault: FieldProblem, *, of_role: bool = False) -> FieldProblem:
-    """Give a service's fault of one person the row and the column that it comes from."""
+    """Return the problem of one person with the row and the column that it comes from."""
     name = fault.pointer.removeprefix("/")
     codes = {"organizationCode", "projectCode", "contractCode"}
     key = ("place" if of_role else "organization") if name in codes else name

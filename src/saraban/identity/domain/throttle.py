@@ -28,7 +28,7 @@ class ThrottleRules:
     least: float = 0.3
 
     def shared_by(self, processes: int) -> "ThrottleRules":
-        """Give the part of each process where none knows what the others count."""
+        """Return the rules for each of several processes that do not know what the others count."""
         return replace(self, attempts=ceil(self.attempts / processes), of_address=ceil(self.of_address / processes))
 
 
@@ -54,20 +54,20 @@ def must_wait(failures: FailedLogIns, rules: ThrottleRules) -> bool:
 
 
 def delay(failures: FailedLogIns, rules: ThrottleRules) -> float:
-    """Give the seconds to pass before the password is looked at: 1, 2, 4, …"""
+    """Return the seconds to pass before the password is looked at: 1, 2, 4, …"""
     over = failures.name - rules.attempts
     return min(2.0 ** min(over, 16), rules.longest) if over >= 0 and not failures.known else 0.0
 
 
 def password_check_timeout(failures: FailedLogIns) -> float:
-    """Give the seconds that a log-in may wait for argon2: in a flood those who failed are refused first, known ones last."""
+    """Return the seconds that a log-in may wait for argon2: in a flood those who failed are refused first, known ones last."""
     if failures.known:
         return 3.0
     return 1.0 if failures.here or failures.address else 2.0
 
 
 def network_of(address: str) -> str:
-    """Give what counts as one address: an IPv6 client has a whole /64 to choose from."""
+    """Return what counts as one address: an IPv6 client has a whole /64 to choose from."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

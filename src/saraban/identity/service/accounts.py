@@ -153,7 +153,7 @@ async def set_active(
     if not active:
         await tokens.revoke_all(session, user_id=user.user_id, now=now)
     await record(session, "user.enable" if active else "user.disable", user, by=by, address=address, now=now)
-    await _tell(session, user, now)
+    await _record_event(session, user, now)
 
 
 async def limit_draws(
@@ -215,7 +215,7 @@ async def grant_role(
     session.add(UserAssignment(user_id=user.user_id, assigned_by_user_id=by.user_id, assigned_at=now, **wanted.where))
     await session.flush()
     await record(session, "user.grant_role", user, by=by, address=address, now=now, details=wanted.details)
-    await _tell(session, user, now)
+    await _record_event(session, user, now)
 
 
 async def revoke_role(
@@ -246,7 +246,7 @@ async def revoke_role(
     await session.delete(assignment)
     await session.flush()
     await record(session, "user.revoke_role", user, by=by, address=address, now=now, details=wanted.details)
-    await _tell(session, user, now)
+    await _record_event(session, user, now)
 
 
 def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
@@ -266,7 +266,7 @@ async def requested_assignment(
     contract_code: str | None = None,
 ) -> dict[str, Any]:
     """
-    Give the columns of the assignment that `grant_role` would make.
+    Return the columns of the assignment that `grant_role` would make.
 
     :raises Invalid: for an unknown role or place
     """
@@ -335,7 +335,7 @@ async def replace_password(
     session: AsyncSession, user: User, password_hash: str, *, but: str | None = None, now: datetime
 ) -> None:
     """
-    Give an account another password: its lock, its invitation and its sessions end.
+    Replace the password of an account: its lock, its invitation and its sessions end.
 
     :param but: the digest of a refresh token whose session goes on
     """
@@ -360,8 +360,8 @@ def _account(user: User, organization_code: str | None, roles: str | None) -> Ac
     )
 
 
-async def _tell(session: AsyncSession, user: User, now: datetime) -> None:
-    """What he may do is looked up by who hears of it: two changes in a row need not come in their order."""
+async def _record_event(session: AsyncSession, user: User, now: datetime) -> None:
+    """Record the change without the rights themselves: each handler reads them, so two events may come in any order."""
     await events.record(
         session,
         name=ACCOUNT_CHANGED,

@@ -54,7 +54,7 @@ async def save_delivery_preferences(
     channels: Mapping[str, Any],
     now: datetime,
 ) -> None:
-    """Keep how the caller wants to be told from now on."""
+    """Save how the caller wants to be notified from now on."""
     row = await repository.lock_preference(session, user_id=caller.user_id)
     if row is None:
         row = UserPreference(user_id=caller.user_id, language=caller.language)
@@ -66,7 +66,7 @@ async def save_delivery_preferences(
 
 
 async def chosen_language(session: AsyncSession, *, caller: Caller) -> str | None:
-    """Give the language a user once chose, None before that: then the browser is asked."""
+    """Return the language a user once chose, None before that: then the browser is asked."""
     return await repository.chosen_language(session, user_id=caller.user_id)
 
 

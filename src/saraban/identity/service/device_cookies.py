@@ -27,7 +27,7 @@ class DeviceCookies:
         return f"{stated}.{self._seal(stated, name)}"
 
     def device(self, cookie: str, *, name: str, now: datetime) -> str | None:
-        """Give the device that a cookie of this name marks; None when it is forged, of another name or too old."""
+        """Return the device that a cookie of this name marks; None when it is forged, of another name or too old."""
         stated, _, seal = cookie.rpartition(".")
         if not hmac.compare_digest(seal.encode(errors="replace"), self._seal(stated, name).encode()):
             return None

@@ -224,5 +224,5 @@ async def _record(session: AsyncSession, action: str, user: User, *, address: st
         details={"username": user.username},
         address=address,
         now=now,
-        severity="WARN" if action in _SUSPICIOUS else "INFO",
+        severity=audit.Severity.WARN if action in _SUSPICIOUS else audit.Severity.INFO,
     )

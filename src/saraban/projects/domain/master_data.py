@@ -33,14 +33,14 @@ CORRESPONDENCE_TYPES = _offers(
     ("OTHER", "อื่น ๆ", "Other"),
 )
 
-_PARTS = (
+_ROLES = (
     ("OWN", "เจ้าของงาน", "Owner"),
     ("DSN", "ผู้ออกแบบ", "Designer"),
     ("CSC", "ที่ปรึกษาควบคุมงาน", "Supervision Consultant"),
     ("CON", "ผู้รับเหมา", "Contractor"),
     ("OTH", "ฝ่ายอื่น", "Others"),
 )
-_DEEDS = (
+_ACTIONS = (
     ("SUB", "ส่งถึง", "Submitted to"),
     ("REP", "ตอบโดย", "Reply by"),
     ("RSB", "ส่งใหม่โดย", "Resubmitted by"),
@@ -48,7 +48,7 @@ _DEEDS = (
     ("CCB", "ยกเลิกโดย", "Cancelled by"),
 )
 
-# The states that documents really pass through come first; the deeds by party are kept for imported records.
+# The states that documents really pass through come first; the actions by party are kept for imported records.
 CORRESPONDENCE_STATUSES = _offers(
     ("DRAFT", "ฉบับร่าง", "Draft"),
     ("SUBMITTED", "ส่งแล้ว", "Submitted"),
@@ -58,10 +58,10 @@ CORRESPONDENCE_STATUSES = _offers(
     ("CLOSED", "ปิดเรื่อง", "Closed"),
     ("CANCELLED", "ยกเลิก", "Cancelled"),
     *(
-        (deed + part, f"{deed_th}{part_th}", f"{deed_en} {part_en}")
-        for deed, deed_th, deed_en in _DEEDS
-        for part, part_th, part_en in _PARTS
-        if part != "OTH" or deed in {"SUB", "REP", "CLB"}
+        (action + role, f"{action_th}{role_th}", f"{action_en} {role_en}")
+        for action, action_th, action_en in _ACTIONS
+        for role, role_th, role_en in _ROLES
+        if role != "OTH" or action in {"SUB", "REP", "CLB"}
     ),
     ("TERMINATED", "ยุติ", "Terminated"),
     ("RESPONDED", "ตอบแล้ว", "Responded"),

@@ -29,19 +29,19 @@ class OrganizationRef:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """An organization in a project or contract, with the part that it has there."""
+    """An organization in a project or contract, with the role that it has there."""
 
     id: int
     public_id: UUID
     code: str
-    part: PartyRole
+    role: PartyRole
 
 
 def by_role(parties: Iterable[Party]) -> dict[str, frozenset[int]]:
-    """Return the keys of the organizations by the part that they have."""
+    """Return the keys of the organizations by the role that they have."""
     found: dict[str, set[int]] = {}
     for party in parties:
-        found.setdefault(party.part, set()).add(party.id)
+        found.setdefault(party.role, set()).add(party.id)
     return {part: frozenset(keys) for part, keys in found.items()}
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.organization import PARTY_ROLES
+from saraban.identity.domain.organization import PartyRole
 from saraban.identity.models import Organization
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import (
@@ -130,7 +130,7 @@ async def contracts(session: AsyncSession, *, project_id: int) -> Sequence[Any]:
 def _by_role(role: Any) -> sa.ColumnElement[int]:
     """Owners first, as people name them."""
     name = sa.func.upper(role)
-    return sa.case({part: place for place, part in enumerate(PARTY_ROLES)}, value=name, else_=len(PARTY_ROLES))
+    return sa.case({role.value: place for place, role in enumerate(PartyRole)}, value=name, else_=len(PartyRole))
 
 
 async def disciplines(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[Any]:

@@ -54,7 +54,7 @@ async def set_weekend(
     address: str,
 ) -> None:
     """
-    Tell on which weekdays a project does not work.
+    Set the weekdays on which a project does not work.
 
     :raises Forbidden: when the caller does not manage the project
     """

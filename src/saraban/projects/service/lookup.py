@@ -160,7 +160,7 @@ async def printable_codes(session: AsyncSession, *, project_id: int) -> Printabl
 
 
 async def sub_type_numbers(session: AsyncSession, *, project_id: int) -> dict[tuple[str, str], frozenset[str]]:
-    """Give the numbers that each sub type of the project prints, by the codes of its type and its own."""
+    """Return the numbers that each sub type of the project prints, by the codes of its type and its own."""
     found: dict[tuple[str, str], set[str]] = {}
     for type_code, code, number in await repository.sub_type_numbers(session, project_id=project_id):
         found.setdefault((type_code, code), set()).add(number)

@@ -60,7 +60,7 @@ async def read_project(session: AsyncSession, project: Project) -> dict[str, Any
     return {
         "project": stated(code=project.project_code, name=project.project_name, nameEn=project.project_name_en),
         "members": [
-            {"organization": row.organization_code, "role": party_role(row.role_in_project)}
+            {"organization": row.organization_code, "role": party_role(row.role_in_project).value}
             for row in await repository.members(session, project_id=key)
         ],
         "contracts": await _contracts(session, key),
@@ -95,7 +95,7 @@ async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Any]]:
     rows = await repository.contracts(session, codes=(), project_id=key)
     parties = _by_contract(
         await repository.parties(session, project_id=key),
-        lambda row: {"organization": row.organization_code, "role": party_role(row.role_in_contract)},
+        lambda row: {"organization": row.organization_code, "role": party_role(row.role_in_contract).value},
     )
     disciplines = _by_contract(
         [row for row in await repository.disciplines(session, project_id=key) if row.is_active],

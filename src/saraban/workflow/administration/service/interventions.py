@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit.service import Severity
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
@@ -94,7 +95,7 @@ async def force(
     async def decide(_session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
         _require(held, anywhere=action is None)
         step = steering.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
-        return step, StepRecord("workflow.force_proceed", "WARN", {"forced": True, "reason": reason})
+        return step, StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
 
     return await _done(db, asking, decide, door="force", address=address)
 
@@ -111,7 +112,7 @@ async def terminate(db: Database, asking: InstanceRequest, *, address: str) -> O
         _require(held, anywhere=True)
         step = steering.terminated(held.definition, held.row.current_state, reason=reason)
         values = {"status": ENDED}
-        return step, StepRecord("workflow.terminate", "WARN", {"terminated": True, "reason": reason}, values)
+        return step, StepRecord("workflow.terminate", Severity.WARN, {"terminated": True, "reason": reason}, values)
 
     return await _done(db, asking, decide, door="terminate", address=address)
 
@@ -156,7 +157,7 @@ def _kept_reassignment(
 ) -> StepRecord:
     values = {"assigned_user_id": assigned_user_id, "due_on": held.row.due_on}
     return StepRecord(
-        "workflow.reassign", "WARN", {"reassigned": told, "reason": reason}, values, applies=False, asks=asks
+        "workflow.reassign", Severity.WARN, {"reassigned": told, "reason": reason}, values, applies=False, asks=asks
     )
 
 

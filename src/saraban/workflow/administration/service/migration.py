@@ -372,5 +372,5 @@ async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
         },
         address=run.address,
         now=run.now,
-        severity="WARN",
+        severity=audit.Severity.WARN,
     )

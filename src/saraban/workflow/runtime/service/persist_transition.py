@@ -72,7 +72,7 @@ class StepRecord:
     """
 
     audited: str = "workflow.transition"
-    severity: audit.Severity = "INFO"
+    severity: audit.Severity = audit.Severity.INFO
     details: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     applies: bool = True
