@@ -130,3 +130,16 @@ def test_no_lock_names_a_host() -> None:
     locks = [*ROOT.glob("requirements*.txt"), ROOT / "package-lock.json"]
 
     assert [path.name for path in locks if "://" in path.read_text("utf-8")] == []
+
+
+def test_test_files_do_not_import_from_one_another() -> None:
+    """What several of them need stands in `tests/*.py`, `tests/factories` or a conftest."""
+    imports = [
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests.")
+        if any(part.startswith("test_") for part in [*str(node.module).split("."), *(one.name for one in node.names)])
+    ]
+
+    assert imports == []

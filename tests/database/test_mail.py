@@ -12,7 +12,7 @@ from saraban.notifications import service as notifications
 from saraban.notifications.domain.mail_message import MailMessage, MailRefused
 from saraban.notifications.models import MailLine
 from saraban.notifications.service import MailJob, MailSettings
-from tests.database.test_notifications import NEW_YEAR, open_account, told
+from tests.notified_accounts import NEW_YEAR, open_account, told
 
 LETTERS = 12
 

@@ -12,7 +12,7 @@ from saraban.config import Settings
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import client_of
-from tests.features.numbering.test_endpoints import GENERATE, read_project
+from tests.numbering_requests import GENERATE, read_project
 from tests.processes import sign_in
 from tests.servers import running_redis
 

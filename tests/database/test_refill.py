@@ -11,7 +11,7 @@ from saraban.kit.db import Database
 from saraban.workflow.runtime.models import WorkflowWorkItem
 from saraban.workflow.runtime.service import refill
 from tests.factories.letterbox import NOW, new_office
-from tests.features.workflow.test_pending import CONTROLS, asking
+from tests.reviews import CONTROLS, asking
 
 LETTERS = 5
 

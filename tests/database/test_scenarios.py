@@ -20,7 +20,7 @@ from saraban.kit.locks import RedisLocks
 from saraban.numbering.series.models import NumberAudit, NumberCounter, NumberError
 from saraban.ops import sampler
 from tests.conftest import client_of, settings_in
-from tests.features.numbering.test_endpoints import GENERATE, read_project
+from tests.numbering_requests import GENERATE, read_project
 from tests.numbering_world import World, world_of
 from tests.processes import sign_in
 from tests.servers import MariaDb, running_mariadb, running_redis

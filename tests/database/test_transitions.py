@@ -20,7 +20,7 @@ from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, W
 from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.service import Command, TransitionNotPossible, VersionConflict
 from tests.factories.letterbox import NOW, Office, new_office
-from tests.features.workflow.test_steps import with_filing
+from tests.site_memo import with_filing
 
 CROWD = 50
 

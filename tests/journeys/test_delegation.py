@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from saraban.kit.dates import date_in_figures, local_date
-from tests.features.numbering.test_lifecycle import present
+from tests.journey_steps import a_draft
 from tests.journeys.conftest import Person, Sit
-from tests.journeys.test_pages import a_draft
+from tests.numbering_requests import present
 
 pytestmark = [
     pytest.mark.browser,

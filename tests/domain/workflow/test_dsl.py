@@ -8,25 +8,10 @@ from uuid import UUID
 import pytest
 
 from saraban.workflow.domain import dsl
+from tests.letterbox_definition import WORDS, letterbox
 
-WORDS = {"th": "คำ", "en": "Word"}
 STRANGER = "01890a5d-ac96-774b-bcce-b302099a8057"
 KNOWN = dsl.Known(roles={"Editor"}, permissions={"workflow.action_review"}, users=frozenset())
-
-
-def letterbox() -> dict[str, Any]:
-    return {
-        "workflow": "LETTERBOX",
-        "states": [
-            {
-                "name": "open",
-                "label": dict(WORDS),
-                "initial": True,
-                "on": {"close": {"to": "closed", "label": dict(WORDS)}},
-            },
-            {"name": "closed", "label": dict(WORDS), "terminal": True},
-        ],
-    }
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.replaying import Past, Who, replay
 from tests.domain.workflow.actors import SUBMITTER, person, subject
-from tests.domain.workflow.test_giving import written
+from tests.step_data import written
 
 SYSTEM = person(user=1)
 CONTRACTOR = Who(SUBMITTER, UUID(int=SUBMITTER), frozenset({3}))

@@ -17,7 +17,7 @@ from saraban.workflow.domain.picture import mermaid
 from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
 from saraban.workflow.domain.replaying import Past, replay
 from tests.domain.workflow.actors import person, subject
-from tests.domain.workflow.test_dsl import letterbox
+from tests.letterbox_definition import letterbox
 
 
 class TestPicture:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
 import httpx
 import pytest
@@ -11,42 +10,13 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.documents.core.models import Document
-from saraban.identity.models import Organization
-from saraban.identity.service.seed import SHIPPED_AT
 from saraban.kit.db import Database
 from saraban.numbering.series.models import LedgerEntry
-from saraban.projects.models import Contract, Discipline, Project, ProjectOrganization
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import GENERATE, PREVIEW, read_project
+from tests.numbering_requests import GENERATE, PREVIEW, read_project
+from tests.other_project import add_other_project
 
 Body = dict[str, Any]
-
-
-async def add_other_project(db: Database) -> dict[str, UUID]:
-    """Make a second project with a contract, a discipline and an organization of its own."""
-    async with db.writing() as session:
-        project = Project(project_code="OTHER", project_name="อีกโครงการ")
-        stranger = Organization(
-            organization_code="อื่น",
-            organization_name="องค์กรอื่น",
-            is_active=True,
-            created_at=SHIPPED_AT,
-            updated_at=SHIPPED_AT,
-        )
-        session.add_all([project, stranger])
-        await session.flush()
-        consultant = await session.scalar(sa.select(Organization.id).where(Organization.organization_code == "คคง."))
-        contract = Contract(project_id=project.id, contract_code="OTHER-1", contract_name="อีกสัญญา")
-        session.add_all(
-            [
-                contract,
-                ProjectOrganization(project_id=project.id, organization_id=consultant),
-                ProjectOrganization(project_id=project.id, organization_id=stranger.id),
-            ]
-        )
-        await session.flush()
-        session.add(Discipline(contract_id=contract.id, discipline_code="XYZ"))
-        return {"project": project.public_id, "organization": stranger.public_id, "contract": contract.public_id}
 
 
 @pytest_asyncio.fixture

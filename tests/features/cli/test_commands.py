@@ -25,17 +25,12 @@ from saraban.cli.root import NOUNS
 from saraban.config import Settings
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
+from tests.command_tree import commands
 from tests.factories.letterbox import Letterbox, office_in
 from tests.features.cli.conftest import Command
 from tests.terminal import DEMO
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-
-
-def commands(command: Any) -> Iterator[Any]:
-    yield command
-    for child in getattr(command, "commands", {}).values():
-        yield from commands(child)
 
 
 def examples() -> Iterator[str]:

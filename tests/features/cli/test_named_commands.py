@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from saraban.cli.root import app
-from tests.features.cli.test_commands import commands
+from tests.command_tree import commands
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*.md")])

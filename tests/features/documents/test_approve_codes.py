@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from tests.conftest import unwrapped
+from tests.definitions import RFA
 from tests.features.documents.conftest import Desk
-from tests.features.workflow.test_definitions import RFA
 
 WORDS = {"th": "คำ", "en": "Word"}
 # Where the codes of each action lead, and what the engine does then; 9Z is none of the master data.

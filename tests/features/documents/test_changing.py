@@ -11,8 +11,8 @@ from saraban.documents.core.models import DocumentRevision
 from saraban.numbering.series.models import LedgerEntry
 from saraban.projects.models import CorrespondenceStatus
 from tests.conftest import unwrapped
+from tests.definitions import RFA
 from tests.features.documents.conftest import Desk, pointers
-from tests.features.workflow.test_definitions import RFA
 
 
 class TestEdit:

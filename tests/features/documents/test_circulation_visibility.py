@@ -11,9 +11,8 @@ from fastapi import FastAPI
 from saraban.documents.circulation import repository
 from saraban.documents.circulation.domain.visibility import CirculationReach, may_see
 from saraban.documents.circulation.models import Circulation
-from saraban.identity.models import Role, User, UserAssignment
+from tests.circulations import lose_the_right, order
 from tests.features.documents.conftest import Desk, pointers
-from tests.features.documents.test_circulations import order
 
 DOORS = (
     ("get", "/api/v1/circulations/{sheet}", None),
@@ -45,17 +44,6 @@ async def knock(client: httpx.AsyncClient, door: tuple[str, str, Any], where: di
     method, path, body = door
     sent = {} if body is None else {"json": body} if path.startswith("/api/") else {"data": body}
     return await client.request(method, path.format(**where), follow_redirects=True, **sent)
-
-
-async def lose_the_right(app: FastAPI, account: str) -> None:
-    """Make somebody an administrator of the organization, who sees its documents and none of its sheets."""
-    async with app.state.db.writing() as session:
-        user = await session.scalar(sa.select(User.user_id).where(User.username == account))
-        role = await session.scalar(sa.select(Role.role_id).where(Role.role_name == "Org Admin"))
-        own = sa.update(UserAssignment).where(
-            UserAssignment.user_id == user, UserAssignment.organization_id.is_not(None)
-        )
-        await session.execute(own.values(role_id=role))
 
 
 @pytest_asyncio.fixture

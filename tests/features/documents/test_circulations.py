@@ -2,33 +2,14 @@
 
 from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
 from saraban.events.models import OutboxEvent
-from saraban.kit.clock import FixedClock, SystemClock
+from saraban.kit.clock import FixedClock
+from tests.circulations import order, person
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
-
-SOON = (SystemClock(ZoneInfo("Asia/Bangkok")).now() + timedelta(days=3)).date().isoformat()
-
-
-async def person(desk: Desk, account: str) -> str:
-    return str((await (await desk.as_(account)).get("/api/v1/auth/me")).json()["publicId"])
-
-
-async def order(desk: Desk, **changes: Any) -> dict[str, Any]:
-    body = {
-        "projectPublicId": desk.project,
-        "subject": "เวียนเพื่อพิจารณา",
-        "deadlineDate": SOON,
-        "assignees": [
-            {"userPublicId": await person(desk, "dc.consultant"), "kind": "MAIN"},
-            {"userPublicId": await person(desk, "reviewer.consultant"), "kind": "ACTION"},
-        ],
-    }
-    return body | changes
 
 
 class TestSheet:

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from saraban import bootstrap
 from saraban.bootstrap import System
 from tests.conftest import SignIn
-from tests.features.workflow.test_tasks import counting
+from tests.statement_count import counting
 
 ENVELOPE = {
     *("instancePublicId", "workflowCode", "currentState", "availableActions", "canEdit", "lastTransitionAt"),

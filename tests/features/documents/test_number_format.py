@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.circulations import order
 from tests.features.documents.conftest import Desk
-from tests.features.documents.test_circulations import order
 
 CONFIGS = "/api/v1/document-numbering/configs"
 RESOLVE = "/api/v1/document-numbering/resolve"

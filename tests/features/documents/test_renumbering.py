@@ -8,9 +8,9 @@ from fastapi import FastAPI
 from saraban.bootstrap import carriers
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry
+from tests.circulations import order
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
-from tests.features.documents.test_circulations import order
 
 REASON = {"reason": "The number was printed for the wrong volume."}
 RESOLVE = "/api/v1/document-numbering/resolve"

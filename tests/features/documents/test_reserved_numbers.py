@@ -9,8 +9,8 @@ from fastapi import FastAPI
 
 from saraban.documents.core.models import Document
 from saraban.numbering.series.models import LedgerEntry
+from tests.circulations import order
 from tests.features.documents.conftest import Desk, pointers
-from tests.features.documents.test_circulations import order
 
 RESERVE = "/api/v1/document-numbering/reserve"
 

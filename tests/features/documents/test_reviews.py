@@ -6,10 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.definitions import CONTRACTOR, RFA
 from tests.factories.review import BRANCHES
 from tests.features.documents.conftest import Desk, pointers
-from tests.features.workflow.test_definitions import RFA
-from tests.features.workflow.test_versions import CONTRACTOR
 
 SEATS = {"reviewer.consultant": "STR", "dc.consultant": "MEC", "approver.owner": None}
 

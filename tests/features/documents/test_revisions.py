@@ -16,7 +16,7 @@ from saraban.identity.models import Organization
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberRendering
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
-from tests.features.documents.test_choices import choose, flow, publish
+from tests.workflow_choices import choose, flow, publish
 
 LETTER = ("correspondences", "request-revision", "revision_requested", "REPCSC")
 TRANSMITTAL = ("transmittals", "return", "returned", "REPCSC")

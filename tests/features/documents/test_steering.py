@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.circulations import order
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
-from tests.features.documents.test_circulations import order
 
 WHY = "ผู้ตรวจลาออกแล้ว งานหน้างานรอไม่ได้"
 

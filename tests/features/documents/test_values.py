@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.definitions import RFA
 from tests.features.documents.conftest import Desk
-from tests.features.workflow.test_definitions import RFA
 
 DEFINITIONS = "/api/v1/workflow/definitions"
 AMOUNT = {"type": "number", "minimum": 1, "label": {"th": "จำนวนเงิน", "en": "Amount"}}

@@ -13,8 +13,8 @@ from saraban.web.workflows.simulated_facts import CHOICES, NAMES
 from saraban.workflow.domain import engine, vocabulary
 from saraban.workflow.domain.registers import REGISTERS
 from saraban.workflow.runtime.models import WorkflowInstance
+from tests.circulations import order
 from tests.features.documents.conftest import Desk
-from tests.features.documents.test_circulations import order
 
 
 def test_priorities_are_those_of_documents() -> None:

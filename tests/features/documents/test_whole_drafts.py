@@ -7,11 +7,11 @@ import pytest
 from fastapi import FastAPI
 
 from saraban.audit import service as audit
+from tests.circulations import order
+from tests.circulations import person as person_id
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
-from tests.features.documents.test_choices import choose, flow, publish
-from tests.features.documents.test_circulations import order
-from tests.features.documents.test_circulations import person as person_id
+from tests.workflow_choices import choose, flow, publish
 
 EDITOR = "dc.consultant"
 

@@ -12,7 +12,7 @@ from saraban.identity.models import UserInvitation
 from saraban.identity.service import Invitation, InvitationEnded
 from saraban.kit.errors import Invalid
 from saraban.kit.rate_limits import RateLimiter
-from tests.features.identity.test_accounts import Office, office, somchai
+from tests.accounts import Office, office, somchai
 
 __all__ = ["office"]
 

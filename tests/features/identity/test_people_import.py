@@ -9,7 +9,7 @@ from saraban.identity import service as identity
 from saraban.identity.models import User, UserAssignment
 from saraban.identity.service import PeopleImport
 from saraban.kit.errors import Invalid
-from tests.features.identity.test_accounts import Office, office
+from tests.accounts import Office, office
 
 __all__ = ["office"]
 

@@ -13,7 +13,7 @@ from saraban.identity import service as identity
 from saraban.identity.service import Invitation, InvitationEnded
 from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications.models import MailLine
-from tests.features.notifications.test_mail import NOW, deliver, later, server, system
+from tests.mail_delivery import NOW, deliver, later, server, system
 from tests.smtp import SmtpServer
 
 __all__ = ["server", "system"]

@@ -1,13 +1,9 @@
 """E-mail on its way: what it says, when it goes out, and what becomes of it when a server will not have it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
-import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban import bootstrap
@@ -21,41 +17,16 @@ from saraban.kit.clock import FixedClock
 from saraban.notifications.adapters import console
 from saraban.notifications.models import MailLine
 from saraban.notifications.schemas import PreferencesOrder
-from saraban.notifications.service import MailJob, save_preferences
+from saraban.notifications.service import save_preferences
 from saraban.worker import Worker
-from tests.features.notifications.test_notifications import person, told, transition
 from tests.logged import lines_of
+from tests.mail_delivery import BANGKOK, NOW, deliver, later, server, system
+from tests.notices import person, told, transition
 from tests.smtp import HANG_UP, SmtpServer
 
-NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)  # ten in the morning, in Bangkok
-BANGKOK = ZoneInfo("Asia/Bangkok")
+__all__ = ["server", "system"]
+
 READER = "reviewer.consultant"
-
-
-@pytest_asyncio.fixture
-async def server() -> AsyncIterator[SmtpServer]:
-    async with SmtpServer() as server:
-        yield server
-
-
-@pytest_asyncio.fixture
-async def system(settings: Settings, server: SmtpServer) -> AsyncIterator[System]:
-    changes = {
-        "mail": "smtp",
-        "smtp_host": "127.0.0.1",
-        "smtp_port": server.port,
-        "smtp_security": "none",
-        "mail_from": "saraban@dms.example.org",
-        "public_url": "https://dms.example.org/",
-    }
-    clock = FixedClock(NOW, BANGKOK)
-    async with bootstrap.closing(bootstrap.wire(settings.model_copy(update=changes), clock=clock)) as system:
-        yield system
-
-
-def later(system: System, **time: float) -> None:
-    assert isinstance(system.clock, FixedClock)
-    system.clock.at += timedelta(**time)
 
 
 async def happens(system: System, **changes: Any) -> Event:
@@ -67,15 +38,6 @@ async def happens(system: System, **changes: Any) -> Event:
     for handler in system.handlers.of(event.name):
         await system.db.transact(lambda session, handler=handler: handler(session, [event]))
     return event
-
-
-async def deliver(system: System) -> int:
-    """Send what is due, and return the number of letters that were tried."""
-    assert system.mail_settings is not None
-    work, tried = MailJob(system.db, system.mail_settings, clock=system.clock), 0
-    while await work.round():
-        tried += 1
-    return tried
 
 
 async def choose(system: System, **changes: Any) -> None:

@@ -8,20 +8,12 @@ import sqlalchemy as sa
 
 from saraban.bootstrap import System
 from saraban.events.service import Event
-from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization
 from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
+from tests.notices import person, told, transition
 
 URL = "/api/v1/notifications"
-
-
-async def person(system: Any, username: str) -> Caller:
-    async with system.db.reading() as session:
-        caller = await identity.find_caller(session, username=username)
-    assert caller is not None
-    return caller
 
 
 async def organization(system: Any, code: str) -> str:
@@ -30,36 +22,8 @@ async def organization(system: Any, code: str) -> str:
         return str(await session.scalar(found))
 
 
-async def transition(system: Any, actor: str, **changes: Any) -> Event:
-    """As the workflow tells it."""
-    doer = await person(system, actor)
-    payload = {
-        "documentPublicId": str(new_id()),
-        "documentKind": "rfa",
-        "number": "LCBP3-C2-RFA-TER-RPT-0001-A",
-        "title": "รายงานดิน",
-        "to": "consultant_review",
-        "stateLabel": {"th": "ที่ปรึกษาตรวจ", "en": "Consultant review"},
-        "action": "submit",
-        "actionLabel": {"th": "ส่ง", "en": "Submit"},
-        "actor": {"publicId": str(doer.public_id), "displayName": "สมชาย"},
-        "comment": None,
-        "terminal": False,
-        "waiting": {"organizations": [], "users": []},
-        "notify": {"organizations": [], "users": []},
-    } | changes
-    return Event(new_id(), "workflow.transitioned", "workflow_instance", str(new_id()), payload, system.clock.now())
-
-
 async def tell(system: Any, event: Event) -> None:
     await system.db.transact(lambda session: notifications.react(session, event))
-
-
-async def told(system: Any, username: str, language: str = "th") -> list[str]:
-    caller = await person(system, username)
-    async with system.db.reading() as session:
-        page = await notifications.listing(session, caller=caller, language=language)
-    return [view.title for view in page.items]
 
 
 class TestReact:

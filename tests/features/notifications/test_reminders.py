@@ -3,7 +3,6 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -12,26 +11,14 @@ from fastapi import FastAPI
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import DocumentRevision
 from saraban.notifications.models import ReminderSent
-from saraban.notifications.service import send_reminders
 from saraban.worker import Worker
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk
-from tests.features.notifications.test_story import titles
+from tests.notices import morning, reminded, titles
 
-BANGKOK = ZoneInfo("Asia/Bangkok")
 ISSUED = datetime(2025, 11, 3, 3, tzinfo=UTC)
 DUE = date(2025, 11, 28)  # a Friday, long past: what is told then is read by people whose clock goes on
-
-
-def morning(day: date, hour: int = 9) -> datetime:
-    return datetime(day.year, day.month, day.day, hour, tzinfo=BANGKOK)
-
-
-async def reminded(app: FastAPI, worker: Worker, now: datetime) -> int:
-    count = await send_reminders(app.state.db, subjects=app.state.subjects, now=now, zone=BANGKOK)
-    await worker.drain()
-    return count
 
 
 @pytest.fixture

@@ -15,30 +15,11 @@ from saraban.notifications.service.audience import AudienceDirectory
 from saraban.worker import Worker
 from saraban.workflow.domain import dsl
 from saraban.workflow.runtime.service.notification_audience import ACTS, NotificationAudience, Stand
+from tests.circulations import lose_the_right, order
 from tests.domain.workflow.actors import person, subject
 from tests.features.documents.conftest import Desk
-from tests.features.documents.test_circulation_visibility import lose_the_right
-from tests.features.documents.test_circulations import order
-from tests.features.documents.test_outcomes import own
-from tests.features.notifications.test_reminders import morning, reminded
-from tests.features.notifications.test_story import titles
-
-WORDS = {"th": "คำ", "en": "Word"}
-SENDER = {"party": ["originator"]}
-
-
-def state(name: str, **on: Any) -> dict[str, Any]:
-    actions = {action: {"label": WORDS, **step} for action, step in on.items()}
-    return {"name": name, "label": WORDS, **({"on": actions} if on else {"terminal": True})}
-
-
-async def letters_go_by(desk: Desk, *states: dict[str, Any]) -> None:
-    """Make letters begin as drafts, and go on by these states."""
-    draft = states[0] | {"initial": True, "editable": True}
-    admin = await desk.as_("admin")
-    dsl = {"workflow": "CORRESPONDENCE_FLOW_V1", "states": [draft, *states[1:], state("done")]}
-    made = await admin.post("/api/v1/workflow/definitions", json={"dsl": dsl, "activate": True})
-    assert made.status_code == 201, made.text
+from tests.notices import SENDER, letters_go_by, morning, reminded, state, titles
+from tests.outcomes import own
 
 
 async def told(desk: Desk, *accounts: str) -> dict[str, int]:

@@ -6,14 +6,7 @@ from saraban.kit.clock import local_date
 from saraban.worker import Worker
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
-
-
-async def titles(desk: Desk, account: str) -> list[str]:
-    """What an account was told since it was last asked, oldest first."""
-    client = await desk.as_(account)
-    unread = (await client.get("/api/v1/notifications", params={"unread": "true"})).json()["items"]
-    await client.post("/api/v1/notifications/read-all")
-    return [item["title"] for item in reversed(unread)]
+from tests.notices import titles
 
 
 class TestRfa:

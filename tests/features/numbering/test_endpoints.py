@@ -10,47 +10,11 @@ from saraban.kit.db import Database
 from saraban.kit.idempotency import IdempotencyKey
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberError
 from tests.conftest import SignIn
+from tests.numbering_requests import CONFIGS, GENERATE, PREVIEW, WHY, count, db, read_project
 
-GENERATE = "/api/v1/document-numbering/generate"
-PREVIEW = "/api/v1/document-numbering/preview"
-CONFIGS = "/api/v1/document-numbering/configs"
-WHY = "The owner asked for it."
+__all__ = ["db"]
+
 ID = "019505a1-7c3e-7000-8000-abc123def456"
-
-
-class Project:
-    """The demo project's public ids, read over the API as any client would."""
-
-    def __init__(self, project: dict[str, Any]) -> None:
-        self.id = project["publicId"]
-        self.organizations = {one["organizationCode"]: one["publicId"] for one in project["organizations"]}
-        self.contracts = {one["contractCode"]: one["publicId"] for one in project["contracts"]}
-
-    def letter(self, originator: str = "คคง.", recipient: str | None = "ผรม.1", **more: Any) -> dict[str, Any]:
-        body = {
-            "projectPublicId": self.id,
-            "correspondenceTypeCode": "LETTER",
-            "originatorOrganizationPublicId": self.organizations[originator],
-        }
-        if recipient:
-            body["recipientOrganizationPublicId"] = self.organizations[recipient]
-        return body | more
-
-
-async def read_project(client: httpx.AsyncClient) -> Project:
-    listed = (await client.get("/api/v1/projects")).json()["items"]
-    public_id = next(one["publicId"] for one in listed if one["projectCode"] == "LCBP3-C2")
-    return Project((await client.get(f"/api/v1/projects/{public_id}")).json())
-
-
-async def count(db: Database, model: Any) -> int:
-    async with db.reading() as session:
-        return int(await session.scalar(sa.select(sa.func.count()).select_from(model)) or 0)
-
-
-@pytest.fixture
-def db(app: Any) -> Database:
-    return app.state.db  # type: ignore[no-any-return]
 
 
 class TestGenerate:

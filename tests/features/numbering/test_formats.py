@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from saraban.kit.db import Database
 from saraban.numbering.series.models import NumberAudit
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import CONFIGS, GENERATE, PREVIEW, WHY, Project, read_project
+from tests.numbering_requests import CONFIGS, GENERATE, PREVIEW, WHY, Project, read_project
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """Legacy numbers over HTTP: a sheet is sent in, a worker checks it, somebody tells it to go on, a worker imports it."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
@@ -15,53 +13,17 @@ from saraban.audit.models import AuditLog
 from saraban.kit.db import Database
 from saraban.numbering.imports.service import jobs
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport
-from saraban.numbering.service import ImportWorker
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import read_project
-from tests.features.numbering.test_legacy_import import letter, sheet_of, written
-from tests.features.numbering.test_lifecycle import BASE
+from tests.number_imports import URL, Desk, letter, sheet_of, work_of
+from tests.numbering_requests import read_project
 
-URL = f"{BASE}/imports"
 SERIES = "คคง.-ผรม.1-{SEQ}-2567"
-
-
-def work_of(app: FastAPI, **more: Any) -> ImportWorker:
-    return ImportWorker(app.state.db, app.state.storage, clock=app.state.clock, **more)
 
 
 async def count(db: Database) -> int:
     async with db.reading() as session:
         statement = sa.select(sa.func.count()).select_from(LedgerEntry).where(LedgerEntry.source == "IMPORT")
         return int(await session.scalar(statement) or 0)
-
-
-class Desk:
-    """The project's administrator with sheets to send in."""
-
-    def __init__(self, client: httpx.AsyncClient, app: FastAPI, project: str, folder: Path) -> None:
-        self.client, self.app, self.project, self.folder = client, app, project, folder
-
-    async def send(self, *lines: Sequence[object], name: str = "old.csv", **headers: str) -> httpx.Response:
-        return await self.send_bytes(written(self.folder / name, *lines).read_bytes(), name, **headers)
-
-    async def send_bytes(self, content: bytes, name: str, **headers: str) -> httpx.Response:
-        sent = {"file": (name, content)}
-        return await self.client.post(URL, params={"projectPublicId": self.project}, files=sent, headers=headers)
-
-    async def checked(self, *lines: Sequence[object], name: str = "old.csv") -> dict[str, Any]:
-        answer = await self.send(*lines, name=name)
-        assert answer.status_code == 202, answer.text
-        assert await work_of(self.app).round()
-        return await self.read(answer.json()["publicId"])
-
-    async def read(self, public_id: str) -> dict[str, Any]:
-        answer = await self.client.get(f"{URL}/{public_id}")
-        assert answer.status_code == 200, answer.text
-        return dict(answer.json())
-
-    async def commit(self, public_id: str, *moves: tuple[str, int], **headers: str) -> httpx.Response:
-        body = {"moves": [{"series": series, "to": to} for series, to in moves]}
-        return await self.client.post(f"{URL}/{public_id}/commit", json=body, headers=headers)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import csv
 import io
 import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,32 +11,15 @@ from xlsxwriter import Workbook
 
 from saraban.kit.spreadsheets import read_rows
 from saraban.numbering.imports.service import workbook
-from saraban.numbering.register.service.workbook import SheetWriter
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import read_project
-from tests.features.numbering.test_lifecycle import BASE
-from tests.features.numbering.test_register import Command, command, drawn, rows
+from tests.number_commands import command, drawn, rows
+from tests.number_imports import letter, sheet_of, written
+from tests.numbering_requests import BASE, read_project
+from tests.terminal import Command
 
 __all__ = ["command", "rows"]
 
 AS = ("--as", "padmin")
-HEAD = ["number", "type", "originator", "recipient", "year", "sequence"]
-
-
-def letter(sequence: int) -> list[object]:
-    return [f"คคง.-ผรม.1-{sequence:04}-2567", "LETTER", "คคง.", "ผรม.1", "2567", ""]
-
-
-def written(path: Path, *lines: Sequence[object], head: list[str] | None = None) -> Path:
-    with SheetWriter(path, head or HEAD) as sheet:
-        for line in lines:
-            sheet.add(line)
-    return path
-
-
-def sheet_of(path: Path) -> list[Sequence[object]]:
-    with CalamineWorkbook.from_path(str(path)) as book:
-        return list(book.get_sheet_by_index(0).iter_rows())
 
 
 def imported(rows: sqlite3.Connection) -> list[tuple[object, ...]]:

@@ -9,24 +9,25 @@ import pytest
 import sqlalchemy as sa
 
 from saraban.bootstrap import carriers
-from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering
-from saraban.numbering.series.models import LedgerEntry, NumberAudit
+from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import GENERATE, Project, read_project
+from tests.numbering_requests import (
+    BASE,
+    GENERATE,
+    REASON,
+    Project,
+    audited,
+    db,
+    let_run_out,
+    present,
+    read_project,
+    reserved,
+    without_originator,
+)
 
-BASE = "/api/v1/document-numbering"
-REASON = "A reason that is long enough."
-
-
-@pytest.fixture
-def db(app: Any) -> Database:
-    return app.state.db  # type: ignore[no-any-return]
-
-
-def present() -> datetime:
-    return SystemClock(ZoneInfo("Asia/Bangkok")).now()
+__all__ = ["db"]
 
 
 async def entry_of(db: Database, public_id: str) -> LedgerEntry:
@@ -36,39 +37,11 @@ async def entry_of(db: Database, public_id: str) -> LedgerEntry:
     return found
 
 
-async def audited(db: Database, operation: str) -> list[NumberAudit]:
-    async with db.reading() as session:
-        return list(await session.scalars(sa.select(NumberAudit).where(NumberAudit.operation == operation)))
-
-
-async def let_run_out(db: Database, public_id: str) -> None:
-    """Have a reservation end an hour ago."""
-    async with db.writing() as session:
-        await session.execute(
-            sa.update(LedgerEntry)
-            .where(LedgerEntry.public_id == UUID(public_id))
-            .values(expires_at=present() - timedelta(hours=1))
-        )
-
-
-async def reserved(client: Any, project: Project, **more: Any) -> dict[str, Any]:
-    answer = await client.post(f"{BASE}/reserve", json=project.letter(**more))
-    assert answer.status_code == 201, answer.text
-    return answer.json()  # type: ignore[no-any-return]
-
-
 async def by_month(admin: Any, project: Project) -> None:
     """Have the project's letters print month, year and fiscal year."""
     template = "{MM}/{YEAR:A.D.}-FY{FY:B.E.}-{SEQ:3}"
     wanted = {"projectPublicId": project.id, "correspondenceTypeCode": "LETTER", "template": template, "reason": REASON}
     saved = await admin.put(f"{BASE}/configs", json=wanted)
-    assert saved.status_code == 200, saved.text
-
-
-async def without_originator(admin: Any, project: Project) -> None:
-    """Have the letters of everybody in the project count together."""
-    wanted = {"projectPublicId": project.id, "correspondenceTypeCode": "LETTER", "template": "{PROJECT}-L-{SEQ:4}"}
-    saved = await admin.put(f"{BASE}/configs", json=wanted | {"reason": REASON})
     assert saved.status_code == 200, saved.text
 
 

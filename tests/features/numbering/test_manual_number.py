@@ -17,8 +17,19 @@ from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain.lifecycle import checked_reason
 from saraban.numbering.series.models import NumberAudit, NumberCounter
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import CONFIGS, GENERATE, Project, count, db, read_project
-from tests.features.numbering.test_lifecycle import BASE, REASON, audited, present, without_originator
+from tests.numbering_requests import (
+    BASE,
+    CONFIGS,
+    GENERATE,
+    REASON,
+    Project,
+    audited,
+    count,
+    db,
+    present,
+    read_project,
+    without_originator,
+)
 
 __all__ = ["db"]
 

@@ -21,7 +21,7 @@ from saraban.identity.service.seed import seed_demo_accounts
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.numbering.series.models import NumberError
 from tests.conftest import PASSWORD, client_of
-from tests.features.numbering.test_endpoints import GENERATE, PREVIEW, Project, read_project
+from tests.numbering_requests import GENERATE, PREVIEW, Project, read_project
 
 NARROW = {"draw_limit_user": 3, "draw_limit_address": 5, "draw_limit_all": 7, "preview_limit_user": 4}
 Sign = Callable[..., Any]

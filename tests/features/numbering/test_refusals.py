@@ -15,9 +15,8 @@ from saraban.kit.db import Database
 from saraban.numbering.series.models import NumberError
 from saraban.worker import standard_timers
 from tests.conftest import SignIn, client_of
-from tests.features.numbering.test_endpoints import GENERATE, count, db, read_project
-from tests.features.numbering.test_lifecycle import BASE, present
-from tests.features.numbering.test_register import command, rows
+from tests.number_commands import command, rows
+from tests.numbering_requests import BASE, GENERATE, count, db, present, read_project
 from tests.terminal import Command
 
 __all__ = ["command", "db", "rows"]

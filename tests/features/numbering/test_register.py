@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,32 +10,11 @@ from saraban.bootstrap import System, carriers, load_documents
 from saraban.config import Settings
 from saraban.numbering import service as numbering
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import GENERATE, Project, read_project
-from tests.features.numbering.test_lifecycle import BASE, REASON, reserved
-from tests.terminal import Command, commands_of
+from tests.number_commands import command, drawn, rows
+from tests.numbering_requests import BASE, REASON, Project, read_project, reserved
+from tests.terminal import Command
 
-
-@pytest.fixture
-def command(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Command]:
-    """`command("verify")` gives the exit code, stdout and stderr of `saraban number verify`, on demo data."""
-    with commands_of("number", settings, monkeypatch, capfd) as command:
-        yield command
-
-
-@pytest.fixture
-def rows(settings: Settings) -> Iterator[sqlite3.Connection]:
-    """The database as somebody with the file sees it."""
-    connection = sqlite3.connect(settings.data_dir / "saraban.db", isolation_level=None)
-    yield connection
-    connection.close()
-
-
-async def drawn(client: Any, project: Project, **more: Any) -> dict[str, Any]:
-    answer = await client.post(GENERATE, json=project.letter(**more))
-    assert answer.status_code == 201, answer.text
-    return answer.json()  # type: ignore[no-any-return]
+__all__ = ["command", "rows"]
 
 
 async def account_of(client: Any, project: Project, **more: Any) -> dict[str, Any]:

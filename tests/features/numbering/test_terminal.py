@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from tests.features.numbering.test_lifecycle import REASON
-from tests.features.numbering.test_register import command, rows
+from tests.number_commands import command, rows
+from tests.numbering_requests import REASON
 from tests.terminal import Command
 
 __all__ = ["command", "rows"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.features.numbering.test_endpoints import read_project
+from tests.numbering_requests import read_project
 from tests.processes import RunningSaraban, sign_in
 
 pytestmark = pytest.mark.servers

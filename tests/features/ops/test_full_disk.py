@@ -28,9 +28,8 @@ from saraban.numbering.register.service.workbook import SheetWriter
 from saraban.numbering.series.models import LedgerEntry
 from saraban.ops import readiness
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import GENERATE, read_project
-from tests.features.numbering.test_import_jobs import Desk, work_of
-from tests.features.numbering.test_legacy_import import letter
+from tests.number_imports import Desk, letter, work_of
+from tests.numbering_requests import GENERATE, read_project
 
 PDF = b"%PDF-1.7\n" + b"x" * 100_000
 WORDS = {"th": "พื้นที่จัดเก็บข้อมูลของระบบเต็ม", "en": "The system's disk is full. Nothing was saved."}

@@ -1,8 +1,5 @@
 """A project file applied: what it makes, that a second time changes nothing, and what it refuses."""
 
-from datetime import UTC, datetime
-from typing import Any
-
 import pytest
 import sqlalchemy as sa
 
@@ -13,24 +10,9 @@ from saraban.kit.db import Base, Database
 from saraban.kit.errors import DomainError, Forbidden, Invalid
 from saraban.projects import service as projects
 from saraban.projects.models import Contract, Discipline, Project, ProjectOrganization, ReviewTeamMember
-from saraban.setup import service as setup
 from saraban.setup.service import ProjectConflict
 from tests.factories.projects import FULL
-
-NOW = datetime(2026, 3, 2, 3, tzinfo=UTC)
-
-
-async def applied(db: Database, text: str, *, by: str = "system", **how: Any) -> setup.AppliedFile:
-    async def work(session: Any) -> setup.AppliedFile:
-        caller = await identity.find_caller(session, username=by)
-        assert caller is not None
-        return await setup.apply(session, caller=caller, content=text.encode(), now=NOW, address="test", **how)
-
-    return await db.transact(work)
-
-
-def said(found: setup.AppliedFile) -> list[tuple[str, str]]:
-    return [(one.what.value, one.pointer) for one in found.differences]
+from tests.project_files import applied, said
 
 
 async def counts(db: Database) -> dict[str, int]:

@@ -12,7 +12,7 @@ from saraban.kit.errors import Invalid, NotFound
 from saraban.numbering import service as numbering
 from saraban.setup import service as setup
 from tests.factories.projects import FULL
-from tests.features.setup.test_applying import NOW, applied, said
+from tests.project_files import NOW, applied, said
 
 
 async def exported(db: Database, code: str) -> str:

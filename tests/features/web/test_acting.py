@@ -9,9 +9,9 @@ from saraban.worker import Worker
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.notifications.conftest import worker
-from tests.features.notifications.test_story import titles
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
+from tests.notices import titles
 
 __all__ = ["worker"]
 

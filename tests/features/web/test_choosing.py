@@ -10,8 +10,8 @@ from fastapi import FastAPI
 
 from saraban.projects.models import Project
 from saraban.web.workflows.editor import STARTER
-from tests.features.api.test_other_project import add_other_project
 from tests.features.web.conftest import Sit
+from tests.other_project import add_other_project
 
 
 async def publish(browser: httpx.AsyncClient, **parts: Any) -> None:

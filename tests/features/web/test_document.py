@@ -7,21 +7,17 @@ import re
 import httpx
 import pytest
 
+from tests.circulations import order
 from tests.conftest import SignIn, unwrapped
+from tests.definitions import RFA
 from tests.features.documents.conftest import Desk, desk
-from tests.features.documents.test_circulations import order
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
-from tests.features.workflow.test_definitions import RFA
+from tests.page_actions import act
 
 __all__ = ["desk"]
 
 UNKNOWN = "01930b5e-0000-7000-8000-0000000000ff"
-
-
-async def act(browser: httpx.AsyncClient, address: str, action: str, comment: str = "") -> httpx.Response:
-    form = hidden((await browser.get(address)).text, f"act-{action}")
-    return await browser.post(f"{address}/actions", data=form | {"comment": comment})
 
 
 class TestStep:

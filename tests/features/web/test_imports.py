@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 
 from saraban.numbering.service import ImportWorker
-from tests.features.numbering.test_legacy_import import letter, written
 from tests.features.web.conftest import Sit
+from tests.number_imports import letter, written
 
 FRAGMENT = {"HX-Request": "true"}
 FORM = re.compile(r'action="(/numbers/imports\?project=[^"]+)"')

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa
-from tests.features.web.test_document import act
+from tests.page_actions import act
 
 FRAGMENT = {"HX-Request": "true"}
 

@@ -7,10 +7,10 @@ import re
 import httpx
 import pytest
 
+from tests.definitions import RFA
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa
-from tests.features.web.test_document import act
-from tests.features.workflow.test_definitions import RFA
+from tests.page_actions import act
 
 PAGE = "/workflows/RFA_APPROVAL/v2/migration"
 

@@ -11,10 +11,9 @@ from fastapi import FastAPI
 
 from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import GENERATE, read_project
-from tests.features.numbering.test_lifecycle import let_run_out
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa, selected
+from tests.numbering_requests import GENERATE, let_run_out, read_project
 
 WHY = "ออกผิดผู้รับ"
 RESERVE = "/api/v1/document-numbering/reserve"

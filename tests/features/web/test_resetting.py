@@ -9,9 +9,8 @@ from fastapi import FastAPI
 
 from saraban.numbering.series.models import NumberAudit, NumberCounter
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import GENERATE, read_project
-from tests.features.numbering.test_lifecycle import BASE, REASON
 from tests.features.web.conftest import Sit
+from tests.numbering_requests import BASE, GENERATE, REASON, read_project
 
 PAGE = "/numbers/reset"
 

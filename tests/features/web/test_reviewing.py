@@ -9,12 +9,12 @@ import pytest_asyncio
 from fastapi import FastAPI
 
 from tests.conftest import SignIn
+from tests.definitions import RFA
 from tests.factories.letterbox import office_in
 from tests.factories.review import BRANCHES, seat
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
-from tests.features.web.test_document import act
-from tests.features.workflow.test_definitions import RFA
+from tests.page_actions import act
 
 
 def reviewed() -> dict[str, Any]:

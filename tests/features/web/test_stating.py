@@ -12,10 +12,9 @@ from fastapi import FastAPI
 
 from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import SignIn
-from tests.features.numbering.test_endpoints import GENERATE, read_project
-from tests.features.numbering.test_lifecycle import present
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import selected
+from tests.numbering_requests import GENERATE, present, read_project
 
 PAGE = "/numbers/by-hand"
 WHY = "เลขที่เดิมจากทะเบียนกระดาษ"

@@ -17,9 +17,9 @@ from saraban.workflow.domain import dsl
 from saraban.workflow.domain.schema import payload_fields
 from saraban.workflow.runtime.service.step_data import StepData
 from tests.conftest import SignIn
+from tests.definitions import RFA
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
-from tests.features.workflow.test_definitions import RFA
 
 PROPERTIES: dict[str, Any] = {
     "amount": {

@@ -9,8 +9,8 @@ from saraban.bootstrap import System, seed
 from saraban.workflow.runtime.models import WorkflowWorkItem
 from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk, desk
-from tests.features.notifications.test_sight import SENDER, letters_go_by, state
 from tests.features.web.conftest import Sit
+from tests.notices import SENDER, letters_go_by, state
 
 __all__ = ["desk"]
 

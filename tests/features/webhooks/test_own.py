@@ -20,7 +20,7 @@ from saraban.workflow.administration.service.versions import shipped
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk
 from tests.features.webhooks.receiving import verified
-from tests.features.webhooks.test_webhooks import HOOK, Receiver
+from tests.webhook_receiver import HOOK, Receiver
 
 __all__ = ["desk"]
 

@@ -1,7 +1,7 @@
 """Webhooks from their creation to the outcome of a message, with a receiver that stands in this process."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -31,25 +31,10 @@ from saraban.worker import Worker
 from tests.conftest import SignIn, unwrapped
 from tests.features.webhooks.receiving import verified
 from tests.terminal import Command, commands_of
+from tests.webhook_receiver import HOOK, Receiver
 
-HOOK = "https://hooks.example.com/saraban"
 NOTICES = "/api/v1/notifications"
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
-
-
-class Receiver:
-    """Takes what is posted and gives the answers it was told to."""
-
-    def __init__(self, *answers: int | NotSent) -> None:
-        self.answers = list(answers)
-        self.got: list[tuple[str, dict[str, str], bytes]] = []
-
-    async def __call__(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> int:
-        self.got.append((url, dict(headers), body))
-        answer = self.answers.pop(0) if self.answers else 200
-        if isinstance(answer, NotSent):
-            raise answer
-        return answer
 
 
 def worker(

@@ -8,21 +8,11 @@ import sqlalchemy as sa
 
 from saraban.kit.errors import Invalid, NotFound
 from saraban.workflow import service as workflow
-from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.domain import dsl
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import ConditionNotMet, WorkflowNotDefined, WorkflowNotValid
+from tests.definitions import RFA, shorter
 from tests.factories.letterbox import NOW, Office
-
-RFA = next(raw for raw in shipped() if raw["workflow"] == "RFA_APPROVAL")
-
-
-def shorter() -> dict[str, Any]:
-    """The RFA's path without the owner."""
-    raw: dict[str, Any] = copy.deepcopy(RFA)
-    raw["states"] = [state for state in raw["states"] if state["name"] != "pending_approval"]
-    raw["states"][1]["on"]["approve"]["to"] = "approved"
-    return raw
 
 
 async def set_active(office: Office, version: int, *, is_active: bool) -> Any:

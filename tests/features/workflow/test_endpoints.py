@@ -14,8 +14,8 @@ from fastapi import FastAPI
 from saraban.kit.ids import new_id
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.conftest import SignIn
+from tests.definitions import RFA, shorter
 from tests.factories.letterbox import Office, office_in
-from tests.features.workflow.test_definitions import RFA, shorter
 
 API = "/api/v1"
 

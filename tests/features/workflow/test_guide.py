@@ -1,10 +1,8 @@
 """The examples of docs/workflow.md are published, chosen and played by the demo project's people; its words are the reader's own."""
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,13 +15,10 @@ from saraban.projects.domain.calendar import working_days_after
 from saraban.workflow.domain import dsl
 from saraban.workflow.domain.faults import Faults
 from tests.conftest import SignIn, unwrapped
+from tests.definitions import EXAMPLES, GUIDE
 from tests.factories.letterbox import office_in
 from tests.factories.review import seat
 from tests.features.documents.conftest import Desk, desk_of
-
-GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "workflow.md").read_text("utf-8")
-BLOCKS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)]
-EXAMPLES: dict[str, dict[str, Any]] = {block["workflow"]: block for block in BLOCKS if "workflow" in block}
 
 API = "/api/v1"
 CONTRACTOR, CONSULTANT, OWNER = "dc.contractor", "dc.consultant", "approver.owner"

@@ -25,28 +25,11 @@ from saraban.workflow.runtime.service.pending import InstanceState, pending_with
 from saraban.workflow.service import Command
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import WORDS, reviewed, under_review
-from tests.features.workflow.test_review import CONTROL, change, history, inbox, rows, waited_for
-from tests.features.workflow.test_transition_metrics import lines_of
+from tests.logged import lines_of
+from tests.reviews import CONTROL, CONTROLS, asking, change, history, inbox, rows, waited_for
 
 PM = {"roles": ["Project Manager"]}
 NOTHING = {"organizations": [], "people": [], "peopleCount": 0, "nobody": False}
-CONTROLS = {"roles": ["Document Control"]}
-
-
-def asking(require: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A letter that is sent, and then waits for what `require` says."""
-    states = [
-        {
-            "name": "draft",
-            "label": WORDS,
-            "initial": True,
-            "editable": True,
-            "on": {"submit": {"to": "deciding", "label": WORDS, "require": {"permissions": ["correspondence.submit"]}}},
-        },
-        {"name": "deciding", "label": WORDS, "on": {"close": {"to": "closed", "label": WORDS, "require": require}}},
-        {"name": "closed", "label": WORDS, "terminal": True},
-    ]
-    return {"workflow": "ASKING", "states": states, **more}
 
 
 async def waiting(office: Office, require: dict[str, Any], *, hidden_from_all_but: set[str] | None = None) -> UUID:

@@ -1,6 +1,6 @@
 """Parallel review as it runs: who is asked, what an answer does, what is hidden, and when the instance moves."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,47 +18,22 @@ from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeamMember
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.answering import BranchClosed
-from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.runtime.models.delegations import DelegationRow
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.service import assignment
 from saraban.workflow.runtime.service.delegated_rights import delegators_of
 from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict
+from tests.definitions import EXAMPLES
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
-from tests.features.workflow.test_guide import EXAMPLES
+from tests.reviews import CONTROL, change, history, inbox, rows, spread, waited_for
 
 
 @pytest.fixture
 async def asked(office: Office) -> Office:
     await seat(office)
     return office
-
-
-async def rows(office: Office, model: Any) -> list[Any]:
-    async with office.db.reading() as session:
-        return list((await session.scalars(sa.select(model))).all())
-
-
-async def waited_for(office: Office) -> set[str]:
-    async with office.db.reading() as session:
-        statement = sa.select(User.username).join(WorkflowWorkItem, WorkflowWorkItem.user_id == User.user_id)
-        return set((await session.scalars(statement)).all())
-
-
-async def history(office: Office, instance: UUID, *, by: str = "admin") -> list[Any]:
-    caller = await office.person(by)
-    async with office.db.reading() as session:
-        return list(await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance))
-
-
-async def inbox(office: Office, *, by: str, now: datetime | None = None) -> list[Any]:
-    caller = await office.person(by)
-    async with office.db.reading() as session:
-        page = await workflow.list_tasks(
-            session, caller=caller, subjects=office.subjects, cursor=None, limit=20, now=now
-        )
-    return list(page.items)
 
 
 class TestOpening:
@@ -401,31 +376,6 @@ class TestTeams:
         assert await waited_for(asked) == {"viewer", "dc.consultant", "approver.owner"}
         assert (await branches(asked, instance, by="viewer"))["structure"].may_answer
         assert not (await branches(asked, instance, by="reviewer.consultant"))["structure"].may_answer
-
-
-async def spread(office: Office) -> None:
-    """Deliver what was told of accounts, twice: an event may come again."""
-    handlers = Handlers()
-    assignment.subscribe(handlers, subjects=office.subjects)
-    (react,) = handlers.of("account.changed")
-    told = [
-        Event(row.public_id, row.name, row.aggregate_type, row.aggregate_id, row.payload, NOW)
-        for row in await rows(office, OutboxEvent)
-        if row.name == "account.changed"
-    ]
-    assert told
-    for _ in range(2):
-        await office.db.transact(lambda session: react(session, told))
-
-
-async def change(office: Office, verb: Any, username: str, **given: Any) -> None:
-    """Change an account or its roles as the command line does, and tell it."""
-    by = await office.person("system")
-    await office.db.transact(lambda session: verb(session, by=by, username=username, address="", now=NOW, **given))
-    await spread(office)
-
-
-CONTROL = {"role": "Document Control", "organization_code": "คคง."}
 
 
 class TestRoles:

@@ -14,9 +14,9 @@ from saraban.workflow import service as workflow
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowHistory
 from saraban.workflow.runtime.service import definitions
 from tests.conftest import SignIn, unwrapped
+from tests.definitions import RFA
 from tests.factories.letterbox import Office, office_in
 from tests.factories.review import answer, branches, reviewed, seat
-from tests.features.workflow.test_definitions import RFA
 
 AMOUNT = {"type": "number", "minimum": 1, "label": {"th": "จำนวนเงิน (บาท)", "en": "Amount in baht"}}
 GRADE = {"enum": ["A", "B"], "title": "Grade"}

@@ -1,31 +1,13 @@
 """The inbox, the envelopes of many subjects, the history: each in a number of queries that does not grow."""
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-import sqlalchemy as sa
-
-from saraban.kit.db import Database
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
 from tests.factories.letterbox import NOW, Office
-
-
-@contextmanager
-def counting(db: Database) -> Iterator[list[str]]:
-    seen: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        seen.append(statement)
-
-    sa.event.listen(db.engine.sync_engine, "before_cursor_execute", note)
-    try:
-        yield seen
-    finally:
-        sa.event.remove(db.engine.sync_engine, "before_cursor_execute", note)
+from tests.statement_count import counting
 
 
 async def inbox(office: Office, username: str, *, cursor: str | None = None, limit: int = 20) -> Any:

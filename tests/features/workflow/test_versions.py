@@ -10,18 +10,12 @@ import pytest
 
 from saraban.workflow import service as workflow
 from tests.conftest import SignIn
+from tests.definitions import CONTRACTOR, RFA, shorter
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import WORDS, branches, reviewed, seat, under_review
 from tests.factories.review import answer as answer_for
-from tests.features.workflow.test_definitions import RFA, shorter
 
 URL = "/api/v1/workflow/definitions"
-CONTRACTOR = {
-    "roles": ["Document Control"],
-    "permissions": ["rfa.submit"],
-    "party": ["originator"],
-    "organizationRoles": ["CONTRACTOR"],
-}
 CONSULTANT = {
     "roles": ["Editor"],
     "permissions": ["workflow.action_review"],

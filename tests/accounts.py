@@ -1,0 +1,49 @@
+"""The office in which accounts are opened and changed, and the fields of one account."""
+
+from typing import Any
+
+import pytest
+
+from saraban.identity import service as identity
+from saraban.identity.domain.caller import Caller
+from saraban.identity.service import Device, LogInThrottle, LogInThrottled, TokenIssuer, WrongCredentials
+from saraban.kit.clock import FixedClock
+from saraban.kit.db import Database
+
+STRONG = "Correct-Horse-7"
+
+
+class Office:
+    """Does an administrator's deeds as one of the demo people."""
+
+    def __init__(self, db: Database, clock: FixedClock, issuer: TokenIssuer, throttle: LogInThrottle) -> None:
+        self.db, self.clock, self.issuer, self.throttle = db, clock, issuer, throttle
+
+    async def who(self, username: str) -> Caller:
+        async with self.db.reading() as session:
+            found = await identity.find_caller(session, username=username)
+        assert found is not None
+        return found
+
+    async def do(self, verb: Any, by: str = "system", **given: Any) -> Any:
+        caller = await self.who(by)
+        return await self.db.transact(
+            lambda session: verb(session, by=caller, address="", now=self.clock.now(), **given)
+        )
+
+    async def enters(self, username: str, password: str) -> bool:
+        account: dict[str, Any] = {"username": username, "password": password, "device": Device()}
+        try:
+            await identity.log_in(self.db, issuer=self.issuer, throttle=self.throttle, **account)
+        except (WrongCredentials, LogInThrottled):
+            return False
+        return True
+
+
+@pytest.fixture
+def office(people_db: Database, clock: FixedClock, issuer: TokenIssuer, throttle: LogInThrottle) -> Office:
+    return Office(people_db, clock, issuer, throttle)
+
+
+def somchai(**changes: Any) -> dict[str, Any]:
+    return {"username": "Somchai", "password": STRONG, "email": "somchai@example.org", **changes}

@@ -1,0 +1,23 @@
+"""How many statements a block of code sends to the database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from saraban.kit.db import Database
+
+
+@contextmanager
+def counting(db: Database) -> Iterator[list[str]]:
+    seen: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        seen.append(statement)
+
+    sa.event.listen(db.engine.sync_engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        sa.event.remove(db.engine.sync_engine, "before_cursor_execute", note)
