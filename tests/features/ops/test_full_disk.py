@@ -178,7 +178,7 @@ class TestCommand:
 
         monkeypatch.setenv("SARABAN_LANG", "en")
         monkeypatch.setattr(sys, "argv", ["saraban", "number", "template", "/dev/full.csv"])
-        monkeypatch.setattr(workbook, "template_to", lambda _: Path("/dev/full").write_text("x" * 100_000))
+        monkeypatch.setattr(workbook, "write_template", lambda _: Path("/dev/full").write_text("x" * 100_000))
 
         assert run_app(app) == 8
         said = capsys.readouterr().err
