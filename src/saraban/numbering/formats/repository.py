@@ -12,6 +12,7 @@ from saraban.identity.models import Organization, User
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.series.domain.counter_key import PrintedCodes
 from saraban.numbering.series.domain.format_selection import DEFAULT_FORMAT, FormatKey, Narrowing
+from saraban.numbering.series.domain.states import OperationCode
 from saraban.numbering.series.models import (
     FormatRow,
     LedgerEntry,
@@ -86,7 +87,7 @@ async def format_audits(session: AsyncSession, saved: NumberFormat) -> Sequence[
     statement = (
         sa.select(NumberAudit, User.username)
         .join(User, User.user_id == NumberAudit.user_id)
-        .where(NumberAudit.format_uuid == saved.public_id, NumberAudit.operation == "FORMAT_CHANGE")
+        .where(NumberAudit.format_uuid == saved.public_id, NumberAudit.operation == OperationCode.FORMAT_CHANGE)
         .order_by(NumberAudit.id.desc())
     )
     return [(row[0], row[1]) for row in (await session.execute(statement)).all()]

@@ -9,6 +9,7 @@ from pydantic import Field
 from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.issue.schemas import Code, Reason
 from saraban.numbering.series.domain.format_selection import Narrowing
+from saraban.numbering.series.domain.states import OverflowRule
 
 
 class NarrowingIn(Schema):
@@ -38,7 +39,7 @@ class FormatIn(NarrowingIn):
     reset_sequence_yearly: bool | None = Field(
         None, strict=True, description="Left out: true where the template prints a year, a month or a fiscal year."
     )
-    overflow: Literal["widen", "refuse"] = "widen"
+    overflow: OverflowRule = OverflowRule.WIDEN
     reason: Reason | None = Field(
         None, description="Required where a format is there already; kept in its history.", examples=["ตามหนังสือที่ปรึกษา"]
     )
@@ -50,7 +51,7 @@ class FormatChange(Schema):
     template: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
     reset_sequence_yearly: bool | None = Field(None, strict=True)
-    overflow: Literal["widen", "refuse"] | None = None
+    overflow: OverflowRule | None = None
     reason: Reason = Field(description="Kept in the format's history.", examples=["ตามหนังสือที่ปรึกษา"])
 
 
@@ -122,7 +123,7 @@ class FormatPreviewIn(NarrowingIn):
     correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
     template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
     reset_sequence_yearly: bool | None = Field(None, strict=True)
-    overflow: Literal["widen", "refuse"] = "widen"
+    overflow: OverflowRule = OverflowRule.WIDEN
 
 
 class FormatExampleOut(Schema):

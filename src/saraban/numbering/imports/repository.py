@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import User
 from saraban.kit.pagination import newest_first
 from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_many, insert_statement
+from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import (
     AUDIT,
     AUDIT_COLUMNS,
@@ -22,7 +23,7 @@ from saraban.numbering.series.models import (
 )
 from saraban.projects.models import Project
 
-_UNDER_WAY = ("CHECKING", "IMPORTING")
+_UNDER_WAY = (ImportState.CHECKING, ImportState.IMPORTING)
 _SELECT: Any = (
     sa.select(NumberImport, Project.public_id, User.username, User.public_id)
     .join(Project, Project.id == NumberImport.project_id)
@@ -44,7 +45,7 @@ async def unfinished_import(session: AsyncSession, *, project_id: int, sha256: s
         .where(
             NumberImport.project_id == project_id,
             NumberImport.file_sha256 == sha256,
-            NumberImport.state == "IMPORTING",
+            NumberImport.state == ImportState.IMPORTING,
             NumberImport.file_key.is_(None),
         )
         .limit(1)

@@ -1,15 +1,14 @@
 """Imports of legacy numbers: what was sent, how far it is, what came of it."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
 from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
-
-ImportStateText = Literal["CHECKING", "CHECKED", "IMPORTING", "DONE", "FAILED"]
+from saraban.numbering.series.domain.states import ImportState
 
 
 class ImportFaultOut(Schema):
@@ -65,7 +64,7 @@ class ImportSummaryOut(Schema):
     project_public_id: UUID
     file_name: str = Field(examples=["register-2567.xlsx"])
     file_sha256: str
-    state: ImportStateText = Field(
+    state: ImportState = Field(
         description="CHECKING and IMPORTING are a worker's; CHECKED waits for a commit.", examples=["CHECKED"]
     )
     uploaded: bool = Field(description="False for an import at a terminal.")

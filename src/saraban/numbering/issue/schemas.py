@@ -10,6 +10,7 @@ from saraban.kit.schema import Day, Schema, SingleLine
 from saraban.numbering.issue.domain.lifecycle import LONGEST_REASON, SHORTEST_REASON, SHORTEST_RESET_REASON
 from saraban.numbering.series.domain.format_selection import FormatReason
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.states import FormatSource, NumberState, RangeKind
 
 Code = Annotated[str, SingleLine(50)]
 Reason = Annotated[str, SingleLine(LONGEST_REASON, shortest=SHORTEST_REASON)]
@@ -84,7 +85,7 @@ class PreviewOut(Schema):
     sequence: int
     year: int = Field(examples=[2026])
     template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
-    format_source: Literal["specific", "default", "fallback"] = Field(examples=["specific"])
+    format_source: FormatSource = Field(examples=["specific"])
     number_format: NumberFormatOut
 
 
@@ -106,7 +107,7 @@ class CancelReservationIn(TokenIn):
 class NumberStateOut(NumberOut):
     """A number after a step of its life."""
 
-    status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
+    status: NumberState
 
 
 class VoidIn(Schema):
@@ -151,7 +152,7 @@ class CoveringRangeOut(Schema):
     """The range that a stated number lies in."""
 
     public_id: UUID
-    kind: Literal["KEPT", "BARRED"]
+    kind: RangeKind
     first_number: int
     last_number: int
     organization_public_id: UUID | None = Field(description="Who alone may draw from it.")

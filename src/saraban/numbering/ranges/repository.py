@@ -10,13 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
 from saraban.kit.pagination import Page, newest_first, page_of
+from saraban.numbering.series.domain.states import RangeKind
 from saraban.numbering.series.models import NumberCounter, NumberRange
 
 
 async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCounter, now: datetime) -> None:
     """Write a range and, where it is kept for somebody, the counter of its own."""
     session.add(row)
-    if row.kind == "KEPT":
+    if row.kind == RangeKind.KEPT:
         session.add(
             NumberCounter(
                 project_id=like.project_id,

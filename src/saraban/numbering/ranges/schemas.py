@@ -1,7 +1,6 @@
 """JSON shapes of ranges."""
 
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -9,12 +8,13 @@ from pydantic import Field
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.schemas import GenerateIn, Reason
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.states import RangeKind
 
 
 class RangePreviewIn(GenerateIn):
     """A stretch of the series that such a document would count in."""
 
-    kind: Literal["KEPT", "BARRED"]
+    kind: RangeKind
     first_number: int = Field(strict=True, ge=1, le=LARGEST_STATED, examples=[100])
     last_number: int = Field(strict=True, ge=1, le=LARGEST_STATED, examples=[199])
     organization_public_id: UUID | None = Field(None, description="Who alone may draw from a kept range.")
@@ -48,7 +48,7 @@ class RangeEffectOut(Schema):
 class RangeOut(Schema):
     public_id: UUID
     series: str
-    kind: Literal["KEPT", "BARRED"]
+    kind: RangeKind
     first_number: int
     last_number: int
     organization_public_id: UUID | None

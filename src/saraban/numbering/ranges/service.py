@@ -24,6 +24,7 @@ from saraban.numbering.ranges import repository
 from saraban.numbering.series.domain.counter_key import CounterState, SeriesKey
 from saraban.numbering.series.domain.format_selection import Narrowing, matching_format_keys
 from saraban.numbering.series.domain.sequence import LARGEST, SequenceRange
+from saraban.numbering.series.domain.states import RANGE_RELEASED, OperationCode, RangeKind
 from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.series.domain.tokens import ORIGINATOR
 from saraban.numbering.series.models import NumberCounter, NumberRange
@@ -167,7 +168,7 @@ async def create_range(
     counter = await _locked(session, stretch)
     _check_confirmed(stretch, plan.template, counter, confirmed_size)
     row = await _closed(session, stretch, counter, caller=caller, reason=reason, now=plan.now, address=address)
-    return RangeRow(row, organization, first - 1 if kind == "KEPT" else None)
+    return RangeRow(row, organization, first - 1 if kind == RangeKind.KEPT else None)
 
 
 async def create_range_in_series(
@@ -322,7 +323,7 @@ async def release_range(
         raise RangeReleased
     row.released_at = now
     counter.range_count, counter.version = counter.range_count - 1, counter.version + 1
-    if row.kind == "KEPT":
+    if row.kind == RangeKind.KEPT:
         await repository.raise_version(session, project_id=row.project_id, series=row.series, range_=row.number)
     await session.flush()
     forget_resolutions(session)
@@ -332,7 +333,7 @@ async def release_range(
         counter,
         caller=caller,
         old=row.kind,
-        new="RELEASED",
+        new=RANGE_RELEASED,
         reason=reason,
         now=now,
         address=address,
@@ -346,7 +347,7 @@ async def _owner(
 ) -> OrganizationRef | None:
     if organization is None:
         return None
-    if kind != "KEPT":
+    if kind != RangeKind.KEPT:
         raise invalid(
             "/organizationPublicId",
             "not_kept",
@@ -378,7 +379,7 @@ async def _note(
         session,
         {
             "uuid": new_id(),
-            "operation": "RANGE",
+            "operation": OperationCode.RANGE,
             "project_id": row.project_id,
             "document_type": counted_for.type,
             "series": row.series,

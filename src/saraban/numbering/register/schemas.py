@@ -1,13 +1,13 @@
 """The books: series, accounts, what a printed number became."""
 
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.schemas import NumberFormatOut
+from saraban.numbering.series.domain.states import NumberState
 
 
 class NumberResolutionOut(Schema):
@@ -15,9 +15,9 @@ class NumberResolutionOut(Schema):
 
     public_id: UUID
     asked_number: str
-    asked_status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
+    asked_status: NumberState
     document_number: str = Field(description="The number in its place now.", examples=["คคง.-สคฉ.3-0001-2569"])
-    status: Literal["RESERVED", "CONFIRMED", "CANCELLED", "EXPIRED", "VOID"]
+    status: NumberState
     document_kind: str | None
     document_public_id: UUID | None
     number_format: NumberFormatOut = Field(description="Of the number in its place now.")

@@ -4,6 +4,7 @@ The numbering tables. Nothing here is ever deleted, and no cascade reaches these
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
+from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OverflowRule, RangeKind
 
 LEDGER_COLUMNS = (
     "uuid",
@@ -67,6 +69,11 @@ AUDIT_COLUMNS = (
 )
 
 
+def _one_of(column: str, texts: type[StrEnum]) -> str:
+    stored = ", ".join(f"'{text}'" for text in texts)
+    return f"{column} IN ({stored})"
+
+
 class NumberFormat(HasPublicId, Base):
     """
     A project's template for one type, or its default where the type is null.
@@ -94,7 +101,7 @@ class NumberFormat(HasPublicId, Base):
     format_template: Mapped[str] = mapped_column(Code(255))
     description: Mapped[str | None] = mapped_column(sa.Text)
     reset_sequence_yearly: Mapped[bool] = mapped_column(default=True)
-    overflow: Mapped[str] = mapped_column(sa.String(10), default="widen")
+    overflow: Mapped[str] = mapped_column(sa.String(10), default=OverflowRule.WIDEN)
     version: Mapped[int] = mapped_column(default=1)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
@@ -146,7 +153,7 @@ class NumberRange(HasPublicId, Base):
         "document_number_ranges",
         sa.Index("idx_docnum_ranges_number", "project_id", "series", "number", unique=True),
         sa.CheckConstraint("first_number >= 1 AND last_number >= first_number", name="stretch"),
-        sa.CheckConstraint("kind IN ('KEPT', 'BARRED')", name="kind"),
+        sa.CheckConstraint(_one_of("kind", RangeKind), name="kind"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -174,10 +181,8 @@ class LedgerEntry(HasPublicId, Base):
         sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
         # Its later columns serve the timer that looks for reservations past their expiry, which nobody holds yet.
         sa.Index("idx_docnum_ledger_holder", "holder_public_id", "document_number_status", "expires_at"),
-        sa.CheckConstraint(
-            "document_number_status IN ('RESERVED', 'CONFIRMED', 'CANCELLED', 'EXPIRED', 'VOID')", name="status"
-        ),
-        sa.CheckConstraint("source IN ('DRAW', 'OVERRIDE', 'IMPORT', 'MIGRATED')", name="source"),
+        sa.CheckConstraint(_one_of("document_number_status", NumberState), name="status"),
+        sa.CheckConstraint(_one_of("source", NumberSource), name="source"),
     )
 
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
@@ -193,7 +198,7 @@ class LedgerEntry(HasPublicId, Base):
     document_number: Mapped[str] = mapped_column(Code(255))
     revision_label: Mapped[str] = mapped_column(sa.String(10), default="A")
     document_number_status: Mapped[str] = mapped_column(sa.String(20))
-    source: Mapped[str] = mapped_column(sa.String(10), default="DRAW")
+    source: Mapped[str] = mapped_column(sa.String(10), default=NumberSource.DRAW)
     holder_kind: Mapped[str | None] = mapped_column(sa.String(40))
     holder_public_id: Mapped[UUID | None]
     format_template: Mapped[str] = mapped_column(Code(255))
@@ -291,7 +296,7 @@ class NumberImport(HasPublicId, Base):
     __table_args__ = public_id_index(
         "document_number_imports",
         sa.Index("idx_docnum_imports_project", "project_id", "created_at"),
-        sa.CheckConstraint("state IN ('CHECKING', 'CHECKED', 'IMPORTING', 'DONE', 'FAILED')", name="state"),
+        sa.CheckConstraint(_one_of("state", ImportState), name="state"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

@@ -26,6 +26,7 @@ from saraban.numbering.series.domain import counter_key, tokens
 from saraban.numbering.series.domain.counter_key import CounterState, Period, PrintedCodes, SeriesKey
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing, matching_format_keys
 from saraban.numbering.series.domain.sequence import SequenceExhausted
+from saraban.numbering.series.domain.states import OverflowRule
 from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.series.models import FormatRow, NumberFormat
 from saraban.numbering.series.repository import counters
@@ -97,7 +98,7 @@ async def format_effect(
     resets = template.prints_period if wanted.resets is None else wanted.resets
     saved = {row.format.key: row.format for row in await repository.formats_of_project(session, project.id)}
     old = saved.get(key)
-    period, new = Period.of(now, zone), PrintRule(template, resets, wanted.overflow == "refuse")
+    period, new = Period.of(now, zone), PrintRule(template, resets, wanted.overflow == OverflowRule.REFUSE)
     examples = [
         await _example(session, project.id, codes, period, _in_force(saved, fitting), new)
         for fitting, codes in await _samples(session, project, kind, key, {*saved, key})
@@ -118,7 +119,9 @@ def _in_force(saved: Mapping[FormatKey, NumberFormat], fitting: Sequence[FormatK
     one = next((saved[key] for key in fitting if key in saved), None)
     if one is None:
         return PrintRule(stored_template(FALLBACK), resets=True, refuses=False)
-    return PrintRule(stored_template(one.format_template), one.reset_sequence_yearly, one.overflow == "refuse")
+    return PrintRule(
+        stored_template(one.format_template), one.reset_sequence_yearly, one.overflow == OverflowRule.REFUSE
+    )
 
 
 async def _samples(

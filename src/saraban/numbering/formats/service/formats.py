@@ -20,6 +20,7 @@ from saraban.numbering.formats import repository
 from saraban.numbering.issue.repository import ledger_entries
 from saraban.numbering.issue.service.number_request import DRAWING, forget_resolutions, not_of_type
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
+from saraban.numbering.series.domain.states import OperationCode, OverflowRule
 from saraban.numbering.series.domain.template import Template, stored_template
 from saraban.numbering.series.models import FormatRow, NumberFormat
 from saraban.numbering.series.repository.counters import raise_versions
@@ -86,7 +87,7 @@ def _version(facts: str | None, *, reason: str | None, username: str | None, at:
         version=told.get("version", 0),
         template=told.get("template", ""),
         resets=told.get("resetSequenceYearly", False),
-        overflow=told.get("overflow", "widen"),
+        overflow=told.get("overflow", OverflowRule.WIDEN),
         reason=reason,
         username=username,
         at=at,
@@ -369,7 +370,7 @@ async def _note(
         session,
         {
             "uuid": new_id(),
-            "operation": "FORMAT_CHANGE",
+            "operation": OperationCode.FORMAT_CHANGE,
             "project_id": row.project_id,
             "format_uuid": row.format.public_id,
             "document_type": row.type_code,
@@ -401,7 +402,11 @@ async def default_formats(session: AsyncSession, *, caller: Caller, project_publ
         if await repository.format_of(session, project_id=project.id, key=key) is not None:
             continue
         wanted = FormatDraft(
-            template=template, description=description, resets=None, overflow="widen", reason="Shipped default."
+            template=template,
+            description=description,
+            resets=None,
+            overflow=OverflowRule.WIDEN,
+            reason="Shipped default.",
         )
         await save_format(
             session,

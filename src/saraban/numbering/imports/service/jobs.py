@@ -29,6 +29,7 @@ from saraban.numbering.imports.service.legacy_import import Each, ImportLease, I
 from saraban.numbering.imports.service.rows import CheckedRow
 from saraban.numbering.imports.service.uploads import result_key, source_key
 from saraban.numbering.imports.service.workbook import ResultWorkbook
+from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import ImportRow
 
 log = structlog.get_logger(__name__)
@@ -69,7 +70,7 @@ class _Turn:
 
     @property
     def is_check(self) -> bool:
-        return self.found.row.state == "CHECKING"
+        return self.found.row.state == ImportState.CHECKING
 
     @property
     def is_lost_cause(self) -> bool:
@@ -188,7 +189,7 @@ class ImportWorker:
             await self._store(turn, path.with_name("result.xlsx"))
         await self._tell(
             turn,
-            state="CHECKED",
+            state=ImportState.CHECKED,
             rows_done=outcome.total,
             rows_refused=outcome.refused,
             report=_report(turn, outcome),
@@ -240,7 +241,7 @@ class ImportWorker:
         with suppress(LeaseLost):
             await self._tell(
                 turn,
-                state="FAILED",
+                state=ImportState.FAILED,
                 report=(turn.found.row.report or {}) | {"problem": _problem(error)},
                 finished_at=self._clock.now(),
                 lease=None,

@@ -32,6 +32,7 @@ from saraban.numbering.imports.service.rows import (
 from saraban.numbering.issue.repository import number_batch
 from saraban.numbering.issue.service.manual_number import lock_counter, skip_to
 from saraban.numbering.issue.service.number_plan import Plan
+from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import NumberImport
 from saraban.numbering.series.repository import counters
 
@@ -273,7 +274,7 @@ async def _begun(
             user_id=caller.user_id,
             file_name=file.name[:255],
             file_sha256=file.sha256,
-            state="IMPORTING",
+            state=ImportState.IMPORTING,
             created_at=now,
             rows_total=0,
         )
@@ -297,7 +298,12 @@ async def _finished(
         if highest.plan is not None and to > highest.counter:
             moved[series] = [highest.counter, to]
             await _move(session, writer, highest.plan, to)
-    row.state, row.rows_total, row.rows_done, row.rows_refused = "DONE", outcome.total, outcome.total, outcome.refused
+    row.state, row.rows_total, row.rows_done, row.rows_refused = (
+        ImportState.DONE,
+        outcome.total,
+        outcome.total,
+        outcome.refused,
+    )
     there = outcome.total - outcome.refused - row.rows_written  # what was written before a break is of this import
     counts = {"imported": row.rows_written, "there": there, "refused": outcome.refused, "moved": moved}
     row.report = (row.report or {}) | counts

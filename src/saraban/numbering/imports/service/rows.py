@@ -24,6 +24,7 @@ from saraban.numbering.issue.service.number_request import NumberParties, Number
 from saraban.numbering.series.domain import counter_key
 from saraban.numbering.series.domain.counter_key import NO_RECIPIENT
 from saraban.numbering.series.domain.sequence import SequenceExhausted
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import stored_template
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
@@ -345,8 +346,8 @@ class RowWriter:
             number.base,
             number.number,
             number.revision,
-            "CONFIRMED",
-            "IMPORT",
+            NumberState.CONFIRMED,
+            NumberSource.IMPORT,
             None,
             None,
             number.template,
@@ -367,7 +368,7 @@ class RowWriter:
         """In the order of `repository.AUDIT_COLUMNS`."""
         return (
             new_id(),
-            "IMPORT",
+            OperationCode.IMPORT,
             self.place.project.id,
             key,
             number.number,

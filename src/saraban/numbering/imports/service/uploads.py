@@ -28,6 +28,7 @@ from saraban.kit.spreadsheets import unreadable
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.service.workbook import MOST_BYTES
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
+from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import ImportRow, NumberImport
 from saraban.projects import service as projects
 
@@ -107,7 +108,7 @@ async def upload_import(
         file_name=sheet.name,
         file_sha256=sheet.intake.digest.hexdigest(),
         file_key=key,
-        state="CHECKING",
+        state=ImportState.CHECKING,
         created_at=clock.now(),
         updated_at=clock.now(),
     )
@@ -144,11 +145,11 @@ async def start_import(
     """
     found = await read_import(session, caller=caller, public_id=public_id)
     row = await repository.locked_import(session, found.row.id)
-    if row.state != "CHECKED":
+    if row.state != ImportState.CHECKED:
         raise ImportNotChecked
     row.moves = _ticked(row.report or {}, moves)
     row.moves_counters = bool(moves)
-    row.state, row.rows_done, row.updated_at, row.lease, row.lease_until = "IMPORTING", 0, now, None, None
+    row.state, row.rows_done, row.updated_at, row.lease, row.lease_until = ImportState.IMPORTING, 0, now, None, None
     row.leases_lost = 0
     await _noted(session, row, "started", caller, address, now, moves=row.moves)
     return found

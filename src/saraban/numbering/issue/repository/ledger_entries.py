@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
 from saraban.kit.db import SessionOrConnection
+from saraban.numbering.series.domain.states import NumberState, OperationCode
 from saraban.numbering.series.models import (
     AUDIT,
     LEDGER,
@@ -24,7 +25,7 @@ from saraban.projects.models import CorrespondenceSubType, CorrespondenceType, D
 
 _INSERT_RENDERING = sa.insert(RENDERINGS)
 _INSERT_AUDIT = sa.insert(AUDIT)
-_ISSUED_BY = ("GENERATE", "RESERVE", "OVERRIDE", "IMPORT")
+_ISSUED_BY = (OperationCode.GENERATE, OperationCode.RESERVE, OperationCode.OVERRIDE, OperationCode.IMPORT)
 
 
 async def taken_numbers(
@@ -49,10 +50,10 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
         sa.update(LedgerEntry)
         .where(
             LedgerEntry.public_id == public_id,
-            LedgerEntry.document_number_status.in_(["CONFIRMED", "RESERVED"]),
+            LedgerEntry.document_number_status.in_([NumberState.CONFIRMED, NumberState.RESERVED]),
             LedgerEntry.holder_public_id.is_(None),
         )
-        .values(document_number_status="CANCELLED", cancelled_at=now, reason=reason)
+        .values(document_number_status=NumberState.CANCELLED, cancelled_at=now, reason=reason)
     )
     return bool(done.rowcount == 1)
 

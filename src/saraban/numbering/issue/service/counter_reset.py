@@ -12,6 +12,7 @@ from saraban.kit.ids import new_id
 from saraban.numbering.issue.domain.lifecycle import SHORTEST_RESET_REASON, checked_reason
 from saraban.numbering.issue.repository import ledger_entries
 from saraban.numbering.issue.service.lifecycle import key_of_counter
+from saraban.numbering.series.domain.states import OperationCode
 from saraban.numbering.series.repository import counters
 from saraban.projects import service as projects
 
@@ -65,7 +66,7 @@ async def reset_counter(
         session,
         {
             "uuid": new_id(),
-            "operation": "RESET",
+            "operation": OperationCode.RESET,
             "project_id": project.id,
             "document_type": counted_for.type,
             "series": series,

@@ -10,9 +10,16 @@ from saraban.numbering.issue.repository import ledger_entries
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.numbering.issue.service.number_plan import Plan
 from saraban.numbering.series.domain.format_selection import FormatReason, Narrowing, reason_text
+from saraban.numbering.series.domain.states import FormatSource, NumberSource
 
-_STATED = {"OVERRIDE": FormatReason.STATED, "IMPORT": FormatReason.IMPORTED}
-_CHOSEN = {"default": FormatReason.DEFAULT, "fallback": FormatReason.FALLBACK}
+_STATED: dict[str, FormatReason] = {
+    NumberSource.OVERRIDE: FormatReason.STATED,
+    NumberSource.IMPORT: FormatReason.IMPORTED,
+}
+_CHOSEN: dict[str, FormatReason] = {
+    FormatSource.DEFAULT: FormatReason.DEFAULT,
+    FormatSource.FALLBACK: FormatReason.FALLBACK,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class FormatChoice:
     @classmethod
     def of_plan(cls, plan: Plan) -> "FormatChoice":
         """The format that would number a document now."""
-        reason = reason_of("DRAW", plan.source, plan.narrowing)
+        reason = reason_of(NumberSource.DRAW, plan.source, plan.narrowing)
         return cls(plan.template.text, reason, plan.type.code, plan.format_public_id, plan.narrowing)
 
 
@@ -70,6 +77,6 @@ def reason_of(source: str, chosen: str | None, narrowing: Narrowing) -> FormatRe
     """
     if source in _STATED:
         return _STATED[source]
-    if chosen == "specific":
+    if chosen == FormatSource.SPECIFIC:
         return FormatReason.NARROWED if any(narrowing) else FormatReason.TYPE
     return _CHOSEN.get(chosen or "", FormatReason.NOT_RECORDED)

@@ -24,7 +24,7 @@ from saraban.numbering.issue.domain.lifecycle import (
 from saraban.numbering.issue.repository import ledger_entries, number_batch
 from saraban.numbering.issue.service.number_batch import Holder, Issued, issued_of
 from saraban.numbering.series.domain.sequence import NumberNotHeld, NumberTaken
-from saraban.numbering.series.domain.states import NumberState
+from saraban.numbering.series.domain.states import NumberState, OperationCode, RenderingKind
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 
@@ -79,7 +79,9 @@ async def revise_number(
         await _insert_rendering(session, entry, printed, revision_label, now)
     old = entry.document_number
     entry.document_number, entry.revision_label = printed, revision_label
-    await record_operation(session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=printed)
+    await record_operation(
+        session, entry, OperationCode.REVISE, caller=caller, now=now, address=address, old=old, new=printed
+    )
     return printed
 
 
@@ -98,7 +100,14 @@ async def restore_number(
         entry.format_values, sequence=entry.sequence_number, revision=revision_label
     )
     await record_operation(
-        session, entry, "REVISE", caller=caller, now=now, address=address, old=old, new=entry.document_number
+        session,
+        entry,
+        OperationCode.REVISE,
+        caller=caller,
+        now=now,
+        address=address,
+        old=old,
+        new=entry.document_number,
     )
     return entry.document_number
 
@@ -110,7 +119,7 @@ async def cancel_number(
     entry = await _held(session, holder)
     entry.document_number_status = NumberState.CANCELLED
     entry.cancelled_at, entry.reason = now, reason
-    await record_operation(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+    await record_operation(session, entry, OperationCode.CANCEL, caller=caller, now=now, address=address, reason=reason)
 
 
 async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
@@ -136,7 +145,7 @@ async def _insert_rendering(
                 "reservation_id": entry.id,
                 "document_number": printed,
                 "revision_label": revision_label,
-                "kind": "REVISION",
+                "kind": RenderingKind.REVISION,
                 "created_at": now,
             },
         )
@@ -149,7 +158,7 @@ async def _insert_rendering(
 async def record_operation(
     session: AsyncSession,
     entry: LedgerEntry,
-    operation: str,
+    operation: OperationCode,
     *,
     caller: Caller,
     now: datetime,
@@ -300,7 +309,7 @@ async def _made_void(
     await record_operation(
         session,
         entry,
-        "VOID",
+        OperationCode.VOID,
         caller=caller,
         now=now,
         address=address,

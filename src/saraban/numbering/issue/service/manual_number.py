@@ -26,6 +26,7 @@ from saraban.numbering.issue.service.number_batch import Issued, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
 from saraban.numbering.issue.service.number_request import NumberRequest
 from saraban.numbering.series.domain.sequence import LARGEST_STATED, NumberTaken, SequenceExhausted
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, RangeKind, RenderingKind
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from saraban.numbering.series.repository import counters
 
@@ -61,7 +62,7 @@ async def skip_to(
         session,
         {
             "uuid": new_id(),
-            "operation": "SKIP",
+            "operation": OperationCode.SKIP,
             "project_id": plan.project.id,
             "series": plan.series,
             "counter_key": plan.codes_text,
@@ -181,7 +182,7 @@ async def _closed(session: AsyncSession, plan: Plan, sequence: int) -> CoveringR
     if found is None:
         return None
     row, organization, code = found
-    refuses = row.kind == "BARRED" or row.organization_id not in {None, plan.originator.id}
+    refuses = row.kind == RangeKind.BARRED or row.organization_id not in {None, plan.originator.id}
     return CoveringRange(row.public_id, row.kind, row.first_number, row.last_number, organization, code, refuses)
 
 
@@ -226,7 +227,7 @@ async def issue_manually(
     await record_operation(
         session,
         entry,
-        "OVERRIDE",
+        OperationCode.OVERRIDE,
         caller=caller,
         now=moment,
         address=address,
@@ -300,8 +301,8 @@ def _entry(
         base_number=plan.base(effect.sequence),
         document_number=effect.number,
         revision_label=plan.revision,
-        document_number_status="CONFIRMED",
-        source="OVERRIDE",
+        document_number_status=NumberState.CONFIRMED,
+        source=NumberSource.OVERRIDE,
         format_template=plan.template.text,
         format_values=dict(plan.values),
         format_uuid=plan.format_public_id,
@@ -326,7 +327,7 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
                 "reservation_id": entry.id,
                 "document_number": entry.document_number,
                 "revision_label": entry.revision_label,
-                "kind": "ISSUE",
+                "kind": RenderingKind.ISSUE,
                 "created_at": entry.created_at,
             },
         )

@@ -23,6 +23,7 @@ from saraban.numbering.issue.repository import ledger_entries, number_batch
 from saraban.numbering.issue.service.number_plan import Plan
 from saraban.numbering.series.domain.counter_key import CounterState, SeriesKey
 from saraban.numbering.series.domain.sequence import LARGEST, SequenceExhausted, open_sequences, sequence_ranges
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.models import LedgerEntry
 from saraban.numbering.series.repository import counters
 
@@ -48,7 +49,7 @@ class Issued:
     year: int
     template: str
     revision: str
-    status: str = "CONFIRMED"
+    status: str = NumberState.CONFIRMED
     expires_at: datetime | None = None
 
 
@@ -249,7 +250,7 @@ async def _set_expiries(connected: SessionOrConnection, draws: Sequence[IssueReq
     now = await counters.database_now(connected)
     for place, (draw, one) in enumerate(zip(draws, drawn.outcomes, strict=True)):
         if draw.lasts is not None and isinstance(one, Issued):
-            drawn.outcomes[place] = replace(one, status="RESERVED", expires_at=now + draw.lasts)
+            drawn.outcomes[place] = replace(one, status=NumberState.RESERVED, expires_at=now + draw.lasts)
 
 
 def _ledger_row(draw: IssueRequest, issued: Issued) -> tuple[Any, ...]:
@@ -270,7 +271,7 @@ def _ledger_row(draw: IssueRequest, issued: Issued) -> tuple[Any, ...]:
         issued.number,
         issued.revision,
         issued.status,
-        "DRAW",
+        NumberSource.DRAW,
         draw.holder.kind if draw.holder else None,
         draw.holder.public_id if draw.holder else None,
         plan.template.text,
@@ -293,10 +294,14 @@ def _audit_rows(
 ) -> Iterator[tuple[Any, ...]]:
     """In the order of `repository.AUDIT_COLUMNS`; first the stretches that were stepped over."""
     for stretch in sequence_ranges(skipped):
-        yield _audit_row(issued[0][0], "SKIP", course, sequence=stretch.first, to=stretch.last)
+        yield _audit_row(issued[0][0], OperationCode.SKIP, course, sequence=stretch.first, to=stretch.last)
     for draw, one in issued:
         yield _audit_row(
-            draw, "GENERATE" if one.expires_at is None else "RESERVE", course, sequence=one.sequence, issued=one
+            draw,
+            OperationCode.GENERATE if one.expires_at is None else OperationCode.RESERVE,
+            course,
+            sequence=one.sequence,
+            issued=one,
         )
 
 
@@ -344,7 +349,7 @@ async def cancel_undelivered(session: AsyncSession, draw: IssueRequest, issued: 
         session,
         {
             "uuid": new_id(),
-            "operation": "CANCEL",
+            "operation": OperationCode.CANCEL,
             "project_id": plan.project.id,
             "reservation_uuid": issued.public_id,
             "generated_number": issued.number,

@@ -36,6 +36,7 @@ from saraban.numbering.series.domain import counter_key
 from saraban.numbering.series.domain.counter_key import CounterKey, CounterState, Period, PrintedCodes, SeriesKey
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
 from saraban.numbering.series.domain.sequence import LARGEST, SequenceExhausted, open_sequences
+from saraban.numbering.series.domain.states import FormatSource
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template, TemplateText
 from saraban.numbering.series.domain.tokens import REV, SEQ
 from saraban.numbering.series.repository import counters
@@ -103,7 +104,7 @@ class Plan:
     request: NumberRequest
     parties: NumberParties
     template: Template
-    source: str
+    source: FormatSource
     refuses_overflow: bool
     format_keys: tuple[FormatKey, ...]
     format_mark: tuple[int, int] | None

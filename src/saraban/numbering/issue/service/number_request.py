@@ -24,6 +24,7 @@ from saraban.kit.clock import stopwatch
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.numbering.series.domain import counter_key
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing, matching_format_keys
+from saraban.numbering.series.domain.states import FormatSource, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.series.models import NumberFormat
 from saraban.numbering.series.repository import counters
@@ -200,7 +201,7 @@ class ResolvedRequest:
 
     parties: NumberParties
     template: Template
-    source: str
+    source: FormatSource
     resets: bool
     refuses_overflow: bool
     keys: tuple[FormatKey, ...]
@@ -273,7 +274,7 @@ async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRe
         template=stored_template(row.format_template if row else FALLBACK),
         source=_source(row),
         resets=row.reset_sequence_yearly if row else True,
-        refuses_overflow=row is not None and row.overflow == "refuse",
+        refuses_overflow=row is not None and row.overflow == OverflowRule.REFUSE,
         keys=keys,
         mark=(row.id, row.version) if row else None,
         format_public_id=row.public_id if row else None,
@@ -291,17 +292,17 @@ def narrowing_of(parties: NumberParties) -> Narrowing:
     )
 
 
-def _source(row: NumberFormat | None) -> str:
+def _source(row: NumberFormat | None) -> FormatSource:
     if row is None:
-        return "fallback"
-    return "default" if row.correspondence_type_id is None else "specific"
+        return FormatSource.FALLBACK
+    return FormatSource.DEFAULT if row.correspondence_type_id is None else FormatSource.SPECIFIC
 
 
 async def _range(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> tuple[int, str | None]:
     if request.range_public_id is None:
         return 0, None
     row = await counters.range_by_public_id(session, request.range_public_id)
-    if row is None or row.project_id != parties.project.id or row.released_at is not None or row.kind != "KEPT":
+    if row is None or row.project_id != parties.project.id or row.released_at is not None or row.kind != RangeKind.KEPT:
         raise unknown("/rangePublicId", str(request.range_public_id))
     if row.organization_id is not None and row.organization_id != parties.originator.id:
         raise invalid(

@@ -22,7 +22,7 @@ from saraban.numbering.issue.service.number_batch import Holder, Issued, issued_
 from saraban.numbering.issue.service.number_plan import Plan
 from saraban.numbering.series.domain import tokens
 from saraban.numbering.series.domain.counter_key import NO_DISCIPLINE
-from saraban.numbering.series.domain.states import NumberState
+from saraban.numbering.series.domain.states import NumberState, OperationCode
 from saraban.numbering.series.models import LedgerEntry
 from saraban.numbering.series.repository import counters
 
@@ -44,7 +44,7 @@ async def confirm_reservation(
     values: dict[str, object] = {"confirmed_at": now}
     if await _settled(session, caller, token, NumberState.CONFIRMED, values):
         entry = await own_reservation(session, caller, token)
-        await record_operation(session, entry, "CONFIRM", caller=caller, now=now, address=address)
+        await record_operation(session, entry, OperationCode.CONFIRM, caller=caller, now=now, address=address)
         return issued_of(entry)
     entry = await own_reservation(session, caller, token)
     if entry.document_number_status == NumberState.CONFIRMED:
@@ -79,7 +79,7 @@ async def bind_reservation(
     if not await _settled(session, caller, token, NumberState.CONFIRMED, values):
         raise _refusal(await own_reservation(session, caller, token))
     entry = await own_reservation(session, caller, token)
-    await record_operation(session, entry, "CONFIRM", caller=caller, now=now, address=address)
+    await record_operation(session, entry, OperationCode.CONFIRM, caller=caller, now=now, address=address)
     return issued_of(entry)
 
 
@@ -95,7 +95,9 @@ async def cancel_reservation(
     values: dict[str, object] = {"cancelled_at": now, "reason": reason}
     if await _settled(session, caller, token, NumberState.CANCELLED, values):
         entry = await own_reservation(session, caller, token)
-        await record_operation(session, entry, "CANCEL", caller=caller, now=now, address=address, reason=reason)
+        await record_operation(
+            session, entry, OperationCode.CANCEL, caller=caller, now=now, address=address, reason=reason
+        )
         return issued_of(entry)
     entry = await own_reservation(session, caller, token)
     if entry.document_number_status == NumberState.CANCELLED:
@@ -115,7 +117,9 @@ async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
     for entry in entries:
         entry.document_number_status, entry.reason = NumberState.EXPIRED, _EXPIRED
     for entry in entries:
-        await record_operation(session, entry, "EXPIRE", caller=system, now=now, address="", reason=_EXPIRED)
+        await record_operation(
+            session, entry, OperationCode.EXPIRE, caller=system, now=now, address="", reason=_EXPIRED
+        )
     return len(entries)
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from saraban.kit.errors import DomainError
 from saraban.numbering.register.domain.ledger import GapReason, LedgerLine
-from saraban.numbering.series.domain.states import NumberState
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import stored_template
 
 
@@ -87,17 +87,22 @@ class LedgerNumber:
     replaced_by: UUID | None
 
 
-ORIGIN = {"DRAW": ("GENERATE", "RESERVE"), "OVERRIDE": ("OVERRIDE",), "IMPORT": ("IMPORT",), "MIGRATED": ()}
+ORIGIN: dict[str, tuple[OperationCode, ...]] = {
+    NumberSource.DRAW: (OperationCode.GENERATE, OperationCode.RESERVE),
+    NumberSource.OVERRIDE: (OperationCode.OVERRIDE,),
+    NumberSource.IMPORT: (OperationCode.IMPORT,),
+    NumberSource.MIGRATED: (),
+}
 _ORIGINS = frozenset(operation for operations in ORIGIN.values() for operation in operations)
-_LEADS_TO = {
-    "GENERATE": NumberState.CONFIRMED,
-    "RESERVE": NumberState.RESERVED,
-    "OVERRIDE": NumberState.CONFIRMED,
-    "IMPORT": NumberState.CONFIRMED,
-    "CONFIRM": NumberState.CONFIRMED,
-    "CANCEL": NumberState.CANCELLED,
-    "EXPIRE": NumberState.EXPIRED,
-    "VOID": NumberState.VOID,
+_LEADS_TO: dict[str, NumberState] = {
+    OperationCode.GENERATE: NumberState.CONFIRMED,
+    OperationCode.RESERVE: NumberState.RESERVED,
+    OperationCode.OVERRIDE: NumberState.CONFIRMED,
+    OperationCode.IMPORT: NumberState.CONFIRMED,
+    OperationCode.CONFIRM: NumberState.CONFIRMED,
+    OperationCode.CANCEL: NumberState.CANCELLED,
+    OperationCode.EXPIRE: NumberState.EXPIRED,
+    OperationCode.VOID: NumberState.VOID,
 }
 
 
@@ -148,7 +153,7 @@ def _audit(entry: LedgerNumber, deeds: Sequence[AuditedOperation]) -> Iterator[t
     for deed in origins:
         if (deed.series, deed.sequence) != (entry.series, entry.sequence):
             yield DiscrepancyKind.AUDIT_DIFFERS, f"{deed.operation}: {deed.series} {deed.sequence}"
-    printed = [deed.new if deed.operation == "REVISE" else deed.number for deed in deeds if deed.number]
+    printed = [deed.new if deed.operation == OperationCode.REVISE else deed.number for deed in deeds if deed.number]
     if printed and printed[-1] != entry.number:
         yield DiscrepancyKind.AUDIT_DIFFERS, f"{deeds[-1].operation}: {printed[-1]}"
     states = [_LEADS_TO[deed.operation] for deed in deeds if deed.operation in _LEADS_TO]
@@ -215,7 +220,7 @@ class SeriesCheck:
 
     def _number(self, entry: LedgerNumber, issue: float) -> Iterator[Discrepancy]:
         counter = self._counter
-        if entry.source != "DRAW":
+        if entry.source != NumberSource.DRAW:
             return
         if entry.sequence > counter.last and not any(issue < reset for reset in counter.resets):
             yield Discrepancy(DiscrepancyKind.COUNTER_BEHIND, counter.project, entry.number, f"counter {counter.last}")

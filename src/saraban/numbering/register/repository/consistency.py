@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.numbering.register.domain.consistency import AuditedOperation, LedgerNumber
+from saraban.numbering.series.domain.states import NumberSource
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRange, NumberRendering
 from saraban.projects.models import Project
 
@@ -103,7 +104,7 @@ async def last_issued(session: AsyncSession, counter: CounterRow) -> int:
         LedgerEntry.project_id == counter.project_id,
         LedgerEntry.series == counter.series,
         LedgerEntry.range == counter.range,
-        LedgerEntry.source == "DRAW",
+        LedgerEntry.source == NumberSource.DRAW,
     )
     return await session.scalar(statement) or 0
 

@@ -16,6 +16,7 @@ from sqlalchemy.orm import aliased
 from saraban.identity.models import Organization, User
 from saraban.numbering.register.domain.ledger import Gap, GapReason, NumberRow, SeriesRow
 from saraban.numbering.series.domain.sequence import SequenceRange
+from saraban.numbering.series.domain.states import RANGE_RELEASED, NumberSource, OperationCode, RangeKind
 from saraban.numbering.series.models import (
     LedgerEntry,
     NumberAudit,
@@ -164,7 +165,7 @@ async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> S
     """Return the ranges that numbers of a series may stand in, the main one first."""
     rows = await session.scalars(
         sa.select(NumberRange.number)
-        .where(NumberRange.project_id == project_id, NumberRange.series == series, NumberRange.kind == "KEPT")
+        .where(NumberRange.project_id == project_id, NumberRange.series == series, NumberRange.kind == RangeKind.KEPT)
         .order_by(NumberRange.number)
     )
     return [0, *rows]
@@ -231,7 +232,7 @@ async def gaps_of(
         .join(User, User.user_id == NumberAudit.user_id)
         .where(
             NumberAudit.series == series,
-            NumberAudit.operation.in_(["SKIP", "RANGE", "RESET"]),
+            NumberAudit.operation.in_([OperationCode.SKIP, OperationCode.RANGE, OperationCode.RESET]),
             NumberAudit.project_id == project_id,
         )
         .order_by(NumberAudit.id)
@@ -240,18 +241,18 @@ async def gaps_of(
     skips = [
         Gap(SequenceRange(row.sequence_number, row.skipped_to), GapReason.SKIPPED, row.reason, username, row.created_at)
         for row, username in rows
-        if row.operation == "SKIP"
+        if row.operation == OperationCode.SKIP
     ]
     releases = {
         told["range"]: told.get("counter")
         for row, _ in rows
-        if row.operation == "RANGE" and (told := orjson.loads(row.new_value))["state"] == "RELEASED"
+        if row.operation == OperationCode.RANGE and (told := orjson.loads(row.new_value))["state"] == RANGE_RELEASED
     }
     gaps = skips
     if not counter:  # a kept range has no ranges within, and is younger than the ledger
         gaps += await _ranges(session, project_id, series, releases, whole=counter == 0)
         gaps += await _before_ledger(session, project_id, series)
-    return gaps, [] if counter else [row.id for row, _ in rows if row.operation == "RESET"]
+    return gaps, [] if counter else [row.id for row, _ in rows if row.operation == OperationCode.RESET]
 
 
 async def _ranges(
@@ -291,7 +292,7 @@ async def _before_ledger(session: AsyncSession, project_id: int, series: str) ->
             LedgerEntry.project_id == project_id,
             LedgerEntry.series == series,
             LedgerEntry.range == 0,
-            LedgerEntry.source == "MIGRATED",
+            LedgerEntry.source == NumberSource.MIGRATED,
         )
     )
     return [Gap(SequenceRange(1, last), GapReason.BEFORE_LEDGER)] if last else []

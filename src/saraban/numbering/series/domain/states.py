@@ -1,4 +1,4 @@
-"""The states of a number. Stored and JSON texts are the values."""
+"""What the columns of numbering can hold: states, kinds and operations. Stored and JSON texts are the values."""
 
 from enum import StrEnum
 
@@ -11,3 +11,70 @@ class NumberState(StrEnum):
     CANCELLED = "CANCELLED"
     EXPIRED = "EXPIRED"
     VOID = "VOID"
+
+
+class NumberSource(StrEnum):
+    """Where a number comes from: issued by its series, stated by hand, imported, or there before the ledger."""
+
+    DRAW = "DRAW"
+    OVERRIDE = "OVERRIDE"
+    IMPORT = "IMPORT"
+    MIGRATED = "MIGRATED"
+
+
+class OperationCode(StrEnum):
+    """What a row of the number audit records."""
+
+    GENERATE = "GENERATE"
+    RESERVE = "RESERVE"
+    OVERRIDE = "OVERRIDE"
+    IMPORT = "IMPORT"
+    CONFIRM = "CONFIRM"
+    CANCEL = "CANCEL"
+    EXPIRE = "EXPIRE"
+    VOID = "VOID"
+    REVISE = "REVISE"
+    SKIP = "SKIP"
+    RANGE = "RANGE"
+    RESET = "RESET"
+    FORMAT_CHANGE = "FORMAT_CHANGE"
+
+
+class RenderingKind(StrEnum):
+    ISSUE = "ISSUE"
+    REVISION = "REVISION"
+
+
+class RangeKind(StrEnum):
+    """A range is reserved for somebody, with a counter of its own, or blocked."""
+
+    KEPT = "KEPT"
+    BARRED = "BARRED"
+
+
+RANGE_RELEASED = "RELEASED"  # what the audit says of a range that is open again
+
+
+class OverflowRule(StrEnum):
+    """What a format does when the digits of its sequence are exhausted."""
+
+    WIDEN = "widen"
+    REFUSE = "refuse"
+
+
+class FormatSource(StrEnum):
+    """Which format numbered a document: the type's, the project's default, or the system's fallback."""
+
+    SPECIFIC = "specific"
+    DEFAULT = "default"
+    FALLBACK = "fallback"
+
+
+class ImportState(StrEnum):
+    """How far an import is; a worker works on the first and the third."""
+
+    CHECKING = "CHECKING"
+    CHECKED = "CHECKED"
+    IMPORTING = "IMPORTING"
+    DONE = "DONE"
+    FAILED = "FAILED"
