@@ -58,7 +58,7 @@ async def spread(world: World, locks: Locks, *, series: int) -> Draw:
     plans = cycle([plan] if series == 1 else [_like(plan, number) for number in range(series)])
 
     async def draw() -> object:
-        return await allocator.draw(next(plans), caller=world.caller, token=new_id(), address="127.0.0.1")
+        return await allocator.issue(next(plans), caller=world.caller, token=new_id(), address="127.0.0.1")
 
     return draw
 

@@ -85,7 +85,7 @@ class World:
         async def same(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
             return issued
 
-        return await allocator.issue(
+        return await allocator.issue_and_write(
             await self.plan(request),
             caller=self.caller,
             holder=holder,
@@ -105,7 +105,7 @@ class World:
         **more: Any,
     ) -> numbering.Issued:
         """A number for no document, which shares its transaction with whoever waits for the same series."""
-        return await allocator.draw(
+        return await allocator.issue(
             await self.plan(request), caller=self.caller, token=token or new_id(), address="127.0.0.1", **more
         )
 

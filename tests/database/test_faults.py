@@ -101,7 +101,7 @@ class Drawing:
             allocator = self._allocators[number % len(self._allocators)]
             asked = time.monotonic()
             try:
-                issued = await allocator.draw(plan, caller=self._world.caller, token=new_id(), address="")
+                issued = await allocator.issue(plan, caller=self._world.caller, token=new_id(), address="")
             except (NumberingBusy, NumberingFailed) as refusal:
                 self.refused.append(refusal)
             else:
@@ -251,7 +251,7 @@ class TestCounterRow:
                 [{"public_id": new_id(), "error_type": "REDIS_ERROR", "created_at": plan.now} for _ in range(300)],
             )
             drawing = asyncio.create_task(
-                allocator.issue(
+                allocator.issue_and_write(
                     plan, caller=world.caller, holder=None, token=new_id(), address="", then=then, recall=same
                 )
             )
@@ -281,7 +281,7 @@ class TestDatabase:
                 await one.execute(sa.text("SELECT 1"))
                 await two.execute(sa.text("SELECT 1"))
                 with pytest.raises(NumberingFailed) as caught:
-                    await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+                    await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
             again = await world.take(allocator, world.letter())
             await logged(allocator)
 
@@ -307,12 +307,12 @@ class TestDatabase:
                 server.freeze()
                 started = time.monotonic()
                 refused = await asyncio.gather(
-                    *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for _ in range(5)),
+                    *(allocator.issue(plan, caller=world.caller, token=new_id(), address="") for _ in range(5)),
                     return_exceptions=True,
                 )
                 waited = time.monotonic() - started
                 server.thaw()
-                again = await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+                again = await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
                 await logged(allocator)
 
                 assert {type(one) for one in refused} == {NumberingFailed}
@@ -432,7 +432,7 @@ class TestMeasurements:
                 world.db, locks, budget=numbering.RetryBudget(lock=1, pause=0.01), lock_timeout=0.1
             )
             with pytest.raises(NumberingBusy):
-                await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+                await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
             await allocator.close()
 
         assert [metric(name) - was for name, was in zip(names, before, strict=True)] == [2, 2]

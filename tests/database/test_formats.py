@@ -68,7 +68,7 @@ async def drawn(world: World, *moments: datetime, **more: Any) -> list[str]:
     request = world.letter(type_code="MEMO")
     return [
         (
-            await allocator.draw(
+            await allocator.issue(
                 await world.plan(request, now=moment), caller=world.caller, token=new_id(), address="", **more
             )
         ).number
@@ -108,7 +108,7 @@ class TestPeriods:
         await save(world, "M{SEQ:2}/{FY:B.E.}")
         allocator = world.allocator()
         plan = await world.plan(world.letter(type_code="MEMO"), now=OCTOBER - INSTANT)
-        kept = await allocator.draw(plan, caller=world.caller, token=new_id(), address="", lasts=timedelta(days=36500))
+        kept = await allocator.issue(plan, caller=world.caller, token=new_id(), address="", lasts=timedelta(days=36500))
 
         bound = await world.db.transact(
             lambda session: numbering.confirm_reservation(

@@ -46,7 +46,7 @@ async def many(world: World, allocator: numbering.Allocator, count: int, **reque
     plan = await world.plan(world.letter(**request))
     return list(
         await asyncio.gather(
-            *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for _ in range(count))
+            *(allocator.issue(plan, caller=world.caller, token=new_id(), address="") for _ in range(count))
         )
     )
 
@@ -94,7 +94,7 @@ class TestBatch:
         )
         await asyncio.sleep(0)
 
-        assert allocator.open_lines == 0
+        assert allocator.open_queues == 0
 
     async def test_with_documents_between_keeps_the_order(self, world: World) -> None:
         """A document goes alone, with its own rows; who came before it has a lower number, who came after a higher."""
@@ -102,7 +102,7 @@ class TestBatch:
         plan = await world.plan(world.letter())
 
         async def loose() -> numbering.Issued:
-            return await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+            return await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
 
         async def document() -> numbering.Issued:
             return await world.draw(allocator, world.letter(), holder=numbering.Holder("letter", new_id()))
@@ -140,7 +140,7 @@ class TestBatch:
         plans = [await world.plan(world.letter(type_code=kind)) for kind in ("LETTER", "MEMO", "LETTER")]
 
         answers = await asyncio.gather(
-            *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for plan in plans),
+            *(allocator.issue(plan, caller=world.caller, token=new_id(), address="") for plan in plans),
             return_exceptions=True,
         )
 
@@ -185,7 +185,7 @@ class TestBatch:
 
         answers = await asyncio.gather(
             *(
-                allocator.draw(plan, caller=world.caller, token=new_id(), address="", remember=part)
+                allocator.issue(plan, caller=world.caller, token=new_id(), address="", remember=part)
                 for part in (keep, keep, refuse, keep)
             ),
             return_exceptions=True,
@@ -233,11 +233,13 @@ class TestCaller:
             return issued
 
         blocking = asyncio.create_task(
-            allocator.issue(plan, caller=world.caller, holder=None, token=new_id(), address="", then=slow, recall=slow)
+            allocator.issue_and_write(
+                plan, caller=world.caller, holder=None, token=new_id(), address="", then=slow, recall=slow
+            )
         )
         await asyncio.sleep(0.1)
-        leaving = asyncio.create_task(allocator.draw(plan, caller=world.caller, token=new_id(), address=""))
-        staying = asyncio.create_task(allocator.draw(plan, caller=world.caller, token=new_id(), address=""))
+        leaving = asyncio.create_task(allocator.issue(plan, caller=world.caller, token=new_id(), address=""))
+        staying = asyncio.create_task(allocator.issue(plan, caller=world.caller, token=new_id(), address=""))
         await asyncio.sleep(0.05)
         leaving.cancel()
 
@@ -254,11 +256,11 @@ class TestCaller:
             leaving[0].cancel()
 
         leaving.append(
-            asyncio.create_task(allocator.draw(plan, caller=world.caller, token=new_id(), address="", remember=leave))
+            asyncio.create_task(allocator.issue(plan, caller=world.caller, token=new_id(), address="", remember=leave))
         )
         with pytest.raises(asyncio.CancelledError):
             await leaving[0]
-        following = await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+        following = await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
 
         gone = (await world.ledger())[0]
         assert following.sequence == 2
@@ -276,12 +278,12 @@ class TestCaller:
 
         leaving.append(
             asyncio.create_task(
-                allocator.draw(plan, caller=world.caller, token=token, address="", idempotency_key="k", remember=leave)
+                allocator.issue(plan, caller=world.caller, token=token, address="", idempotency_key="k", remember=leave)
             )
         )
         with pytest.raises(asyncio.CancelledError):
             await leaving[0]
-        again = await allocator.draw(plan, caller=world.caller, token=token, address="", idempotency_key="k")
+        again = await allocator.issue(plan, caller=world.caller, token=token, address="", idempotency_key="k")
 
         assert again.sequence == 1
         assert [entry.document_number_status for entry in await world.ledger()] == ["CONFIRMED"]
@@ -302,7 +304,7 @@ class TestFormat:
             )
             await session.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
 
-        issued = await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+        issued = await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
 
         assert issued.number == "คคง./ผรม.1/00001/2026"
 
@@ -310,7 +312,7 @@ class TestFormat:
         """This process remembers where the series stands; saving a format is what makes it look again."""
         allocator = world.allocator()
         plan = await world.plan(world.letter())
-        await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+        await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
         wanted = numbering.FormatDraft(
             template="{ORIGINATOR}/{RECIPIENT}/{SEQ:5}/{YEAR:A.D.}",
             description=None,
@@ -330,7 +332,7 @@ class TestFormat:
             )
         )
 
-        issued = await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+        issued = await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
         planned_after = await world.take(allocator, world.letter())
 
         assert (issued.number, planned_after.number) == ("คคง./ผรม.1/00001/2026", "คคง./ผรม.1/00002/2026")
@@ -413,7 +415,7 @@ class TestLinearizability:
             nonlocal seen
             for _ in range(15):
                 before = seen
-                issued = await allocators[number % 2].draw(plan, caller=world.caller, token=new_id(), address="")
+                issued = await allocators[number % 2].issue(plan, caller=world.caller, token=new_id(), address="")
                 assert issued.sequence > before
                 seen = max(seen, issued.sequence)
 
@@ -431,7 +433,7 @@ class TestNewYear:
         plans = [await world.plan(world.letter(), now=moment) for moment in moments]
 
         issued = await asyncio.gather(
-            *(allocator.draw(plan, caller=world.caller, token=new_id(), address="") for plan in plans)
+            *(allocator.issue(plan, caller=world.caller, token=new_id(), address="") for plan in plans)
         )
 
         assert [(one.year, one.sequence) for one in issued] == [
@@ -449,7 +451,7 @@ class TestNewYear:
         moments = [morning - timedelta(hours=1), morning, morning - timedelta(hours=1), morning - timedelta(seconds=1)]
 
         issued = [
-            await allocator.draw(
+            await allocator.issue(
                 await world.plan(world.letter(), now=moment), caller=world.caller, token=new_id(), address=""
             )
             for moment in moments
@@ -482,12 +484,12 @@ class TestNewYear:
         ]
 
         issued = await asyncio.gather(
-            *(allocator.draw(plan, caller=wide.caller, token=new_id(), address="") for plan in plans)
+            *(allocator.issue(plan, caller=wide.caller, token=new_id(), address="") for plan in plans)
         )
 
         years = itertools.cycle(("2569", "2570"))
         assert [one.number for one in issued] == [f"{a}-{b}-0001-{next(years)}" for a, b in pairs for _ in moments]
-        assert allocator.open_lines == 0
+        assert allocator.open_queues == 0
         counters = await wide.counters()
         assert (len(counters), set(counters.values())) == (1000, {1})
         assert {row.reservation_uuid for row in await wide.audit("GENERATE")} == {one.public_id for one in issued}
@@ -503,11 +505,13 @@ class TestDeadline:
             return issued
 
         blocking = asyncio.create_task(
-            allocator.issue(plan, caller=world.caller, holder=None, token=new_id(), address="", then=slow, recall=slow)
+            allocator.issue_and_write(
+                plan, caller=world.caller, holder=None, token=new_id(), address="", then=slow, recall=slow
+            )
         )
         await asyncio.sleep(0.1)
         with pytest.raises(NumberingBusy):
-            await allocator.draw(plan, caller=world.caller, token=new_id(), address="")
+            await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
 
         assert (await blocking).sequence == 1
         assert len(await world.ledger()) == 1

@@ -165,7 +165,7 @@ class TestVoid:
             )
 
         try:
-            await allocator.issue(
+            await allocator.issue_and_write(
                 plan, caller=world.caller, holder=None, token=new_id(), address="", then=then, recall=then
             )
         except DomainError as refusal:
@@ -204,7 +204,7 @@ class TestReservation:
     async def test_over_midnight_of_the_year_keeps_its_year(self, world: World) -> None:
         allocator = world.allocator()
         last = datetime(2026, 12, 31, 16, 59, 59, 999000, tzinfo=UTC)
-        old = await allocator.draw(
+        old = await allocator.issue(
             await world.plan(world.letter(), now=last),
             caller=world.caller,
             token=new_id(),

@@ -441,7 +441,7 @@ class TestMemory:
 async def many(world: World, first: int, last: int) -> None:
     """In a series that counts, and in one that does not."""
     allocator, plan = world.allocator(), await world.plan(world.letter())
-    draws = (allocator.draw(plan, caller=world.caller, token=new_id(), address="") for _ in range(first, last + 1))
+    draws = (allocator.issue(plan, caller=world.caller, token=new_id(), address="") for _ in range(first, last + 1))
     await asyncio.gather(*draws)
     numbers = (f"คคง.-ผรม.2-{sequence:04}-2569" for sequence in range(first, last + 1))
     outcome = await legacy_import.import_rows(

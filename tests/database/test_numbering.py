@@ -215,7 +215,7 @@ class TestRedis:
             return issued
 
         async def draw(allocator: numbering.Allocator, then: Any) -> numbering.Issued:
-            return await allocator.issue(
+            return await allocator.issue_and_write(
                 plan, caller=maria_world.caller, holder=None, token=new_id(), address="", then=then, recall=quick
             )
 
@@ -421,7 +421,7 @@ async def draw_plan(
     async def same(_session: Any, issued: numbering.Issued) -> numbering.Issued:
         return issued
 
-    return await allocator.issue(
+    return await allocator.issue_and_write(
         plan, caller=world.caller, holder=None, token=token or new_id(), address="", then=same, recall=same
     )
 

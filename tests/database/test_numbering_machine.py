@@ -177,11 +177,11 @@ class Product:
             return issued.sequence
 
         words: dict[str, Any] = {"caller": self.world.caller, "holder": holder, "token": new_id(), "address": ""}
-        return await self.servers[0].issue(self.plans[name], then=work, recall=recall, **words)
+        return await self.servers[0].issue_and_write(self.plans[name], then=work, recall=recall, **words)
 
     async def take(self, name: str, server: int, token: UUID, **more: Any) -> numbering.Issued:
         words: dict[str, Any] = {"caller": self.world.caller, "token": token, "address": "", **more}
-        return await self.servers[server].draw(self.plans[name], **words)
+        return await self.servers[server].issue(self.plans[name], **words)
 
     async def draw(self, *, name: str, server: int = 0) -> int:
         return (await self.take(name, server, new_id())).sequence

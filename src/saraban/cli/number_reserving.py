@@ -84,7 +84,7 @@ def reserve(
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
             plan = await numbering.plan(session, caller=caller, request=request, now=now, zone=zone)
         lasts = timedelta(minutes=system.settings.reservation_minutes)
-        issued = await system.allocator.draw(plan, caller=caller, token=new_id(), address="", lasts=lasts)
+        issued = await system.allocator.issue(plan, caller=caller, token=new_id(), address="", lasts=lasts)
         return issued, zone
 
     issued, zone = with_system(work)

@@ -284,7 +284,7 @@ async def draw_a_letter(settings: Settings) -> str:
         async def number(_session: object, issued: numbering.Issued) -> str:
             return issued.number
 
-        return await system.allocator.issue(
+        return await system.allocator.issue_and_write(
             plan, caller=caller, holder=None, token=new_id(), address="", then=number, recall=number
         )
 

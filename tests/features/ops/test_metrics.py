@@ -93,7 +93,8 @@ class TestCounters:
         plan = await world.plan(world.letter())
 
         draws = [
-            asyncio.create_task(allocator.draw(plan, caller=world.caller, token=new_id(), address="")) for _ in range(9)
+            asyncio.create_task(allocator.issue(plan, caller=world.caller, token=new_id(), address=""))
+            for _ in range(9)
         ]
         await asyncio.sleep(0)
         assert allocator.waiting == 9

@@ -158,7 +158,7 @@ async def generate(
         async def keep(session: Any, issued: Issued) -> None:
             await remember(session, OperationResult(201, number_out(issued).model_dump(mode="json", by_alias=True)))
 
-        issued = await numbers.draw(
+        issued = await numbers.issue(
             plan,
             caller=caller,
             token=token,
@@ -219,7 +219,7 @@ async def reserve(
         async def keep(session: AsyncSession, issued: Issued) -> None:
             await remember(session, _reserved(issued))
 
-        issued = await numbers.draw(
+        issued = await numbers.issue(
             plan,
             caller=caller,
             token=token,
@@ -335,7 +335,7 @@ async def void_and_replace(
         async def recall(_session: AsyncSession, issued: Issued) -> OperationResult:
             return _replaced(body, issued)
 
-        return await numbers.issue(
+        return await numbers.issue_and_write(
             plan,
             caller=caller,
             holder=None,

@@ -102,7 +102,7 @@ async def _replaced(
     async def recall(_session: AsyncSession, issued: numbering.Issued) -> UUID:
         return issued.public_id
 
-    return await numbers.issue(
+    return await numbers.issue_and_write(
         plan,
         caller=page.caller,
         holder=None,

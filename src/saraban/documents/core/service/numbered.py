@@ -75,7 +75,7 @@ async def issue(
             await remember(session, answer)
             return answer
 
-        return await allocator.issue(
+        return await allocator.issue_and_write(
             order.plan,
             caller=caller,
             holder=holder,

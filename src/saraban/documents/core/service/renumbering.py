@@ -118,7 +118,7 @@ async def numbered_anew(
             await remember(session, answer)
             return answer
 
-        return await allocator.issue(
+        return await allocator.issue_and_write(
             plan,
             caller=wish.caller,
             holder=wish.holder,

@@ -1,9 +1,9 @@
 """
-Drawing numbers: who waits for the same series shares one lock and one transaction (rulings N9-N11).
+Issue numbers: requests that wait for the same series share one lock and one transaction (rulings N9-N11).
 
-For each series with somebody waiting runs one task. It takes the lock, then whoever has arrived by then, begins,
-advances the counter by that many with one compare-and-set, writes everybody's rows, commits, tells each his number in
-order of arrival, releases. Documents, which write their own rows beside the number, go one by one in the same order.
+Each series with somebody waiting has one task. It takes the lock, then whoever has arrived by then, begins, advances the
+counter by that many with one compare-and-set, writes the rows of all of them, commits, gives each its number in order of
+arrival, and releases. Documents, which write their own rows beside the number, go one by one in the same order.
 No database connection is held while waiting for a lock or a back-off.
 """
 
@@ -53,7 +53,7 @@ class Allocator:
     """
     Issues numbers. One per process.
 
-    :param locks: Redis, or the database alone; on SQLite the line in this process is the lock
+    :param locks: Redis, or the database alone; on SQLite the queue in this process is the lock
     :param lock_timeout: seconds one attempt waits for the lock
     """
 
@@ -62,12 +62,12 @@ class Allocator:
         self._locks = locks
         self._budget = budget
         self._lock_timeout = lock_timeout
-        self._lines: dict[str, SeriesQueue] = {}
+        self._queues: dict[str, SeriesQueue] = {}
         self._remembered: dict[str, CounterState] = {}
         self._packet = 0
         self.failures = RefusalLog(db)
 
-    async def issue(
+    async def issue_and_write(
         self,
         plan: Plan,
         *,
@@ -80,22 +80,22 @@ class Allocator:
         idempotency_key: str | None = None,
     ) -> T:
         """
-        Draw the next number of the plan's series and run `then` in the same transaction, exactly once.
+        Issue the next number of the plan's series and run `then` in the same transaction, exactly once.
 
         :param token: made before the first attempt; a request that comes again with it gets the same number
         :param then: the caller's own rows; it must do no outside I/O, because a collision runs it again
-        :param recall: gives the answer of a draw that turns out to be committed already
+        :param recall: gives the answer of a request that turns out to be committed already
         :raises NumberingBusy: after the lock's retries or its deadline
         :raises NumberingConflict: after the compare-and-set's retries
         :raises NumberingFailed: after the database's retries
         :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
         """
-        draw = IssueRequest(plan, caller, holder, token, address, idempotency_key)
-        member = Waiter(draw, Attempts(self._budget), recall, work=then, uncertain=idempotency_key is not None)
-        answer: T = await self._served(member)
+        request = IssueRequest(plan, caller, holder, token, address, idempotency_key)
+        waiter = Waiter(request, Attempts(self._budget), recall, work=then, uncertain=idempotency_key is not None)
+        answer: T = await self._ask(waiter)
         return answer
 
-    async def draw(
+    async def issue(
         self,
         plan: Plan,
         *,
@@ -107,15 +107,17 @@ class Allocator:
         lasts: timedelta | None = None,
     ) -> Issued:
         """
-        Draw the next number of the plan's series for no document, in a transaction shared with who waits too.
+        Issue the next number of the plan's series for no document, in a transaction shared with others that wait.
 
         :param remember: writes the answer kept for the request's key, in that transaction
         :param lasts: reserve it for so long; None makes it final
         :raises: what `issue` raises
         """
-        draw = IssueRequest(plan, caller, None, token, address, idempotency_key, lasts)
-        member = Waiter(draw, Attempts(self._budget), _itself, remember=remember, uncertain=idempotency_key is not None)
-        issued: Issued = await self._served(member)
+        request = IssueRequest(plan, caller, None, token, address, idempotency_key, lasts)
+        waiter = Waiter(
+            request, Attempts(self._budget), _as_issued, remember=remember, uncertain=idempotency_key is not None
+        )
+        issued: Issued = await self._ask(waiter)
         return issued
 
     async def redis_up(self) -> bool:
@@ -125,34 +127,34 @@ class Allocator:
 
     async def close(self) -> None:
         """Wait for the batches on their way; who still waits is told that the service ends."""
-        tasks = [line.task for line in self._lines.values() if line.task is not None]
+        tasks = [queue.task for queue in self._queues.values() if queue.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=self._lock_timeout)
         await self._locks.close()
         await self.failures.close()
 
     @property
-    def open_lines(self) -> int:
-        """Series with somebody waiting; the lines of idle series are forgotten."""
-        return len(self._lines)
+    def open_queues(self) -> int:
+        """Series with somebody waiting; the queues of idle series are forgotten."""
+        return len(self._queues)
 
     @property
     def waiting(self) -> int:
         """Requests without an answer yet."""
-        return sum(len(line.waiting) + len(line.batch) for line in self._lines.values())
+        return sum(len(queue.waiting) + len(queue.batch) for queue in self._queues.values())
 
-    async def _served(self, member: Waiter) -> Any:
-        self._join(member)
+    async def _ask(self, waiter: Waiter) -> Any:
+        self._enqueue(waiter)
         try:
-            answer = await member.told()
+            answer = await waiter.answered()
         except DomainError as error:
-            draw = member.draw
+            request = waiter.request
             await self.failures.refused(
                 error,
-                context=_context(draw.plan),
-                user_id=draw.caller.user_id,
-                address=draw.address,
-                now=draw.plan.now,
+                context=_context(request.plan),
+                user_id=request.caller.user_id,
+                address=request.address,
+                now=request.plan.now,
             )
             raise
         metrics.SUCCESS.inc()
@@ -160,152 +162,152 @@ class Allocator:
             self.failures.write()
         return answer
 
-    def _join(self, member: Waiter) -> None:
-        name = member.draw.plan.lock_name
-        line = self._lines.get(name)
-        if line is None:
-            line = self._lines[name] = SeriesQueue(name)
-            line.waiting.append(member)
-            line.task = asyncio.get_running_loop().create_task(self._serve(line), name=f"numbers {name}")
+    def _enqueue(self, waiter: Waiter) -> None:
+        name = waiter.request.plan.lock_name
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = SeriesQueue(name)
+            queue.waiting.append(waiter)
+            queue.task = asyncio.get_running_loop().create_task(self._serve(queue), name=f"numbers {name}")
         else:
-            line.waiting.append(member)
+            queue.waiting.append(waiter)
 
-    async def _serve(self, line: SeriesQueue) -> None:
-        """Serve the line until nobody waits; a fault of one attempt is its members' fault, not the line's."""
+    async def _serve(self, queue: SeriesQueue) -> None:
+        """Serve the queue until nobody waits; a fault of one attempt is its waiters' fault, not the queue's."""
         try:
-            while line.waiting:
-                if delay := line.due_in():
+            while queue.waiting:
+                if delay := queue.seconds_until_due():
                     await asyncio.sleep(min(delay, 0.05))  # somebody who does not back off may arrive meanwhile
-                    line.drop_the_gone()
+                    queue.drop_gone()
                     continue
                 try:
-                    await self._round(line)
+                    await self._round(queue)
                 except Exception as error:  # noqa: BLE001  sorted by kind there; what is unknown goes to the callers
-                    self._after(line, error)
+                    self._handle_failure(queue, error)
         finally:
-            del self._lines[line.name]
+            del self._queues[queue.name]
 
-    async def _round(self, line: SeriesQueue) -> None:
-        await self._settle_uncertain(line)
-        line.drop_the_gone()
-        if not line.waiting:
+    async def _round(self, queue: SeriesQueue) -> None:
+        await self._answer_committed(queue)
+        queue.drop_gone()
+        if not queue.waiting:
             return
-        plan = line.waiting[0].draw.plan
-        await self._ensure_counter(line.name, plan)
-        line.course.path = self._locks.path
+        plan = queue.waiting[0].request.plan
+        await self._ensure_counter(queue.name, plan)
+        queue.lock_path.kind = self._locks.path
         metrics.LOCK_ATTEMPTS.inc()
         try:
-            async with self._locks.hold(line.name, within=max(line.patience(self._lock_timeout), 0.05)):
-                if line.course.path == "redis":
+            async with self._locks.hold(queue.name, within=max(queue.lock_patience(self._lock_timeout), 0.05)):
+                if queue.lock_path.kind == "redis":
                     metrics.REDIS_SUCCESS.inc()
                     metrics.REDIS_UP.set(1)
-                await self._batch(line)
+                await self._batch(queue)
         except LockServiceDown as down:
-            await self._note_redis_down(line, down)
-            line.course.path, line.course.locks_row = "database", True
-            await self._batch(line)
+            await self._note_redis_down(queue, down)
+            queue.lock_path.kind, queue.lock_path.locks_row = "database", True
+            await self._batch(queue)
 
-    async def _batch(self, line: SeriesQueue) -> None:
+    async def _batch(self, queue: SeriesQueue) -> None:
         """One transaction for whoever waits now."""
-        members = line.take(most=_MOST_AT_ONCE, size=self._packet)
-        if not members:
+        waiters = queue.take(most=_MOST_AT_ONCE, size=self._packet)
+        if not waiters:
             return
-        draws = [member.draw for member in members]
-        metrics.BATCH.observe(len(members))
-        for member in members:
-            member.draw.retries, member.draw.waited = member.attempts.retries, member.elapsed
-            metrics.LOCK_WAIT.observe(member.draw.waited)
-        line.course.remembered = self._remembered.get(line.name)
-        if any(member.has_rows for member in members):
+        requests = [waiter.request for waiter in waiters]
+        metrics.BATCH.observe(len(waiters))
+        for waiter in waiters:
+            waiter.request.retries, waiter.request.waited = waiter.attempts.retries, waiter.elapsed
+            metrics.LOCK_WAIT.observe(waiter.request.waited)
+        queue.lock_path.remembered = self._remembered.get(queue.name)
+        if any(waiter.has_rows for waiter in waiters):
             async with self._db.writing() as session:
-                drawn = await issue_batch(session, draws, line.course)
+                issued_batch = await issue_batch(session, requests, queue.lock_path)
                 answers = [
-                    await _own_rows(session, member, outcome)
-                    for member, outcome in zip(members, drawn.outcomes, strict=True)
+                    await _write_own_rows(session, waiter, outcome)
+                    for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True)
                 ]
         else:
             async with self._db.writing_connection() as connection:
-                drawn = await issue_batch(connection, draws, line.course)
-                answers = list(drawn.outcomes)
-        self._remember(line.name, drawn.standing)
-        line.course.locks_row = line.course.searches = False
-        line.settle()
-        strays = [
-            (member.draw, answer)
-            for member, answer in zip(members, answers, strict=True)
-            if member.answer.cancelled() and member.draw.idempotency_key is None and isinstance(answer, Issued)
+                issued_batch = await issue_batch(connection, requests, queue.lock_path)
+                answers = list(issued_batch.outcomes)
+        self._remember(queue.name, issued_batch.counter)
+        queue.lock_path.locks_row = queue.lock_path.searches = False
+        queue.clear_batch()
+        undelivered = [
+            (waiter.request, answer)
+            for waiter, answer in zip(waiters, answers, strict=True)
+            if waiter.answer.cancelled() and waiter.request.idempotency_key is None and isinstance(answer, Issued)
         ]
-        for member, answer in zip(members, answers, strict=True):
-            await self._tell(member, answer)
-        for draw, issued in strays:
-            await self._cancel(draw, issued)
+        for waiter, answer in zip(waiters, answers, strict=True):
+            await self._deliver(waiter, answer)
+        for request, issued in undelivered:
+            await self._cancel(request, issued)
 
-    async def _tell(self, member: Waiter, answer: Any) -> None:
+    async def _deliver(self, waiter: Waiter, answer: Any) -> None:
         if isinstance(answer, FormatChanged):
-            await self._replan(member)
+            await self._replan(waiter)
         elif isinstance(answer, DomainError):
-            member.fail(answer)
+            waiter.fail(answer)
         else:
-            member.succeed(answer)
+            waiter.succeed(answer)
 
-    async def _replan(self, member: Waiter) -> None:
-        """The format was changed between the plan and the draw: plan again and stand in the line that is right now."""
+    async def _replan(self, waiter: Waiter) -> None:
+        """The format was changed between the plan and the issue: plan again and stand in the queue that is right now."""
         try:
             async with self._db.reading() as session:
-                member.draw.plan = await replan(session, member.draw.plan)
-        except Exception as error:  # noqa: BLE001  whatever it is, it is this member's
-            member.fail(error)
+                waiter.request.plan = await replan(session, waiter.request.plan)
+        except Exception as error:  # noqa: BLE001  whatever it is, it is this waiter's
+            waiter.fail(error)
         else:
-            member.on_its_way = False
-            self._join(member)
+            waiter.on_its_way = False
+            self._enqueue(waiter)
 
-    async def _settle_uncertain(self, line: SeriesQueue) -> None:
+    async def _answer_committed(self, queue: SeriesQueue) -> None:
         """Look up, on a fresh connection, the tokens of those whose commit may have gone through already."""
-        asking = [member for member in line.waiting if member.uncertain]
+        asking = [waiter for waiter in queue.waiting if waiter.uncertain]
         if not asking:
             return
         async with self._db.reading() as session:
-            entries = await ledger_entries.by_tokens(session, [member.draw.token for member in asking])
-            for member in asking:
-                entry = entries.get(member.draw.token)
+            entries = await ledger_entries.by_tokens(session, [waiter.request.token for waiter in asking])
+            for waiter in asking:
+                entry = entries.get(waiter.request.token)
                 if entry is not None:
-                    member.succeed(await member.run(member.recall, session, issued_of(entry)))
-                member.uncertain = False
+                    waiter.succeed(await waiter.run(waiter.recall, session, issued_of(entry)))
+                waiter.uncertain = False
 
-    async def _cancel(self, draw: IssueRequest, issued: Issued) -> None:
+    async def _cancel(self, request: IssueRequest, issued: Issued) -> None:
         try:
-            await self._db.transact(lambda session: cancel_undelivered(session, draw, issued, now=draw.plan.now))
+            await self._db.transact(lambda session: cancel_undelivered(session, request, issued, now=request.plan.now))
         except (SQLAlchemyError, OSError) as error:
             # It stays confirmed without a holder, which is legal and shown as such.
             log.warning("numbering.stray_kept", number=issued.number, error=str(error)[:300])
 
-    def _after(self, line: SeriesQueue, error: Exception) -> None:
+    def _handle_failure(self, queue: SeriesQueue, error: Exception) -> None:
         """Charge the failure to those it concerns, and have the others wait on."""
         failure = _failure_of(error)
-        concerned = line.batch or [member for member in line.waiting if member.ready_at <= stopwatch()]
-        self._remembered.pop(line.name, None)
+        concerned = queue.batch or [waiter for waiter in queue.waiting if waiter.ready_at <= stopwatch()]
+        self._remembered.pop(queue.name, None)
         if failure is None:
-            for member in [error.member] if isinstance(error, _OwnFault) else concerned:
-                member.fail(error.__cause__ or error if isinstance(error, _OwnFault) else error)
+            for waiter in [error.waiter] if isinstance(error, _OwnRowsFailed) else concerned:
+                waiter.fail(error.__cause__ or error if isinstance(error, _OwnRowsFailed) else error)
         else:
-            line.course.locks_row |= failure is Failure.CONFLICT  # who locks the row cannot lose again
-            line.course.searches |= failure is Failure.TAKEN
+            queue.lock_path.locks_row |= failure is Failure.CONFLICT  # who locks the row cannot lose again
+            queue.lock_path.searches |= failure is Failure.TAKEN
             _count(failure)
             # Without a connection nothing can have been committed; with a broken one it can.
             unknown = failure is Failure.TAKEN or database_fault(error) is DatabaseFault.CONNECTION
-            for member in (*line.batch, *line.waiting):
-                member.attempts.met = failure
-            for member in concerned:
-                member.uncertain |= unknown
-                _charge(member, failure)
-        line.put_back()
-        line.drop_the_gone()
-        log.warning("numbering.retry", reason=str(failure), waiting=len(line.waiting), error=str(error)[:300])
+            for waiter in (*queue.batch, *queue.waiting):
+                waiter.attempts.met = failure
+            for waiter in concerned:
+                waiter.uncertain |= unknown
+                _charge(waiter, failure)
+        queue.requeue_batch()
+        queue.drop_gone()
+        log.warning("numbering.retry", reason=str(failure), waiting=len(queue.waiting), error=str(error)[:300])
 
-    def _remember(self, name: str, standing: CounterState) -> None:
+    def _remember(self, name: str, counter: CounterState) -> None:
         if len(self._remembered) >= _REMEMBERED_SERIES:
             self._remembered.clear()
-        self._remembered[name] = standing
+        self._remembered[name] = counter
 
     async def _ensure_counter(self, name: str, plan: Plan) -> None:
         if not self._packet:
@@ -317,52 +319,56 @@ class Allocator:
             lambda session: counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
         )
 
-    async def _note_redis_down(self, line: SeriesQueue, down: LockServiceDown) -> None:
+    async def _note_redis_down(self, queue: SeriesQueue, down: LockServiceDown) -> None:
         metrics.REDIS_FAILED.inc()
         metrics.DB_FALLBACK.inc()
         metrics.REDIS_UP.set(0)
-        if not line.waiting:
+        if not queue.waiting:
             return
-        draw = line.waiting[0].draw
-        log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=draw.plan.series)
+        request = queue.waiting[0].request
+        log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=request.plan.series)
         await self.failures.redis_down(
-            str(down), context=_context(draw.plan), user_id=draw.caller.user_id, address=draw.address, now=draw.plan.now
+            str(down),
+            context=_context(request.plan),
+            user_id=request.caller.user_id,
+            address=request.address,
+            now=request.plan.now,
         )
 
 
-class _OwnFault(Exception):  # never leaves this module
-    """What one member's own rows raised: it concerns nobody else in the batch."""
+class _OwnRowsFailed(Exception):  # never leaves this module
+    """What one waiter's own rows raised: it concerns nobody else in the batch."""
 
-    def __init__(self, member: Waiter) -> None:
-        self.member = member
+    def __init__(self, waiter: Waiter) -> None:
+        self.waiter = waiter
 
 
-async def _own_rows(session: AsyncSession, member: Waiter, outcome: Any) -> Any:
-    work: Work | None = member.work or member.remember
+async def _write_own_rows(session: AsyncSession, waiter: Waiter, outcome: Any) -> Any:
+    work: Work | None = waiter.work or waiter.remember
     if work is None or not isinstance(outcome, Issued):
         return outcome
     try:
-        answer = await member.run(work, session, outcome)
+        answer = await waiter.run(work, session, outcome)
     except Exception as error:
         if _failure_of(error) is not None:
             raise
-        raise _OwnFault(member) from error
-    return answer if member.work else outcome
+        raise _OwnRowsFailed(waiter) from error
+    return answer if waiter.work else outcome
 
 
-async def _itself(_session: AsyncSession, issued: Issued) -> Issued:
+async def _as_issued(_session: AsyncSession, issued: Issued) -> Issued:
     return issued
 
 
-def _charge(member: Waiter, failure: Failure) -> None:
+def _charge(waiter: Waiter, failure: Failure) -> None:
     try:
-        again = member.attempts.after(failure, elapsed=member.elapsed)
+        again = waiter.attempts.after(failure, elapsed=waiter.elapsed)
     except DomainError as end:
-        member.fail(end)
+        waiter.fail(end)
     else:
-        member.ready_at = stopwatch() + again.delay if again.delay else 0.0
+        waiter.ready_at = stopwatch() + again.delay if again.delay else 0.0
         if failure is not Failure.TAKEN:
-            metrics.RETRY.labels(attempt=str(member.attempts.failures[failure]), reason=failure.value).inc()
+            metrics.RETRY.labels(attempt=str(waiter.attempts.failures[failure]), reason=failure.value).inc()
 
 
 def _count(failure: Failure) -> None:

@@ -1,7 +1,7 @@
 """
 Inside the transaction of numbers: advance the counter once, write ledger, renderings and audit for everybody at once.
 
-`allocation` decides when this runs and what its failures mean; here is only what one attempt does. It takes requests
+`allocator` decides when this runs and what its failures mean; here is only what one attempt does. It takes requests
 of one series, in order of arrival, and gives each its outcome in the same order.
 """
 
@@ -79,13 +79,13 @@ class LockPath:
     """
     How an attempt goes about it.
 
-    :param path: `redis` or `database`: what kept the others out
+    :param kind: `redis` or `database`: what kept the others out
     :param locks_row: read the counter `FOR UPDATE`
     :param searches: look which numbers are taken before choosing
     :param remembered: where the series stood after this process's last batch
     """
 
-    path: str
+    kind: str
     locks_row: bool = False
     searches: bool = False
     remembered: CounterState | None = None
@@ -111,7 +111,7 @@ class IssuedBatch:
     """What an attempt gave each request, and where the series stands if it is committed."""
 
     outcomes: list[IssueOutcome]
-    standing: CounterState
+    counter: CounterState
     skipped: list[int] = field(default_factory=list)
 
 
@@ -130,78 +130,88 @@ def issued_of(entry: LedgerEntry) -> Issued:
     )
 
 
-async def issue_batch(connected: SessionOrConnection, draws: Sequence[IssueRequest], course: LockPath) -> IssuedBatch:
+async def issue_batch(
+    connected: SessionOrConnection, requests: Sequence[IssueRequest], lock_path: LockPath
+) -> IssuedBatch:
     """
     Return each request of one series its number, or the reason why it gets none, in one compare-and-set.
 
     :raises CounterMoved: when another transaction came between
     :raises CounterMissing: when there is no such counter
     """
-    remembered = None if course.locks_row or course.searches else course.remembered
-    if remembered is not None and not remembered.contested and all(_in_force(draw.plan, remembered) for draw in draws):
-        drawn = await _attempt(connected, draws, course, remembered)
-        if drawn is not None:
-            return drawn
-    plan = draws[0].plan
-    standing = await counters.counter_state(connected, _place(plan), lock=course.locks_row or course.path == "database")
-    if standing is None:
+    remembered = None if lock_path.locks_row or lock_path.searches else lock_path.remembered
+    if (
+        remembered is not None
+        and not remembered.contested
+        and all(_in_force(request.plan, remembered) for request in requests)
+    ):
+        issued_batch = await _attempt(connected, requests, lock_path, remembered)
+        if issued_batch is not None:
+            return issued_batch
+    plan = requests[0].plan
+    counter = await counters.counter_state(
+        connected, _series_key(plan), lock=lock_path.locks_row or lock_path.kind == "database"
+    )
+    if counter is None:
         raise CounterMissing(plan.series)
-    if course.remembered is not None:
+    if lock_path.remembered is not None:
         # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
-        standing = replace(standing, contested=standing.version != course.remembered.version)
-    drawn = await _attempt(connected, draws, course, standing)
-    if drawn is None:
+        counter = replace(counter, contested=counter.version != lock_path.remembered.version)
+    issued_batch = await _attempt(connected, requests, lock_path, counter)
+    if issued_batch is None:
         raise CounterMoved(plan.series)
-    return drawn
+    return issued_batch
 
 
-def _place(plan: Plan) -> SeriesKey:
+def _series_key(plan: Plan) -> SeriesKey:
     return SeriesKey(plan.project.id, plan.series, plan.range)
 
 
-def _in_force(plan: Plan, standing: CounterState) -> bool:
-    saved = standing.formats
+def _in_force(plan: Plan, counter: CounterState) -> bool:
+    saved = counter.formats
     return plan.format_mark == next((saved[key] for key in plan.format_keys if key in saved), None)
 
 
 async def _attempt(
-    connected: SessionOrConnection, draws: Sequence[IssueRequest], course: LockPath, standing: CounterState
+    connected: SessionOrConnection, requests: Sequence[IssueRequest], lock_path: LockPath, counter: CounterState
 ) -> IssuedBatch | None:
     """:returns: None when the compare-and-set was lost"""
-    taken = await _taken(connected, draws, standing) if course.searches else frozenset()
-    outcomes, last = _assign(draws, standing, taken)
-    plan = draws[0].plan
-    drawn = IssuedBatch(outcomes, replace(standing, last_number=last, version=standing.version + 1))
-    if last == standing.last_number:
-        return drawn if standing is not course.remembered else None  # nobody gets a number: let the database say why
-    drawn.skipped = [n for n in taken if standing.last_number < n < last]
-    if any(draw.lasts is not None for draw in draws):
-        await _set_expiries(connected, draws, drawn)
-    issued = [(draw, one) for draw, one in zip(draws, outcomes, strict=True) if isinstance(one, Issued)]
+    taken = await _taken(connected, requests, counter) if lock_path.searches else frozenset()
+    outcomes, last = _assign(requests, counter, taken)
+    plan = requests[0].plan
+    issued_batch = IssuedBatch(outcomes, replace(counter, last_number=last, version=counter.version + 1))
+    if last == counter.last_number:
+        return (
+            issued_batch if counter is not lock_path.remembered else None
+        )  # nobody gets a number: let the database say why
+    issued_batch.skipped = [n for n in taken if counter.last_number < n < last]
+    if any(request.lasts is not None for request in requests):
+        await _set_expiries(connected, requests, issued_batch)
+    issued = [(request, one) for request, one in zip(requests, outcomes, strict=True) if isinstance(one, Issued)]
     moved = await number_batch.write_batch(
         await DriverConnection.of(connected),
-        _place(plan),
-        seen=standing,
+        _series_key(plan),
+        seen=counter,
         to=last,
         now=plan.now,
-        entries=[_ledger_row(draw, one) for draw, one in issued],
-        audits=list(_audit_rows(issued, drawn.skipped, course)),
+        entries=[_ledger_row(request, one) for request, one in issued],
+        audits=list(_audit_rows(issued, issued_batch.skipped, lock_path)),
     )
     if not moved:
         return None
-    return drawn
+    return issued_batch
 
 
 def _assign(
-    draws: Sequence[IssueRequest], standing: CounterState, taken: frozenset[int]
+    requests: Sequence[IssueRequest], counter: CounterState, taken: frozenset[int]
 ) -> tuple[list[IssueOutcome], int]:
-    """Render and check each number before anything is written; who is refused leaves his to the next."""
-    sequences = open_sequences(standing.last_number, closed=standing.closed, taken=taken)
+    """Render and check each number before anything is written; whoever is refused leaves theirs to the next."""
+    sequences = open_sequences(counter.last_number, closed=counter.closed, taken=taken)
     outcomes: list[IssueOutcome] = []
-    last, sequence = standing.last_number, next(sequences)
-    for draw in draws:
+    last, sequence = counter.last_number, next(sequences)
+    for request in requests:
         try:
-            outcomes.append(_issue(draw, sequence, standing))
+            outcomes.append(_issue(request, sequence, counter))
         except (DomainError, FormatChanged) as refusal:
             outcomes.append(refusal)
         else:
@@ -209,11 +219,11 @@ def _assign(
     return outcomes, last
 
 
-def _issue(draw: IssueRequest, sequence: int, standing: CounterState) -> Issued:
-    plan = draw.plan
-    if not _in_force(plan, standing):
+def _issue(request: IssueRequest, sequence: int, counter: CounterState) -> Issued:
+    plan = request.plan
+    if not _in_force(plan, counter):
         raise FormatChanged
-    if sequence > (LARGEST if standing.end is None else standing.end) or (
+    if sequence > (LARGEST if counter.end is None else counter.end) or (
         plan.refuses_overflow and plan.template.overflows(sequence)
     ):
         raise SequenceExhausted
@@ -223,43 +233,45 @@ def _issue(draw: IssueRequest, sequence: int, standing: CounterState) -> Issued:
 
 
 async def _taken(
-    connected: SessionOrConnection, draws: Sequence[IssueRequest], standing: CounterState
+    connected: SessionOrConnection, requests: Sequence[IssueRequest], counter: CounterState
 ) -> frozenset[int]:
     """Look for enough free sequences, in growing blocks of plain reads (ruling N2), and return the taken ones."""
-    plans = {(draw.plan.template.text, draw.plan.revision): draw.plan for draw in draws}.values()
+    plans = {(request.plan.template.text, request.plan.revision): request.plan for request in requests}.values()
     taken: set[int] = set()
-    after, free, block = standing.last_number, 0, max(_FIRST_BLOCK, len(draws))
+    after, free, block = counter.last_number, 0, max(_FIRST_BLOCK, len(requests))
     while True:
-        candidates = list(islice(open_sequences(after, closed=standing.closed), block))
+        candidates = list(islice(open_sequences(after, closed=counter.closed), block))
         printed = {
             sequence: {name for plan in plans for name in (plan.base(sequence), plan.number(sequence))}
             for sequence in candidates
         }
         names = sorted(set().union(*printed.values()))
         found = await ledger_entries.taken_numbers(
-            connected, project_id=draws[0].plan.project.id, bases=names, numbers=names
+            connected, project_id=requests[0].plan.project.id, bases=names, numbers=names
         )
         taken |= {sequence for sequence, forms in printed.items() if forms & found}
         free += sum(sequence not in taken for sequence in printed)
-        if free >= len(draws):
+        if free >= len(requests):
             return frozenset(taken)
         after, block = candidates[-1], min(block * 2, _LAST_BLOCK)
 
 
-async def _set_expiries(connected: SessionOrConnection, draws: Sequence[IssueRequest], drawn: IssuedBatch) -> None:
+async def _set_expiries(
+    connected: SessionOrConnection, requests: Sequence[IssueRequest], issued_batch: IssuedBatch
+) -> None:
     now = await counters.database_now(connected)
-    for place, (draw, one) in enumerate(zip(draws, drawn.outcomes, strict=True)):
-        if draw.lasts is not None and isinstance(one, Issued):
-            drawn.outcomes[place] = replace(one, status=NumberState.RESERVED, expires_at=now + draw.lasts)
+    for position, (request, one) in enumerate(zip(requests, issued_batch.outcomes, strict=True)):
+        if request.lasts is not None and isinstance(one, Issued):
+            issued_batch.outcomes[position] = replace(one, status=NumberState.RESERVED, expires_at=now + request.lasts)
 
 
-def _ledger_row(draw: IssueRequest, issued: Issued) -> tuple[Any, ...]:
+def _ledger_row(request: IssueRequest, issued: Issued) -> tuple[Any, ...]:
     """In the order of `repository.LEDGER_COLUMNS`."""
-    plan = draw.plan
+    plan = request.plan
     reserved = issued.expires_at is not None
     return (
         issued.public_id,
-        draw.token,
+        request.token,
         plan.project.id,
         plan.type.id,
         plan.originator.id,
@@ -272,15 +284,15 @@ def _ledger_row(draw: IssueRequest, issued: Issued) -> tuple[Any, ...]:
         issued.revision,
         issued.status,
         NumberSource.DRAW,
-        draw.holder.kind if draw.holder else None,
-        draw.holder.public_id if draw.holder else None,
+        request.holder.kind if request.holder else None,
+        request.holder.public_id if request.holder else None,
         plan.template.text,
         plan.values,
         plan.format_public_id,
         plan.source,
         plan.year,
-        draw.caller.user_id,
-        draw.address[:45] or None,
+        request.caller.user_id,
+        request.address[:45] or None,
         plan.year_reason,
         plan.now if reserved else None,
         issued.expires_at,
@@ -290,31 +302,33 @@ def _ledger_row(draw: IssueRequest, issued: Issued) -> tuple[Any, ...]:
 
 
 def _audit_rows(
-    issued: Sequence[tuple[IssueRequest, Issued]], skipped: list[int], course: LockPath
+    issued: Sequence[tuple[IssueRequest, Issued]], skipped: list[int], lock_path: LockPath
 ) -> Iterator[tuple[Any, ...]]:
     """In the order of `repository.AUDIT_COLUMNS`; first the stretches that were stepped over."""
-    for stretch in sequence_ranges(skipped):
-        yield _audit_row(issued[0][0], OperationCode.SKIP, course, sequence=stretch.first, to=stretch.last)
-    for draw, one in issued:
+    for skipped_range in sequence_ranges(skipped):
         yield _audit_row(
-            draw,
+            issued[0][0], OperationCode.SKIP, lock_path, sequence=skipped_range.first, to=skipped_range.last
+        )
+    for request, one in issued:
+        yield _audit_row(
+            request,
             OperationCode.GENERATE if one.expires_at is None else OperationCode.RESERVE,
-            course,
+            lock_path,
             sequence=one.sequence,
             issued=one,
         )
 
 
 def _audit_row(
-    draw: IssueRequest,
+    request: IssueRequest,
     operation: str,
-    course: LockPath,
+    lock_path: LockPath,
     *,
     sequence: int,
     to: int | None = None,
     issued: Issued | None = None,
 ) -> tuple[Any, ...]:
-    plan = draw.plan
+    plan = request.plan
     return (
         new_id(),
         operation,
@@ -322,29 +336,29 @@ def _audit_row(
         issued.public_id if issued else None,
         issued.number if issued else None,
         plan.type.code if issued else None,
-        draw.holder.public_id if issued and draw.holder else None,
+        request.holder.public_id if issued and request.holder else None,
         plan.series,
         plan.codes_text,
         plan.template.text,
         sequence,
         to,
         plan.year_reason if issued else "The numbers of this stretch were already taken.",
-        draw.caller.user_id,
-        draw.address[:45] or None,
-        draw.idempotency_key,
-        draw.retries,
-        round(draw.waited * 1000),
-        course.path,
+        request.caller.user_id,
+        request.address[:45] or None,
+        request.idempotency_key,
+        request.retries,
+        round(request.waited * 1000),
+        lock_path.kind,
         plan.now,
     )
 
 
-async def cancel_undelivered(session: AsyncSession, draw: IssueRequest, issued: Issued, *, now: datetime) -> None:
+async def cancel_undelivered(session: AsyncSession, request: IssueRequest, issued: Issued, *, now: datetime) -> None:
     """Cancel a number whose caller was gone before it could be told, with the reason (ruling N12)."""
     reason = "Caller gone before the number could be handed over."
     if not await ledger_entries.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=now):
         return
-    plan = draw.plan
+    plan = request.plan
     await ledger_entries.insert_audit(
         session,
         {
@@ -359,8 +373,8 @@ async def cancel_undelivered(session: AsyncSession, draw: IssueRequest, issued: 
             "template_used": plan.template.text,
             "sequence_number": issued.sequence,
             "reason": reason,
-            "user_id": draw.caller.user_id,
-            "ip_address": draw.address[:45] or None,
+            "user_id": request.caller.user_id,
+            "ip_address": request.address[:45] or None,
             "created_at": now,
         },
     )

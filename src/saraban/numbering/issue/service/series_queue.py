@@ -1,7 +1,7 @@
 """
-The line in front of one series in this process: who waits, in order of arrival, and who is on the way.
+The queue in front of one series in this process: who waits, in order of arrival, and who is on the way.
 
-A member that is cancelled while it waits is dropped; one that is cancelled on the way gets its number all the same, and
+A waiter that is cancelled while it waits is dropped; one that is cancelled on the way gets its number all the same, and
 the allocator deals with it.
 """
 
@@ -29,13 +29,13 @@ class Waiter:
     """
     One waiting request.
 
-    :param work: the caller's own rows in the transaction of its number; such a member shares it with nobody
+    :param work: the caller's own rows in the transaction of its number; such a waiter shares it with nobody
     :param remember: the answer to keep for the request's key, in the shared transaction
     :param recall: gives the answer of a request that turns out to be committed already
     :param uncertain: whether it may be committed already, so that its token must be looked up first
     """
 
-    draw: IssueRequest
+    request: IssueRequest
     attempts: Attempts
     recall: Work
     work: Work | None = None
@@ -57,7 +57,7 @@ class Waiter:
         """Seconds since it arrived."""
         return stopwatch() - self.arrived
 
-    async def told(self) -> Any:
+    async def answered(self) -> Any:
         """
         Wait for the answer.
 
@@ -96,61 +96,61 @@ async def _plain(work: Awaitable[Any]) -> Any:
 
 
 class SeriesQueue:
-    """The members of one series; the batch on its way is `batch`."""
+    """The waiters of one series; the batch on its way is `batch`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.waiting: deque[Waiter] = deque()
         self.batch: list[Waiter] = []
-        self.course = LockPath("database")
+        self.lock_path = LockPath("database")
         self.task: asyncio.Task[None] | None = None
 
-    def drop_the_gone(self) -> None:
-        if any(member.answer.done() for member in self.waiting):
-            self.waiting = deque(member for member in self.waiting if not member.answer.done())
+    def drop_gone(self) -> None:
+        if any(waiter.answer.done() for waiter in self.waiting):
+            self.waiting = deque(waiter for waiter in self.waiting if not waiter.answer.done())
 
-    def due_in(self) -> float:
-        """Return the seconds until somebody may be served: 0 as soon as one member is not backing off."""
+    def seconds_until_due(self) -> float:
+        """Return the seconds until somebody may be served: 0 as soon as one waiter is not backing off."""
         now = stopwatch()
-        return max(min((member.ready_at for member in self.waiting), default=now) - now, 0.0)
+        return max(min((waiter.ready_at for waiter in self.waiting), default=now) - now, 0.0)
 
-    def patience(self, most: float) -> float:
+    def lock_patience(self, most: float) -> float:
         """Return the seconds that the lock may be waited for before somebody's deadline passes."""
-        return min(most, *(member.attempts.left(member.elapsed) for member in self.waiting))
+        return min(most, *(waiter.attempts.left(waiter.elapsed) for waiter in self.waiting))
 
     def take(self, *, most: int, size: int) -> list[Waiter]:
         """
-        Move the next members onto their way: one with work of its own alone, others together.
+        Move the next waiters onto their way: one with work of its own alone, others together.
 
         Those who back off ride along: if it works, they need not wait any longer.
 
-        :param most: members
+        :param most: waiters
         :param size: bytes their rows may need together
         """
-        self.drop_the_gone()
+        self.drop_gone()
         tokens = set()
         while self.waiting:
-            member = self.waiting[0]
-            size -= member.draw.plan.weight
-            if self.batch and (member.work is not None or len(self.batch) >= most or size < 0):
+            waiter = self.waiting[0]
+            size -= waiter.request.plan.weight
+            if self.batch and (waiter.work is not None or len(self.batch) >= most or size < 0):
                 break
-            if member.draw.token in tokens:  # the same request twice: the second finds what the first has committed
-                member.uncertain = True
+            if waiter.request.token in tokens:  # the same request twice: the second finds what the first has committed
+                waiter.uncertain = True
                 break
-            tokens.add(member.draw.token)
-            member.on_its_way = True
+            tokens.add(waiter.request.token)
+            waiter.on_its_way = True
             self.batch.append(self.waiting.popleft())
-            if member.work is not None:
+            if waiter.work is not None:
                 break
         return self.batch
 
-    def settle(self) -> None:
+    def clear_batch(self) -> None:
         """Forget the batch: everybody in it has an answer."""
         self.batch = []
 
-    def put_back(self) -> None:
+    def requeue_batch(self) -> None:
         """Have the batch wait again, in front."""
-        for member in self.batch:
-            member.on_its_way = False
-        self.waiting.extendleft(reversed([member for member in self.batch if not member.answer.done()]))
+        for waiter in self.batch:
+            waiter.on_its_way = False
+        self.waiting.extendleft(reversed([waiter for waiter in self.batch if not waiter.answer.done()]))
         self.batch = []
