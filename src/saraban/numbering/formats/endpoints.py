@@ -217,7 +217,7 @@ async def change_format(
     return saved
 
 
-def _format(row: FormatRow, meeting: list[FormatRow] | None = None, language: str = "th") -> FormatOut:
+def _format(row: FormatRow, colliding: list[FormatRow] | None = None, language: str = "th") -> FormatOut:
     saved = row.format
     return FormatOut(
         public_id=saved.public_id,
@@ -234,7 +234,7 @@ def _format(row: FormatRow, meeting: list[FormatRow] | None = None, language: st
         version=saved.version,
         created_at=saved.created_at,
         updated_at=saved.updated_at,
-        warnings=[_warning(other, language) for other in meeting or []],
+        warnings=[_warning(other, language) for other in colliding or []],
     )
 
 

@@ -91,7 +91,7 @@ class FormatTextIn(Schema):
 
 
 class TemplatePieceOut(Schema):
-    """A stretch of the template, for highlighting; places count characters from 0."""
+    """A piece of the template, for highlighting; places count characters from 0."""
 
     start: int = Field(examples=[0])
     end: int = Field(description="After the last character.", examples=[12])

@@ -73,7 +73,7 @@ async def _after_the_project(request: Request, project_public_id: Project) -> Se
     "/imports",
     status_code=202,
     response_model=ImportOut,
-    summary="Send a sheet of legacy numbers to be checked",
+    summary="Upload a file of legacy numbers to be checked",
     openapi_extra=MULTIPART,
 )
 async def upload_import(

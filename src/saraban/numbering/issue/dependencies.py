@@ -30,17 +30,17 @@ Numbers = Annotated[Allocator, Depends(async_dependency(allocator))]
 
 async def limit_issuing(request: Request, caller: CurrentCaller) -> None:
     """
-    Every door that draws a number passes here, before anything is read or locked (ruling N13).
+    Count a request for a number against the limits, before anything is read or locked (ruling N13).
 
     A request that is repeated with its key counts too: it asks the server for as much.
 
-    :raises RateLimited: with the seconds to wait; no number is drawn
+    :raises RateLimited: with the seconds to wait; no number is issued
     """
     await _told(request, await _rates(request).draw(caller, client_address(request)))
 
 
 async def limit_reading(request: Request, caller: CurrentCaller) -> None:
-    """The same for previews and reads, which have a wide count of their own."""
+    """Count a preview or a read; these have a wide limit of their own."""
     await _told(request, await _rates(request).look(caller))
 
 

@@ -133,7 +133,7 @@ def _number(issued: Issued) -> dict[str, Any]:
     }
 
 
-@router.post("/generate", dependencies=ISSUE_LIMIT, status_code=201, response_model=NumberOut, summary="Draw a number")
+@router.post("/generate", dependencies=ISSUE_LIMIT, status_code=201, response_model=NumberOut, summary="Issue a number")
 async def generate(
     body: GenerateIn,
     caller: CurrentCaller,
@@ -144,7 +144,7 @@ async def generate(
     key: IdempotencyKey,
 ) -> Response:
     """
-    Draws the next number of the series. It is final: it stands in the ledger whether or not a document follows.
+    Issue the next number of the series. It is final: it is in the ledger whether or not a document follows.
 
     With an `Idempotency-Key` the same request gives the same number however often it is sent.
     """
@@ -175,9 +175,9 @@ async def generate(
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
-@router.post("/preview", dependencies=READ_LIMIT, summary="Show the next number without drawing it")
+@router.post("/preview", dependencies=READ_LIMIT, summary="Preview the next number")
 async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller, now: Now) -> PreviewOut:
-    """Consumes nothing; somebody else may draw the shown number first."""
+    """Consume nothing; somebody else may get the shown number first."""
     plan = await number_plan.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)
     next_one = await number_plan.preview(session, plan=plan)
     return PreviewOut(
@@ -204,9 +204,9 @@ async def reserve(
     key: IdempotencyKey,
 ) -> Response:
     """
-    Draws the next number and keeps it for the caller until `expiresAt`. Confirm it or give its token to a document.
+    Issue the next number and reserve it for the caller until `expiresAt`. Confirm it, or give its token to a document.
 
-    A reservation that is neither expires; its number is not issued again.
+    A reservation that is not used expires; its number is not issued again.
     """
     moment = now.now()
     lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
@@ -244,7 +244,7 @@ def _reserved(issued: Issued) -> OperationResult:
 async def confirm(
     body: TokenIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
-    """Makes it final, for no document yet. Repeated, it answers the same; after the expiry it answers 410."""
+    """Make it final, for no document yet. Repeated, the answer is the same; after the expiry it is 410."""
     moment = now.now()
 
     async def work(session: AsyncSession) -> NumberStateOut:
@@ -258,7 +258,7 @@ async def confirm(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
-@router.post("/cancel", response_model=NumberStateOut, summary="Give a reserved number up")
+@router.post("/cancel", response_model=NumberStateOut, summary="Cancel a reservation")
 async def cancel(
     body: CancelReservationIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
@@ -275,7 +275,7 @@ async def cancel(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
-@router.post("/void", response_model=NumberStateOut, summary="Make a number void")
+@router.post("/void", response_model=NumberStateOut, summary="Void a number")
 async def void(
     body: VoidIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
@@ -297,7 +297,7 @@ async def void(
     dependencies=ISSUE_LIMIT,
     status_code=201,
     response_model=ReplacementOut,
-    summary="Make a number void and draw another",
+    summary="Void a number and issue its replacement",
 )
 async def void_and_replace(
     body: VoidAndReplaceIn,
@@ -354,7 +354,7 @@ def _replaced(body: VoidAndReplaceIn, issued: Issued) -> OperationResult:
     return OperationResult(201, out.model_dump(mode="json", by_alias=True))
 
 
-@router.post("/manual-override/preview", dependencies=READ_LIMIT, summary="Show what an override would do")
+@router.post("/manual-override/preview", dependencies=READ_LIMIT, summary="Preview a manual number")
 async def preview_override(
     body: ManualNumberIn, session: ReadSession, caller: CurrentCaller, now: Now
 ) -> ManualNumberEffectOut:
@@ -394,7 +394,7 @@ def _closed(closed: CoveringRange | None) -> CoveringRangeOut | None:
     dependencies=ISSUE_LIMIT,
     status_code=201,
     response_model=NumberOut,
-    summary="State a number by hand",
+    summary="Register an issued number",
 )
 async def override(
     body: ManualNumberIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
@@ -430,7 +430,7 @@ async def override(
     return await once(db, caller=caller, operation=_OVERRIDE, body=body, key=key, now=moment, work=work, status=201)
 
 
-@router.post("/reset-counter", response_model=ResetOut, summary="Set a counter back")
+@router.post("/reset-counter", response_model=ResetOut, summary="Reset a counter")
 async def reset_counter(
     body: ResetIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
@@ -455,7 +455,7 @@ async def reset_counter(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
-@router.get("/logs/errors", dependencies=READ_LIMIT, summary="List what numbering refused")
+@router.get("/logs/errors", dependencies=READ_LIMIT, summary="List refused and failed calls")
 async def list_errors(
     session: ReadSession,
     caller: CurrentCaller,

@@ -36,7 +36,7 @@ class NumberFormatOut(Schema):
 
 
 class GenerateIn(Schema):
-    """A request for one number, drawn for no document yet."""
+    """A request for one number, for no document yet."""
 
     project_public_id: UUID = Field(examples=[EXAMPLE_ID])
     correspondence_type_code: Code = Field(examples=["LETTER"])
@@ -61,15 +61,13 @@ class GenerateIn(Schema):
         le=9999,
         description="Either era; another year than the current one needs a permission and a reason.",
     )
-    year_reason: Annotated[str, SingleLine(500)] | None = Field(
-        None, description="Why a number of another year is drawn."
-    )
+    year_reason: Annotated[str, SingleLine(500)] | None = Field(None, description="Why the number is of another year.")
     revision: Annotated[str, SingleLine(3)] | None = None
-    range_public_id: UUID | None = Field(None, description="Draw from this kept range instead of the main series.")
+    range_public_id: UUID | None = Field(None, description="Issue from this reserved range instead of the main series.")
 
 
 class NumberOut(Schema):
-    """A number that now stands in the ledger."""
+    """A number of the ledger."""
 
     public_id: UUID
     document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
@@ -79,7 +77,7 @@ class NumberOut(Schema):
 
 
 class PreviewOut(Schema):
-    """The number that would come next; nothing is consumed, and another request may draw it first."""
+    """The number that would come next; nothing is consumed, and another request may get it first."""
 
     document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     sequence: int
@@ -105,7 +103,7 @@ class CancelReservationIn(TokenIn):
 
 
 class NumberStateOut(NumberOut):
-    """A number after a step of its life."""
+    """A number and its present state."""
 
     status: NumberState
 
@@ -127,7 +125,7 @@ class ReplacementOut(Schema):
 
 
 class ManualNumberIn(GenerateIn):
-    """A number that is stated, by itself or by its sequence, instead of drawn."""
+    """A number that is stated, by itself or by its sequence, instead of issued by its series."""
 
     document_number: Annotated[str, SingleLine(255)] | None = Field(None, examples=["คคง.-สคฉ.3-0042-2569"])
     sequence: int | None = Field(None, strict=True, ge=1, le=LARGEST_STATED, examples=[42])
@@ -155,17 +153,17 @@ class CoveringRangeOut(Schema):
     kind: RangeKind
     first_number: int
     last_number: int
-    organization_public_id: UUID | None = Field(description="Who alone may draw from it.")
-    refuses: bool = Field(description="The number cannot be stated: barred, or kept for another organization.")
+    organization_public_id: UUID | None = Field(description="The only organization that may use it.")
+    refuses: bool = Field(description="The number cannot be stated: blocked, or reserved for another organization.")
 
 
 class ManualNumberEffectOut(Schema):
-    """What an override would do; nothing was done."""
+    """What registering the number would do; nothing was done."""
 
     document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     sequence: int
     series: str
-    counter: int = Field(description="Where the series stands.")
+    counter: int = Field(description="The last number of the series.")
     jump: int = Field(description="By how much the counter would move with `moveCounter`.")
     taken: bool
     range: CoveringRangeOut | None = Field(description="The range that the number lies in; the series steps over it.")

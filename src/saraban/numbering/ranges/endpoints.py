@@ -1,4 +1,4 @@
-"""`/document-numbering/ranges`: stretches of a series that are kept for somebody, or barred."""
+"""`/document-numbering/ranges`: ranges of a series that are reserved for somebody, or blocked."""
 
 from typing import Annotated
 from uuid import UUID
@@ -27,11 +27,11 @@ from saraban.numbering.ranges.service import RangeRow
 router = APIRouter(route_class=RecordedRoute)
 
 
-@router.post("/ranges", status_code=201, response_model=RangeOut, summary="Keep or bar a range of a series")
+@router.post("/ranges", status_code=201, response_model=RangeOut, summary="Reserve or block a range of a series")
 async def create_range(
     body: RangeIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
 ) -> Response:
-    """The series is that of the document described. A kept range counts by itself: draw with `rangePublicId`."""
+    """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
     moment = now.now()
 
     async def work(session: AsyncSession) -> RangeOut:
@@ -54,7 +54,7 @@ async def create_range(
     return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
 
 
-@router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Show what closing a range would do")
+@router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
 async def preview_range(body: RangePreviewIn, session: ReadSession, caller: CurrentCaller, now: Now) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
     plan = await number_plan.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)

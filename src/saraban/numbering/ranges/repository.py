@@ -40,7 +40,7 @@ async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCoun
 
 
 async def raise_version(session: AsyncSession, *, project_id: int, series: str, range_: int) -> None:
-    """Have every allocator look at this counter again before its next number."""
+    """Make every allocator read this counter again before its next number."""
     await session.execute(
         sa.update(NumberCounter)
         .where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == range_)

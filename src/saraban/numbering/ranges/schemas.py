@@ -12,7 +12,7 @@ from saraban.numbering.series.domain.states import RangeKind
 
 
 class RangePreviewIn(GenerateIn):
-    """A stretch of the series that such a document would count in."""
+    """A range of the series that such a document would count in."""
 
     kind: RangeKind
     first_number: int = Field(strict=True, ge=1, le=LARGEST_STATED, examples=[100])

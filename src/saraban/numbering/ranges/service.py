@@ -36,7 +36,7 @@ MOST_UNASKED = 1000  # sequences that may be closed without a second look
 
 
 class RangeOverlaps(DomainError):
-    """Part of the stretch is kept or barred already."""
+    """Part of the range is kept or barred already."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_OVERLAPS"
     says = Text("ช่วงเลขนี้ทับซ้อนกับช่วงที่กำหนดไว้แล้ว", "This range overlaps an existing one.")
@@ -44,7 +44,7 @@ class RangeOverlaps(DomainError):
 
 
 class RangePassed(DomainError):
-    """The series has counted past the beginning of the stretch."""
+    """The series has counted past the beginning of the range."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_PASSED"
     says = Text(
@@ -117,22 +117,22 @@ async def range_effect(
     """
     caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
-    stretch = await _asked_by(session, plan, kind, first, last, organization)
-    standing = await counters.counter_state(session, SeriesKey(plan.project.id, plan.series, 0), lock=False)
-    standing = standing or CounterState(0, 0)
-    await _check_open(session, stretch, standing.last_number)
-    following = await _following(session, plan, replace(standing, closed=_with(standing.closed, stretch)))
-    asks = stretch.asks(plan.template, standing.last_number)
-    return RangeEffect(plan.series, standing.last_number, following, stretch.size, asks)
+    requested = await _asked_by(session, plan, kind, first, last, organization)
+    state = await counters.counter_state(session, SeriesKey(plan.project.id, plan.series, 0), lock=False)
+    state = state or CounterState(0, 0)
+    await _check_open(session, requested, state.last_number)
+    following = await _following(session, plan, replace(state, closed=_with(state.closed, requested)))
+    asks = requested.asks(plan.template, state.last_number)
+    return RangeEffect(plan.series, state.last_number, following, requested.size, asks)
 
 
-def _with(closed: Sequence[SequenceRange], stretch: _RequestedRange) -> tuple[SequenceRange, ...]:
-    return tuple(sorted((*closed, SequenceRange(stretch.first, stretch.last))))
+def _with(closed: Sequence[SequenceRange], requested: _RequestedRange) -> tuple[SequenceRange, ...]:
+    return tuple(sorted((*closed, SequenceRange(requested.first, requested.last))))
 
 
-async def _following(session: AsyncSession, plan: Plan, standing: CounterState) -> str | None:
-    place = SeriesKey(plan.project.id, plan.series, 0)
-    (sequence,) = await free_sequences(session, place, standing, number=plan.number, base=plan.base, count=1)
+async def _following(session: AsyncSession, plan: Plan, state: CounterState) -> str | None:
+    key = SeriesKey(plan.project.id, plan.series, 0)
+    (sequence,) = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=1)
     if sequence > LARGEST or (plan.refuses_overflow and plan.template.overflows(sequence)):
         return None
     return plan.number(sequence)
@@ -152,9 +152,9 @@ async def create_range(
     confirmed_size: int | None = None,
 ) -> RangeRow:
     """
-    Have the main counter of the plan's series step over `first` to `last` from now on.
+    Let the main counter of the plan's series skip `first` to `last` from now on.
 
-    :param organization: the only one that may draw from a kept range; None: whoever may draw from the series
+    :param organization: the only one that may use a reserved range; None: whoever may issue from the series
     :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
     :raises Invalid: for an organization that could never draw from the series, or a size that was not confirmed
     :raises RangeOverlaps: when part of it is closed already
@@ -163,11 +163,11 @@ async def create_range(
     caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     reason = checked_reason(reason)
-    stretch = await _asked_by(session, plan, kind, first, last, organization)
+    requested = await _asked_by(session, plan, kind, first, last, organization)
     await counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
-    counter = await _locked(session, stretch)
-    _check_confirmed(stretch, plan.template, counter, confirmed_size)
-    row = await _closed(session, stretch, counter, caller=caller, reason=reason, now=plan.now, address=address)
+    counter = await _locked(session, requested)
+    _check_confirmed(requested, plan.template, counter, confirmed_size)
+    row = await _closed(session, requested, counter, caller=caller, reason=reason, now=plan.now, address=address)
     return RangeRow(row, organization, first - 1 if kind == RangeKind.KEPT else None)
 
 
@@ -187,7 +187,7 @@ async def create_range_in_series(
     confirmed_size: int | None = None,
 ) -> NumberRange:
     """
-    Do the same to a series that has counted already, named as the books name it.
+    Create a range in a series that has counted already, named as the register names it.
 
     :raises Invalid: also at `/series`, when the project has no such series
     """
@@ -195,8 +195,8 @@ async def create_range_in_series(
     caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     reason = checked_reason(reason)
     owner = await _owner(session, project, kind, organization)
-    stretch = _RequestedRange(project, fold(series), kind, first, last, owner)
-    counter = await _locked(session, stretch)
+    requested = _RequestedRange(project, fold(series), kind, first, last, owner)
+    counter = await _locked(session, requested)
     codes = orjson.loads((await key_of_counter(session, counter)).text)
     document = Narrowing(codes["subType"] or "", codes["rfaType"] or "", codes["discipline"] or "")
     keys = matching_format_keys(counter.correspondence_type_id, document)
@@ -204,8 +204,8 @@ async def create_range_in_series(
     template = stored_template(row.format_template if row else FALLBACK)
     if owner is not None and owner.id != counter.originator_organization_id:
         _refuse_if_printed(template, str(codes["originator"]))
-    _check_confirmed(stretch, template, counter, confirmed_size)
-    return await _closed(session, stretch, counter, caller=caller, reason=reason, now=now, address=address)
+    _check_confirmed(requested, template, counter, confirmed_size)
+    return await _closed(session, requested, counter, caller=caller, reason=reason, now=now, address=address)
 
 
 async def _asked_by(
@@ -229,42 +229,42 @@ def _refuse_if_printed(template: Template, originator: str) -> None:
         )
 
 
-async def _locked(session: AsyncSession, stretch: _RequestedRange) -> NumberCounter:
-    counter = await counters.locked_counter(session, project_id=stretch.project.id, series=stretch.series)
+async def _locked(session: AsyncSession, requested: _RequestedRange) -> NumberCounter:
+    counter = await counters.locked_counter(session, project_id=requested.project.id, series=requested.series)
     if counter is None:
-        raise unknown("/series", stretch.series)
-    await _check_open(session, stretch, counter.last_number)
+        raise unknown("/series", requested.series)
+    await _check_open(session, requested, counter.last_number)
     return counter
 
 
-async def _check_open(session: AsyncSession, stretch: _RequestedRange, counter: int) -> None:
-    if stretch.last < stretch.first:
+async def _check_open(session: AsyncSession, requested: _RequestedRange, counter: int) -> None:
+    if requested.last < requested.first:
         raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
-    if stretch.first <= counter:
+    if requested.first <= counter:
         raise RangePassed(values={"last": counter})
     if await repository.overlapping(
-        session, project_id=stretch.project.id, series=stretch.series, first=stretch.first, last=stretch.last
+        session, project_id=requested.project.id, series=requested.series, first=requested.first, last=requested.last
     ):
         raise RangeOverlaps
 
 
 def _check_confirmed(
-    stretch: _RequestedRange, template: Template, counter: NumberCounter, confirmed: int | None
+    requested: _RequestedRange, template: Template, counter: NumberCounter, confirmed: int | None
 ) -> None:
-    if stretch.asks(template, counter.last_number) and confirmed != stretch.size:
+    if requested.asks(template, counter.last_number) and confirmed != requested.size:
         raise invalid(
             "/confirmedSize",
             "not_confirmed",
             "ช่วงนี้มี {size} ลำดับ เลขถัดจากช่วงนี้คือ {after} โปรดยืนยันจำนวนนี้",
             "The range has {size} numbers, and the series continues at {after}. Please confirm.",
-            size=stretch.size,
-            after=stretch.last + 1,
+            size=requested.size,
+            after=requested.last + 1,
         )
 
 
 async def _closed(
     session: AsyncSession,
-    stretch: _RequestedRange,
+    requested: _RequestedRange,
     counter: NumberCounter,
     *,
     caller: Caller,
@@ -272,15 +272,15 @@ async def _closed(
     now: datetime,
     address: str,
 ) -> NumberRange:
-    where = {"project_id": stretch.project.id, "series": stretch.series}
+    where = {"project_id": requested.project.id, "series": requested.series}
     row = NumberRange(
         public_id=new_id(),
         **where,
-        number=await repository.highest_range(session, project_id=stretch.project.id, series=stretch.series) + 1,
-        kind=stretch.kind,
-        first_number=stretch.first,
-        last_number=stretch.last,
-        organization_id=stretch.owner.id if stretch.owner else None,
+        number=await repository.highest_range(session, project_id=requested.project.id, series=requested.series) + 1,
+        kind=requested.kind,
+        first_number=requested.first,
+        last_number=requested.last,
+        organization_id=requested.owner.id if requested.owner else None,
         reason=reason,
         user_id=caller.user_id,
         created_at=now,
@@ -288,7 +288,7 @@ async def _closed(
     await repository.add_range(session, row, like=counter, now=now)
     counter.range_count, counter.version = counter.range_count + 1, counter.version + 1
     await _note(
-        session, row, counter, caller=caller, old=None, new=stretch.kind, reason=reason, now=now, address=address
+        session, row, counter, caller=caller, old=None, new=requested.kind, reason=reason, now=now, address=address
     )
     return row
 
@@ -373,7 +373,7 @@ async def _note(
     passed: int | None = None,
 ) -> None:
     """:param passed: where the main counter stood: what it had passed by then stays a hole of this range's"""
-    stretch = {"range": str(row.public_id), "first": row.first_number, "last": row.last_number, "counter": passed}
+    facts = {"range": str(row.public_id), "first": row.first_number, "last": row.last_number, "counter": passed}
     counted_for = await key_of_counter(session, counter)
     await ledger_entries.insert_audit(
         session,
@@ -386,8 +386,8 @@ async def _note(
             "counter_key": counted_for.text,
             "sequence_number": row.first_number,
             "skipped_to": row.last_number,
-            "old_value": orjson.dumps({**stretch, "state": old}).decode() if old else None,
-            "new_value": orjson.dumps({**stretch, "state": new}).decode(),
+            "old_value": orjson.dumps({**facts, "state": old}).decode() if old else None,
+            "new_value": orjson.dumps({**facts, "state": new}).decode(),
             "reason": reason,
             "user_id": caller.user_id,
             "ip_address": address[:45] or None,

@@ -71,7 +71,7 @@ async def list_series(
     return SeriesListOut(items=[_series(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@router.get("/series/account", dependencies=READ_LIMIT, summary="Account for every number of a series")
+@router.get("/series/account", dependencies=READ_LIMIT, summary="Read the ledger of a series")
 async def account(
     session: ReadSession,
     caller: CurrentCaller,

@@ -1,4 +1,4 @@
-"""The books: series, accounts, what a printed number became."""
+"""JSON shapes of the register: series, ledgers, what a printed number became."""
 
 from datetime import datetime
 from uuid import UUID
@@ -43,12 +43,12 @@ class SeriesListOut(Schema):
 
 
 class LedgerLineOut(Schema):
-    """One number, or one stretch that has none, with what became of it."""
+    """One number, or one range that has none, with what became of it."""
 
     first: int = Field(examples=[1])
     last: int = Field(description="The same as `first` for a number.", examples=[1])
     state: str = Field(
-        description="RESERVED, CONFIRMED, CANCELLED, EXPIRED, VOID; of a stretch without numbers: SKIPPED, BARRED, KEPT, "
+        description="RESERVED, CONFIRMED, CANCELLED, EXPIRED, VOID; of a range without numbers: SKIPPED, BARRED, KEPT, "
         "BEFORE_LEDGER, NOT_ISSUED, UNEXPLAINED.",
         examples=["CONFIRMED"],
     )
@@ -59,7 +59,7 @@ class LedgerLineOut(Schema):
     holder_kind: str | None = Field(None, examples=["correspondence"])
     holder_public_id: UUID | None = None
     reason: str | None = Field(None, examples=["ปรับตามข้อกำหนดของโครงการ"])
-    username: str | None = Field(None, description="Who drew the number, or decided on the stretch.")
+    username: str | None = Field(None, description="Who drew the number, or decided on the range.")
     at: datetime | None = Field(None, description="When it was drawn or decided.")
     changed_at: datetime | None = Field(None, description="When it was cancelled or made void.")
     replaces: str | None = Field(None, description="The number in whose place it was drawn.")

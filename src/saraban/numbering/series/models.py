@@ -143,9 +143,9 @@ class NumberCounter(Base):
 
 class NumberRange(HasPublicId, Base):
     """
-    A stretch of a series that the main counter steps over: kept for somebody, with a counter row of its own, or barred.
+    A range of a series that the main counter steps over: reserved for somebody, with a counter row of its own, or blocked.
 
-    `number` is the `range` of its counter and its ledger entries; a barred stretch has neither.
+    `number` is the `range` of its counter and its ledger entries; a blocked range has neither.
     """
 
     __tablename__ = "document_number_ranges"
@@ -245,7 +245,7 @@ class NumberAudit(HasPublicId, Base):
     __table_args__ = public_id_index(
         "document_number_audit",
         sa.Index("idx_audit_number", "generated_number"),
-        # What names no number (a stretch stepped over, a range, a reset) is found by its series.
+        # What names no number (a skipped range, a range, a reset) is found by its series.
         sa.Index("idx_audit_series", "series", "operation"),
         sa.Index("idx_audit_user", "user_id", "created_at"),
         sa.Index("idx_audit_created", "created_at"),

@@ -1,4 +1,4 @@
-"""A template taken apart for an editor: every piece with its place, what each token means, and what is wrong where."""
+"""Take a template apart for an editor: every piece with its place, what each token means, and what is wrong where."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -34,7 +34,7 @@ TOKEN_MEANINGS: Final[dict[str, tuple[Text, str]]] = {
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
     """
-    A stretch of the template.
+    A piece of the template.
 
     :param start: of its first character, from 0; `end` is after its last
     :param token: the token's name, None for literal text and for what is no token

@@ -201,14 +201,16 @@ async def _next(
     def base(sequence: int) -> str:
         return how.template.base(values, sequence=sequence)
 
-    place = SeriesKey(project_id, series, 0)
-    standing = await counters.counter_state(session, place, lock=False) or CounterState(0, 0)
-    free = await free_sequences(session, place, standing, number=number, base=base, count=NEXT)
+    key = SeriesKey(project_id, series, 0)
+    state = await counters.counter_state(session, key, lock=False) or CounterState(0, 0)
+    free = await free_sequences(session, key, state, number=number, base=base, count=NEXT)
     if how.refuses and how.template.overflows(free[-1]):
         raise SequenceExhausted
-    closed = sum(stretch.last - stretch.first + 1 for stretch in standing.closed if stretch.first <= free[-1])
-    over = max(free[-1] - standing.last_number - NEXT - closed, 0)
-    return [number(sequence) for sequence in free], series, standing.last_number, over
+    closed = sum(
+        closed_range.last - closed_range.first + 1 for closed_range in state.closed if closed_range.first <= free[-1]
+    )
+    over = max(free[-1] - state.last_number - NEXT - closed, 0)
+    return [number(sequence) for sequence in free], series, state.last_number, over
 
 
 async def colliding_formats(session: AsyncSession, row: FormatRow) -> list[FormatRow]:

@@ -82,12 +82,12 @@ def facts_of(saved: NumberFormat) -> str:
 
 
 def _version(facts: str | None, *, reason: str | None, username: str | None, at: datetime) -> FormatVersion:
-    told = orjson.loads(facts or "{}")
+    recorded = orjson.loads(facts or "{}")
     return FormatVersion(
-        version=told.get("version", 0),
-        template=told.get("template", ""),
-        resets=told.get("resetSequenceYearly", False),
-        overflow=told.get("overflow", OverflowRule.WIDEN),
+        version=recorded.get("version", 0),
+        template=recorded.get("template", ""),
+        resets=recorded.get("resetSequenceYearly", False),
+        overflow=recorded.get("overflow", OverflowRule.WIDEN),
         reason=reason,
         username=username,
         at=at,

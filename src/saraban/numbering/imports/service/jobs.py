@@ -1,5 +1,5 @@
 """
-The work on uploaded imports: a worker takes a turn, checks or imports the file, and tells how far it is.
+The work on uploaded imports: a worker takes a lease, checks or imports the file, and reports its progress.
 
 A turn is a lease that the worker keeps while it is heard of. After it anybody goes on: what was written is found again
 by its token, so that an import which was broken off anywhere ends as if it had not been.

@@ -1,7 +1,7 @@
 """
-Imports of uploaded files as people see them: sent in, looked at, told to go on.
+Imports of uploaded files as people see them: uploaded, checked, started.
 
-The work itself is a worker's (`import_work`); these functions write down what it shall do.
+The work itself is a worker's (`jobs`); these functions write down what it shall do.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -87,7 +87,7 @@ async def upload_import(
     address: str,
 ) -> ImportRow:
     """
-    Keep a file and have a worker check it; nothing is imported before `start_import`.
+    Store a file for a worker to check; nothing is imported before `start_import`.
 
     :raises Forbidden: for who does not manage the numbers of the project; nothing of the file is read then
     :raises Invalid: at `/file`, when it is neither XLSX nor CSV
@@ -137,7 +137,7 @@ async def start_import(
     session: AsyncSession, *, caller: Caller, public_id: UUID, moves: Sequence[CounterMove], now: datetime, address: str
 ) -> ImportRow:
     """
-    Have a worker import what the dry run found good.
+    Let a worker import what the dry run accepted.
 
     :param moves: the series that were ticked; all other counters stay (ruling N14)
     :raises ImportNotChecked: before the dry run is done, and when it was told to go on before

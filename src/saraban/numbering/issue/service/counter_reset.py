@@ -1,4 +1,4 @@
-"""A counter set back (ruling N14): it lets free sequences be used, and never gives a number a second time."""
+"""Reset a counter (ruling N14): free sequences can be used again, and no number is ever issued twice."""
 
 from datetime import datetime
 from uuid import UUID
@@ -37,7 +37,7 @@ async def reset_counter(
     address: str,
 ) -> tuple[int, int]:
     """
-    Set the main counter of a series back; numbers that were issued above it are stepped over.
+    Set the main counter of a series back; numbers that were issued above it are skipped.
 
     :returns: where it stood, and where it stands
     :raises Forbidden: for everybody but a Super Admin

@@ -205,7 +205,7 @@ async def void_number(
     session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
 ) -> Issued:
     """
-    Make a confirmed number that no document carries void. It is never issued again.
+    Void a confirmed number that no document carries. It is never issued again.
 
     :raises NotFound: also for a number that the caller may not see
     :raises Forbidden: for one of a project whose numbers the caller does not manage
@@ -246,7 +246,7 @@ async def replace_number(
     now: datetime,
     address: str,
 ) -> Issued:
-    """Make a number void for the one just drawn in this transaction, and link the two both ways."""
+    """Void a number in favour of the one just issued in this transaction, and link the two both ways."""
     reason = checked_reason(reason)
     entry = await voidable(session, caller=caller, public_id=public_id, project_id=project_id)
     await _made_void(
@@ -274,7 +274,7 @@ async def replace_held_number(
     address: str,
 ) -> None:
     """
-    Make a document's number void for the one just drawn for the same document: it is renumbered.
+    Void a document's number in favour of the one just issued for the same document: it is renumbered.
 
     The old number keeps its holder and its renderings, so it still finds the document.
     """

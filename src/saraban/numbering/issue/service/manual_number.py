@@ -50,7 +50,7 @@ async def skip_to(
     address: str | None,
     now: datetime,
 ) -> None:
-    """Have a locked counter go on after `to`; one that stands there or beyond stays."""
+    """Let a locked counter go on after `to`; one that is there or beyond stays."""
     old = counter.last_number
     if to <= old:
         return
@@ -106,9 +106,9 @@ class CoveringRange:
 @dataclass(frozen=True, slots=True)
 class ManualNumberEffect:
     """
-    What an override would do.
+    What registering a manual number would do.
 
-    :param jump: sequences that the counter would leap over if it were moved, the stated one included; 0: it stays
+    :param jump: sequences that the counter would skip if it were moved, the stated one included; 0: it stays
     :param taken: whether the number is issued already
     :param closed: the range it lies in, which the series steps over
     """
@@ -161,7 +161,7 @@ async def manual_number_effect(
     session: AsyncSession, *, caller: Caller, plan: Plan, statement: ManualNumber
 ) -> ManualNumberEffect:
     """
-    Show what an override would do, without doing it.
+    Show what registering the number would do, without doing it.
 
     :raises Invalid: when the stated number is none that the format could print
     """

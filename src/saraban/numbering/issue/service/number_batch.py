@@ -304,7 +304,7 @@ def _ledger_row(request: IssueRequest, issued: Issued) -> tuple[Any, ...]:
 def _audit_rows(
     issued: Sequence[tuple[IssueRequest, Issued]], skipped: list[int], lock_path: LockPath
 ) -> Iterator[tuple[Any, ...]]:
-    """In the order of `repository.AUDIT_COLUMNS`; first the stretches that were stepped over."""
+    """In the order of `repository.AUDIT_COLUMNS`; first the skipped ranges."""
     for skipped_range in sequence_ranges(skipped):
         yield _audit_row(
             issued[0][0], OperationCode.SKIP, lock_path, sequence=skipped_range.first, to=skipped_range.last

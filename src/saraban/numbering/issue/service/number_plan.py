@@ -298,7 +298,7 @@ def _key_in_codes(parties: NumberParties, year: int, request: NumberRequest) -> 
 
 @dataclass(frozen=True, slots=True)
 class NumberPreview:
-    """What a draw would give now if nobody else draws first."""
+    """The number that would be issued now, if nobody else asks first."""
 
     number: str
     sequence: int
@@ -306,20 +306,20 @@ class NumberPreview:
 
 async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
     """
-    Return which number a draw would give now; it consumes nothing.
+    Return the number that would be issued now; nothing is consumed.
 
-    :raises SequenceExhausted: where a draw would be refused too
+    :raises SequenceExhausted: where issuing would be refused too
     """
     (sequence,) = await next_sequences(session, plan=plan, count=1)
     return NumberPreview(plan.number(sequence), sequence)
 
 
 async def next_sequences(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
-    """Return the sequences of the next draws, as things stand."""
-    place = SeriesKey(plan.project.id, plan.series, plan.range)
-    standing = await counters.counter_state(session, place, lock=False) or CounterState(0, 0)
-    chosen = await free_sequences(session, place, standing, number=plan.number, base=plan.base, count=count)
-    if chosen[-1] > (LARGEST if standing.end is None else standing.end) or (
+    """Return the next sequences, as things stand."""
+    key = SeriesKey(plan.project.id, plan.series, plan.range)
+    state = await counters.counter_state(session, key, lock=False) or CounterState(0, 0)
+    chosen = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=count)
+    if chosen[-1] > (LARGEST if state.end is None else state.end) or (
         plan.refuses_overflow and plan.template.overflows(chosen[-1])
     ):
         raise SequenceExhausted
@@ -328,20 +328,20 @@ async def next_sequences(session: AsyncSession, *, plan: Plan, count: int) -> li
 
 async def free_sequences(
     session: AsyncSession,
-    place: SeriesKey,
-    standing: CounterState,
+    key: SeriesKey,
+    state: CounterState,
     *,
     number: Callable[[int], str],
     base: Callable[[int], str],
     count: int,
 ) -> list[int]:
     """Return the next sequences that are neither closed nor taken by whatever prints alike."""
-    after, found = standing.last_number, list[int]()
+    after, found = state.last_number, list[int]()
     while len(found) < count:
-        candidates = list(islice(open_sequences(after, closed=standing.closed), _BLOCK))
+        candidates = list(islice(open_sequences(after, closed=state.closed), _BLOCK))
         names = await ledger_entries.taken_numbers(
             session,
-            project_id=place.project_id,
+            project_id=key.project_id,
             bases=[base(sequence) for sequence in candidates],
             numbers=[number(sequence) for sequence in candidates],
         )

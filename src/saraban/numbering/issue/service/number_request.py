@@ -88,7 +88,7 @@ class NumberParties:
 
 
 def permission_to_create(type_code: str) -> str:
-    """Who may create the document may draw its number (ruling N14)."""
+    """Return the permission to create such a document, which is the permission to get its number (ruling N14)."""
     return _CREATES.get(type_code, "correspondence.create")
 
 
@@ -109,7 +109,7 @@ def scope_of(parties: NumberParties) -> Scope:
 
 
 def check_codes(request: NumberRequest) -> None:
-    """A code of another kind of document would stand in the books of this one; and nobody writes to himself."""
+    """Refuse codes of another kind of document, and an originator that is its own recipient."""
     for name, (type_code, pointer) in _BELONGS.items():
         if getattr(request, name) and request.correspondence_type_code != type_code:
             raise not_of_type(pointer, request.correspondence_type_code)
@@ -255,7 +255,7 @@ def _key(request: NumberRequest) -> tuple[Any, ...]:
 
 
 def forget_resolutions(session: AsyncSession) -> None:
-    """Have the process ask anew: a format was saved."""
+    """Forget what was resolved in this process: a format or a range has changed."""
     _remembered.pop(_engine(session).pool, None)
 
 

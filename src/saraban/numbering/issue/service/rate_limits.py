@@ -1,4 +1,4 @@
-"""How many numbers somebody may draw in a minute (ruling N13). Looking at what would come has a wide count of its own."""
+"""How many numbers somebody may get in a minute (ruling N13). Previews and reads have a wide limit of their own."""
 
 from dataclasses import dataclass
 
@@ -30,9 +30,9 @@ class NumberRateLimits:
     """
     Operations a minute; 0 is no limit.
 
-    :param user: draws of one account
-    :param address: draws from one client address
-    :param everybody: draws of all together
+    :param user: numbers of one account
+    :param address: numbers for one client address
+    :param everybody: numbers of all together
     :param looks: previews and reads of one account
     """
 
@@ -44,7 +44,7 @@ class NumberRateLimits:
 
     async def draw(self, caller: Caller, address: str) -> RateLimitResult | None:
         """
-        Charge a draw to its caller; an account with a limit of its own has that one alone.
+        Count a number against its caller; an account with a limit of its own has that one alone.
 
         :returns: None for who is exempt
         """
@@ -60,7 +60,7 @@ class NumberRateLimits:
         return await self._take(rules)
 
     async def look(self, caller: Caller) -> RateLimitResult | None:
-        """Charge a preview or a read: typing in a form must not use up the numbers. Who is exempt is so here too."""
+        """Count a preview or a read: typing in a form must not use up the numbers. Who is exempt is so here too."""
         if caller.draws_per_minute == 0:
             return None
         return await self._take([RateLimitRule("looks", str(caller.public_id), self.looks)])

@@ -64,9 +64,9 @@ async def bind_reservation(
     address: str,
 ) -> Issued:
     """
-    Return a reserved number to a document, in the transaction that writes it.
+    Give a reserved number to a document, in the transaction that writes it.
 
-    :param plan: what the document would draw; the number must print the same parties and codes
+    :param plan: what the document would get; the number must print the same parties and codes
     :param fields: what the document's own schema calls a field, where it differs
     :raises Invalid: naming the field in which the document and its number disagree
     """
@@ -87,7 +87,7 @@ async def cancel_reservation(
     session: AsyncSession, *, caller: Caller, token: UUID, reason: str, now: datetime, address: str
 ) -> Issued:
     """
-    Return a reservation up; the number stays in the ledger. Repeated, it gives the same answer.
+    Cancel a reservation; the number stays in the ledger. Repeated, it gives the same answer.
 
     :raises NumberNotInState: when it is confirmed already
     """

@@ -14,7 +14,7 @@ from saraban.numbering.series.domain.template import stored_template
 
 
 class DiscrepancyKind(StrEnum):
-    """What two of the books disagree about."""
+    """What two of the records disagree about."""
 
     AUDIT_MISSING = "AUDIT_MISSING"
     AUDIT_TWICE = "AUDIT_TWICE"
@@ -67,7 +67,7 @@ class NumberedDocument:
 
 @dataclass(frozen=True, slots=True)
 class LedgerNumber:
-    """A row of the ledger, with what the other books have about it."""
+    """A row of the ledger, with what the other records say about it."""
 
     id: int
     public_id: UUID
@@ -106,32 +106,32 @@ _LEADS_TO: dict[str, NumberState] = {
 }
 
 
-def issuing_operation(deeds: Iterable[AuditedOperation]) -> int | None:
-    """:returns: the audit row that issued the number these deeds are about"""
-    return next((deed.id for deed in deeds if deed.operation in _ORIGINS), None)
+def issuing_operation(operations: Iterable[AuditedOperation]) -> int | None:
+    """:returns: the audit row that issued the number these rows are about"""
+    return next((row.id for row in operations if row.operation in _ORIGINS), None)
 
 
 def check_number(
     entry: LedgerNumber,
     *,
-    deeds: Sequence[AuditedOperation],
+    operations: Sequence[AuditedOperation],
     renderings: Iterable[str],
     links: Mapping[UUID, tuple[UUID | None, UUID | None]],
-    carried: NumberedDocument | None,
+    document: NumberedDocument | None,
 ) -> Iterator[Discrepancy]:
     """
-    Compare one number with what the other books say of it.
+    Compare one number with what the other records say of it.
 
-    :param deeds: its audit rows, in order
+    :param operations: its audit rows, in order
     :param renderings: what was ever printed for it
     :param links: of the numbers it is linked to, (replaces, replaced by)
-    :param carried: its document
+    :param document: its document
     """
 
     def wrong(what: DiscrepancyKind, detail: str = "") -> Discrepancy:
         return Discrepancy(what, entry.project, entry.number, detail)
 
-    yield from (wrong(what, detail) for what, detail in _audit(entry, deeds))
+    yield from (wrong(what, detail) for what, detail in _audit(entry, operations))
     if entry.number not in renderings:
         yield wrong(DiscrepancyKind.RENDERING_MISSING)
     if (printed := _printed(entry)) is not None:
@@ -140,23 +140,23 @@ def check_number(
         yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by))
     if entry.replaces is not None and links.get(entry.replaces, (None, None))[1] != entry.public_id:
         yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaces))
-    yield from (wrong(what, detail) for what, detail in _held(entry, carried))
+    yield from (wrong(what, detail) for what, detail in _held(entry, document))
 
 
-def _audit(entry: LedgerNumber, deeds: Sequence[AuditedOperation]) -> Iterator[tuple[DiscrepancyKind, str]]:
-    origins = [deed for deed in deeds if deed.operation in _ORIGINS]
+def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> Iterator[tuple[DiscrepancyKind, str]]:
+    origins = [row for row in operations if row.operation in _ORIGINS]
     wanted = ORIGIN[entry.source]
-    if wanted and not any(deed.operation in wanted for deed in origins):
+    if wanted and not any(row.operation in wanted for row in origins):
         yield DiscrepancyKind.AUDIT_MISSING, " / ".join(wanted)
     if len(origins) > 1:
-        yield DiscrepancyKind.AUDIT_TWICE, ", ".join(deed.operation for deed in origins)
-    for deed in origins:
-        if (deed.series, deed.sequence) != (entry.series, entry.sequence):
-            yield DiscrepancyKind.AUDIT_DIFFERS, f"{deed.operation}: {deed.series} {deed.sequence}"
-    printed = [deed.new if deed.operation == OperationCode.REVISE else deed.number for deed in deeds if deed.number]
+        yield DiscrepancyKind.AUDIT_TWICE, ", ".join(row.operation for row in origins)
+    for row in origins:
+        if (row.series, row.sequence) != (entry.series, entry.sequence):
+            yield DiscrepancyKind.AUDIT_DIFFERS, f"{row.operation}: {row.series} {row.sequence}"
+    printed = [row.new if row.operation == OperationCode.REVISE else row.number for row in operations if row.number]
     if printed and printed[-1] != entry.number:
-        yield DiscrepancyKind.AUDIT_DIFFERS, f"{deeds[-1].operation}: {printed[-1]}"
-    states = [_LEADS_TO[deed.operation] for deed in deeds if deed.operation in _LEADS_TO]
+        yield DiscrepancyKind.AUDIT_DIFFERS, f"{operations[-1].operation}: {printed[-1]}"
+    states = [_LEADS_TO[row.operation] for row in operations if row.operation in _LEADS_TO]
     state = states[-1] if states else NumberState.CONFIRMED
     if state != entry.status and (states or wanted):
         yield DiscrepancyKind.STATE_DIFFERS, f"ledger {entry.status}, audit {state}"
@@ -175,16 +175,16 @@ def _printed(entry: LedgerNumber) -> str | None:
     return base if base != entry.base else None
 
 
-def _held(entry: LedgerNumber, carried: NumberedDocument | None) -> Iterator[tuple[DiscrepancyKind, str]]:
+def _held(entry: LedgerNumber, document: NumberedDocument | None) -> Iterator[tuple[DiscrepancyKind, str]]:
     if entry.holder is None:
         return
-    if carried is None:
+    if document is None:
         yield DiscrepancyKind.HOLDER_MISSING, str(entry.holder)
     elif entry.replaced_by is None:
-        if carried.number != entry.public_id or carried.printed != entry.number:
-            yield DiscrepancyKind.HOLDER_DIFFERS, carried.printed
-        elif carried.cancelled != (entry.status == NumberState.CANCELLED):
-            yield DiscrepancyKind.STATE_DIFFERS, "document " + ("cancelled" if carried.cancelled else "not cancelled")
+        if document.number != entry.public_id or document.printed != entry.number:
+            yield DiscrepancyKind.HOLDER_DIFFERS, document.printed
+        elif document.cancelled != (entry.status == NumberState.CANCELLED):
+            yield DiscrepancyKind.STATE_DIFFERS, "document " + ("cancelled" if document.cancelled else "not cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class SeriesCounter:
 
 
 class SeriesCheck:
-    """Follows the numbers of one counter in order and says what the counter cannot explain."""
+    """Follow the numbers of one counter in order and report what the counter cannot explain."""
 
     def __init__(self, counter: SeriesCounter) -> None:
         self._counter = counter
@@ -233,11 +233,11 @@ class SeriesCheck:
             yield Discrepancy(DiscrepancyKind.ISSUED_TWICE, counter.project, entry.number, before[0].number)
 
 
-def document_without_number(project: str, carried: NumberedDocument, holder: UUID | None) -> Iterator[Discrepancy]:
+def document_without_number(project: str, document: NumberedDocument, holder: UUID | None) -> Iterator[Discrepancy]:
     """
-    Return when a document names a number that is not its own.
+    Report a document that names a number which is not its own.
 
     :param holder: whom the ledger says the number belongs to; None: it has no such number, or it is nobody's
     """
-    if holder != carried.public_id:
-        yield Discrepancy(DiscrepancyKind.DOCUMENT_WITHOUT_NUMBER, project, carried.printed, str(carried.public_id))
+    if holder != document.public_id:
+        yield Discrepancy(DiscrepancyKind.DOCUMENT_WITHOUT_NUMBER, project, document.printed, str(document.public_id))

@@ -1,4 +1,4 @@
-"""The account of a series: what became of every sequence from 1 on. Rows in, lines out."""
+"""The ledger of a series: what became of every sequence from 1 on. Rows in, lines out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NO_END = 2**63 - 1
 class GapReason(StrEnum):
     """Why a sequence was never issued."""
 
-    SKIPPED = "SKIPPED"  # taken by another series, or leapt over by hand: the audit has a row about it
+    SKIPPED = "SKIPPED"  # taken by another series, or skipped by hand: the audit has a row about it
     BARRED = "BARRED"
     KEPT = "KEPT"  # for somebody who has not drawn it yet
     BEFORE_LEDGER = "BEFORE_LEDGER"  # the schema before the ledger kept no record of it
@@ -25,9 +25,9 @@ class GapReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A stretch that may have no numbers, and the reason."""
+    """A range that may have no numbers, and the reason."""
 
-    stretch: SequenceRange
+    sequences: SequenceRange
     why: GapReason
     reason: str | None = None
     username: str | None = None
@@ -46,7 +46,7 @@ N = TypeVar("N", bound=HasSequence)
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine(Generic[N]):
-    """One number, or one stretch of the same hole; exactly one of `entry` and `gap` is there."""
+    """One number, or one range of the same hole; exactly one of `entry` and `gap` is there."""
 
     first: int
     last: int
@@ -78,10 +78,10 @@ def _holes(hole: SequenceRange, gaps: Sequence[Gap]) -> Iterator[LedgerLine[N]]:
     """Cut a hole where its explanation changes."""
     first = hole.first
     while first <= hole.last:
-        place = next((place for place, one in enumerate(gaps) if first in one.stretch), len(gaps))
-        better = [one.stretch.first for one in gaps[:place] if first < one.stretch.first]
-        gap = gaps[place] if place < len(gaps) else Gap(hole, GapReason.UNEXPLAINED)
-        last = min([gap.stretch.last, hole.last, *(begin - 1 for begin in better)])
+        position = next((position for position, one in enumerate(gaps) if first in one.sequences), len(gaps))
+        better = [one.sequences.first for one in gaps[:position] if first < one.sequences.first]
+        gap = gaps[position] if position < len(gaps) else Gap(hole, GapReason.UNEXPLAINED)
+        last = min([gap.sequences.last, hole.last, *(begin - 1 for begin in better)])
         yield LedgerLine(first, last, gap=gap)
         first = last + 1
 

@@ -1,4 +1,4 @@
-"""Reading all books at once, a page at a time in the order of an index: counters, numbers with their deeds, the audit."""
+"""Read all records at once, a page at a time in the order of an index: counters, numbers with their audit rows, the audit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,13 +109,13 @@ async def last_issued(session: AsyncSession, counter: CounterRow) -> int:
     return await session.scalar(statement) or 0
 
 
-def _above(key: Sequence[Any], place: tuple[int, str, int]) -> sa.ColumnElement[bool]:
+def _above(key: Sequence[Any], position: tuple[int, str, int]) -> sa.ColumnElement[bool]:
     project, series, range_ = key
-    same = project == place[0]
+    same = project == position[0]
     return sa.or_(
-        project > place[0],
-        sa.and_(same, series > place[1]),
-        sa.and_(same, series == place[1], range_ > place[2]),
+        project > position[0],
+        sa.and_(same, series > position[1]),
+        sa.and_(same, series == position[1], range_ > position[2]),
     )
 
 
@@ -177,11 +177,11 @@ async def audited_operations(
         .where(NumberAudit.reservation_uuid.in_(public_ids))
         .order_by(NumberAudit.id)
     )
-    deeds: dict[UUID, list[AuditedOperation]] = {}
+    operations: dict[UUID, list[AuditedOperation]] = {}
     rows: Sequence[Any] = (await session.execute(statement)).all()
-    for public_id, *deed in rows:
-        deeds.setdefault(public_id, []).append(AuditedOperation(*deed))
-    return deeds
+    for public_id, *columns in rows:
+        operations.setdefault(public_id, []).append(AuditedOperation(*columns))
+    return operations
 
 
 async def renderings_of(session: AsyncSession, keys: Sequence[int]) -> Mapping[int, set[str]]:

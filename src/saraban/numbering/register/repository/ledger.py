@@ -223,7 +223,7 @@ async def gaps_of(
     """
     Return what explains the holes of a series, the most telling first, and the audit rows that set it back.
 
-    What has no number of its own in the audit (stretches stepped over, ranges, resets) is found by its series.
+    What has no number of its own in the audit (skipped ranges, ranges, resets) is found by its series.
 
     :param counter: explain the holes of this one counter (0: the main one); None: those of the whole series
     """
@@ -244,9 +244,9 @@ async def gaps_of(
         if row.operation == OperationCode.SKIP
     ]
     releases = {
-        told["range"]: told.get("counter")
+        facts["range"]: facts.get("counter")
         for row, _ in rows
-        if row.operation == OperationCode.RANGE and (told := orjson.loads(row.new_value))["state"] == RANGE_RELEASED
+        if row.operation == OperationCode.RANGE and (facts := orjson.loads(row.new_value))["state"] == RANGE_RELEASED
     }
     gaps = skips
     if not counter:  # a kept range has no ranges within, and is younger than the ledger
@@ -280,8 +280,8 @@ async def _ranges(
         # What the main counter had not passed when the range was released it gives since.
         end = row.last_number if row.released_at is None else releases.get(str(row.public_id)) or row.last_number
         reason = f"{organization}: {row.reason}" if organization else row.reason
-        stretch = SequenceRange(first, min(row.last_number, end))
-        gaps.append(Gap(stretch, GapReason(row.kind), reason, username, row.created_at))
+        sequences = SequenceRange(first, min(row.last_number, end))
+        gaps.append(Gap(sequences, GapReason(row.kind), reason, username, row.created_at))
     return gaps
 
 

@@ -46,7 +46,7 @@ async def check_consistency(
     db: Database, *, carriers: Sequence[NumberedDocuments], progress: Progress = lambda _done, _total: None
 ) -> AsyncIterator[Discrepancy]:
     """
-    Name whatever two of the books disagree about, in the order in which it is found.
+    Name whatever two of the records disagree about, in the order in which it is found.
 
     :param carriers: the registers whose documents carry numbers
     """
@@ -104,21 +104,21 @@ async def _paged(
 async def _series(
     session: AsyncSession, counter: CounterRow, carriers: Sequence[NumberedDocuments], tally: _Tally
 ) -> AsyncIterator[Discrepancy]:
-    """The numbers of one counter in order, each against the other books, and what is missing between them."""
+    """The numbers of one counter in order, each against the other records, and what is missing between them."""
     gaps, resets = await ledger.gaps_of(
         session, project_id=counter.project_id, series=counter.series, counter=counter.range
     )
     last = counter.last_number
     walk = SeriesCheck(SeriesCounter(counter.project, counter.series, last, resets))
-    place, seen = (0, 0), counter.before
-    while entries := await consistency.ledger_numbers(session, counter, after=place, limit=PAGE):
-        deeds = await consistency.audited_operations(session, [entry.public_id for entry in entries])
-        for found in await _compared(session, entries, deeds, carriers):
+    position, seen = (0, 0), counter.before
+    while entries := await consistency.ledger_numbers(session, counter, after=position, limit=PAGE):
+        operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
+        for found in await _compared(session, entries, operations, carriers):
             yield found
-        issued = {key: issue for key, those in deeds.items() if (issue := issuing_operation(those)) is not None}
+        issued = {key: issue for key, those in operations.items() if (issue := issuing_operation(those)) is not None}
         for found in walk.along(ledger_lines(entries, after=seen, counter=last, gaps=gaps, upto=0), issued):
             yield found
-        place, seen = (entries[-1].sequence, entries[-1].id), max(seen, entries[-1].sequence)
+        position, seen = (entries[-1].sequence, entries[-1].id), max(seen, entries[-1].sequence)
         tally.add(len(entries))
     nobody: list[LedgerNumber] = []
     for found in walk.along(ledger_lines(nobody, after=seen, counter=last, gaps=gaps), {}):
@@ -128,23 +128,23 @@ async def _series(
 async def _compared(
     session: AsyncSession,
     entries: Sequence[LedgerNumber],
-    deeds: Mapping[UUID, Sequence[AuditedOperation]],
+    operations: Mapping[UUID, Sequence[AuditedOperation]],
     carriers: Sequence[NumberedDocuments],
 ) -> list[Discrepancy]:
     renderings = await consistency.renderings_of(session, [entry.id for entry in entries])
     linked = [one for entry in entries for one in (entry.replaces, entry.replaced_by) if one is not None]
     links = await consistency.links_of(session, linked)
     holders = list({entry.holder for entry in entries if entry.holder is not None})
-    carried = {one.public_id: one for one in await _named(session, carriers, holders)}
+    documents = {one.public_id: one for one in await _named(session, carriers, holders)}
     return [
         found
         for entry in entries
         for found in check_number(
             entry,
-            deeds=deeds.get(entry.public_id, []),
+            operations=operations.get(entry.public_id, []),
             renderings=renderings.get(entry.id, ()),
             links=links,
-            carried=carried.get(entry.holder) if entry.holder else None,
+            document=documents.get(entry.holder) if entry.holder else None,
         )
     ]
 
@@ -163,10 +163,10 @@ async def _orphans(session: AsyncSession, tally: _Tally) -> AsyncIterator[Discre
     while rows := await consistency.audited_page(session, after=after, limit=PAGE):
         named = {row.number_id for row in rows if row.number_id is not None}
         known = await consistency.holders_of(session, list(named))
-        told: set[UUID] = set()
+        reported: set[UUID] = set()
         for row in rows:
-            if row.number_id is not None and row.number_id not in known and row.number_id not in told:
-                told.add(row.number_id)
+            if row.number_id is not None and row.number_id not in known and row.number_id not in reported:
+                reported.add(row.number_id)
                 yield Discrepancy(
                     DiscrepancyKind.LEDGER_MISSING, row.project, row.number or str(row.number_id), row.operation
                 )

@@ -144,8 +144,8 @@ def _whole(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[Numbe
     return kept or rows
 
 
-def _encoded(place: bytes) -> str:
-    return base64.urlsafe_b64encode(place).rstrip(b"=").decode()
+def _encoded(position: bytes) -> str:
+    return base64.urlsafe_b64encode(position).rstrip(b"=").decode()
 
 
 def _decoded(cursor: str) -> bytes:
@@ -163,8 +163,8 @@ def _name(cursor: str) -> str:
 
 
 def _sequence(cursor: str) -> int:
-    place = _decoded(cursor)
-    if len(place) != 8 or (sequence := int.from_bytes(place, "big")) > _HIGHEST:
+    position = _decoded(cursor)
+    if len(position) != 8 or (sequence := int.from_bytes(position, "big")) > _HIGHEST:
         raise _malformed()
     return sequence
 

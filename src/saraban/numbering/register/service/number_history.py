@@ -149,7 +149,7 @@ async def request_like(session: AsyncSession, *, caller: Caller, public_id: UUID
     """
     Return the request that draws a number for the same parties, type and codes as this one was issued for.
 
-    :raises NotFound: also for a number whose issue is not told: nobody knows what it would be drawn for
+    :raises NotFound: also for a number whose issue is not recorded: nobody knows what to issue another one for
     """
     entry = await ledger_entries.by_public_id(session, public_id)
     kept = await ledger_entries.recorded_issue(session, public_id)

@@ -59,17 +59,17 @@ class SheetWriter:
         if self._file is not None:
             self._csv.writerow([harmless(cell) for cell in cells])
             return
-        for place, cell in enumerate(cells):
-            self._write(place, cell, bold=bold)
+        for column, cell in enumerate(cells):
+            self._write(column, cell, bold=bold)
         self._row += 1
 
-    def _write(self, place: int, cell: Any, *, bold: bool) -> None:
+    def _write(self, column: int, cell: Any, *, bold: bool) -> None:
         if isinstance(cell, datetime):
-            self._sheet.write_datetime(self._row, place, cell, self._dates)
+            self._sheet.write_datetime(self._row, column, cell, self._dates)
         elif isinstance(cell, int | float):
-            self._sheet.write_number(self._row, place, cell)
+            self._sheet.write_number(self._row, column, cell)
         elif cell is not None:
-            self._sheet.write_string(self._row, place, str(cell), self._bold if bold else None)
+            self._sheet.write_string(self._row, column, str(cell), self._bold if bold else None)
 
 
 def harmless(cell: object) -> object:

@@ -134,7 +134,7 @@ class CounterState:
     """
     Where a series stands; `version` guards the compare-and-set, and with it everything else that is remembered here.
 
-    :param closed: the stretches that the main counter steps over; for a kept range, none
+    :param closed: the ranges that the main counter steps over; for a kept range, none
     :param end: the last sequence of a kept range
     :param formats: what each format of the project is for, to its row's key and version
     :param contested: another server draws from the series too, so that what is remembered will have moved

@@ -28,12 +28,12 @@ def open_sequences(after: int, *, closed: Sequence[SequenceRange], taken: Collec
     :param closed: sorted, not overlapping
     """
     sequence = after + 1
-    for stretch in closed:
-        while sequence < stretch.first:
+    for closed_range in closed:
+        while sequence < closed_range.first:
             if sequence not in taken:
                 yield sequence
             sequence += 1
-        sequence = max(sequence, stretch.last + 1)
+        sequence = max(sequence, closed_range.last + 1)
     while True:
         if sequence not in taken:
             yield sequence
@@ -41,7 +41,7 @@ def open_sequences(after: int, *, closed: Sequence[SequenceRange], taken: Collec
 
 
 def sequence_ranges(sequences: Collection[int]) -> list[SequenceRange]:
-    """Fold single sequences into stretches, in order."""
+    """Fold single sequences into ranges, in order."""
     folded: list[SequenceRange] = []
     for sequence in sorted(sequences):
         if folded and folded[-1].last == sequence - 1:

@@ -210,7 +210,7 @@ def token_spans(text: str) -> Iterator[tuple[int, int]]:
 
 def parse_part(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> TemplateText | TemplateToken:
     """
-    Read one stretch of a template: a token with its braces, or what stands between two.
+    Read one part of a template: a token with its braces, or what stands between two.
 
     :raises TemplateInvalid: naming position and token
     """

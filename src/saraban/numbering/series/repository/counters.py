@@ -59,35 +59,35 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
         await session.execute(statement.on_duplicate_key_update(series=COUNTERS.c.series))
 
 
-async def counter_state(connected: SessionOrConnection, place: SeriesKey, *, lock: bool) -> CounterState | None:
+async def counter_state(connected: SessionOrConnection, key: SeriesKey, *, lock: bool) -> CounterState | None:
     """
     Read a counter with everything its next numbers depend on.
 
     :param lock: `FOR UPDATE` on the counter's row
     """
-    key = {"b_project": place.project_id, "b_series": place.series, "b_range": place.range}
-    row = (await connected.execute(_LOCK if lock else _READ, key)).first()
+    parameters = {"b_project": key.project_id, "b_series": key.series, "b_range": key.range}
+    row = (await connected.execute(_LOCK if lock else _READ, parameters)).first()
     if row is None:
         return None
     last_number, version, range_count = row
     closed: tuple[SequenceRange, ...] = ()
     end = None
-    if range_count or place.range:
-        ranges = await _ranges(connected, place)
-        if place.range == 0:
+    if range_count or key.range:
+        ranges = await _ranges(connected, key)
+        if key.range == 0:
             closed = tuple(SequenceRange(first, last) for _, first, last in ranges)
         else:
-            end = next((last for number, _, last in ranges if number == place.range), 0)
-    return CounterState(last_number, version, closed, end, await _formats(connected, place.project_id))
+            end = next((last for number, _, last in ranges if number == key.range), 0)
+    return CounterState(last_number, version, closed, end, await _formats(connected, key.project_id))
 
 
-async def _ranges(connected: SessionOrConnection, place: SeriesKey) -> Sequence[tuple[int, int, int]]:
+async def _ranges(connected: SessionOrConnection, key: SeriesKey) -> Sequence[tuple[int, int, int]]:
     """:returns: (number, first, last) of the ranges that are not released"""
     statement = (
         sa.select(NumberRange.number, NumberRange.first_number, NumberRange.last_number)
         .where(
-            NumberRange.project_id == place.project_id,
-            NumberRange.series == place.series,
+            NumberRange.project_id == key.project_id,
+            NumberRange.series == key.series,
             NumberRange.released_at.is_(None),
         )
         .order_by(NumberRange.first_number)
@@ -153,9 +153,9 @@ async def locked_counter(session: AsyncSession, *, project_id: int, series: str)
 
 async def raise_versions(session: AsyncSession, *, project_id: int) -> None:
     """
-    Have every allocator look again before the next number of any series of the project.
+    Make every allocator read again before the next number of any series of the project.
 
-    `updated_at` stays: it says when a series was drawn from.
+    `updated_at` stays: it says when a number was last issued.
     """
     await session.execute(
         sa.update(NumberCounter).where(NumberCounter.project_id == project_id).values(version=NumberCounter.version + 1)
