@@ -486,7 +486,7 @@ class TestWorkflow:
 
         code, printed, told = command(*words, "--dry-run")
         assert (code, "Nothing was migrated." in printed) == (6, True)
-        assert told.count("The version has no such state any more") == 2
+        assert told.count("This version no longer has this status") == 2
         mapped = (*words, "--map", "reading=checking")
         assert command(*mapped)[:2] == (0, f"{2:>8}  Moves to the status given in the mapping.\n")
         assert command(*mapped)[:2] == (0, "There is nothing to migrate.\n")

@@ -137,7 +137,7 @@ class TestChoice:
         assert refused.json()["code"] == "WORKFLOW_NOT_DEFINED"
         assert [one["isInForce"] for one in (await admin.get(f"{API}/choices")).json()["items"]] == [False]
         assert "“MINE”" in refused.json()["userMessage"]
-        assert "take the choice back" in refused.json()["userMessage"]
+        assert "remove the assignment" in refused.json()["userMessage"]
 
         await admin.delete(f"{API}/choices", params=HERE)
         shipped = await (await desk.as_("dc.contractor")).post("/api/v1/correspondences", json=desk.letter())

@@ -115,7 +115,7 @@ class TestReadRows:
     def test_refuses_what_is_no_spreadsheet(self, tmp_path: Path, name: str) -> None:
         (tmp_path / name).write_bytes(b"\xff\xfe\x00PK")
 
-        assert "no XLSX and no CSV" in refusal(tmp_path / name)
+        assert "must be XLSX, or CSV" in refusal(tmp_path / name)
 
     def test_ends_what_takes_too_long(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another program stands in for a reader that never ends, or that never ends a row."""

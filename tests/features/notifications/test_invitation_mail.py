@@ -65,7 +65,7 @@ class TestLetter:
         assert letter["To"] == "somchai@example.org"
         assert html is not None
         assert "เรียน &lt;b&gt;สมชาย&lt;/b&gt;" in html.get_content()
-        assert "your user name is somchai" in html.get_content()
+        assert "Your user name is somchai" in html.get_content()
         assert await opens(system, link_in(letter))
         assert not await opens(system, printed.token)
 

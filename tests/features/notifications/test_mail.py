@@ -62,7 +62,7 @@ class TestLetter:
         for form in ("plain", "html"):
             body = letter.get_body((form,))
             assert body is not None
-            assert "“รายงานดิน” อยู่ในขั้น ที่ปรึกษาตรวจ" in body.get_content()
+            assert "“รายงานดิน” อยู่ในสถานะ ที่ปรึกษาตรวจ" in body.get_content()
             assert link in body.get_content()
             assert "https://dms.example.org/notifications/preferences" in body.get_content()
         assert await told(system, READER) == ["LCBP3-C2-RFA-TER-RPT-0001-A รอคุณดำเนินการ"]

@@ -126,7 +126,7 @@ class TestImport:
         ]
         results = [row[-3:] for row in sheet_of(tmp_path / "r.xlsx")[1:]]
         assert results[0] == ["นำเข้าได้ / can be imported", "", 2]
-        assert "line 2" in str(results[2][1])
+        assert "row 2" in str(results[2][1])
 
     def test_refuses_what_was_issued_already(self, command: Command, tmp_path: Path) -> None:
         command("override", "LETTER", "--from", "คคง.", "--to", "ผรม.1", "--sequence", 5, *AS, "--reason", "By hand.")

@@ -150,10 +150,10 @@ class TestCommand:
 
         code, out, err = command("errors")
 
-        assert none == (0, "There is none.\n", "")
+        assert none == (0, "There are none.\n", "")
         assert code == 0, err
         assert [line.split()[2] for line in out.splitlines()] == ["DB_ERROR", "LOCK_TIMEOUT"]
         assert "A_CODE  -  -  x-{SEQ}  told" in out
         for words in (("--type", "db_error"), ("--since", "2026-11-02"), ("--trace", f"{1:032}"), ("--limit", 1)):
             assert [line.split()[2] for line in command("errors", *words)[1].splitlines()] == ["DB_ERROR"], words
-        assert command("errors", "--user", "padmin")[1] == "There is none.\n"
+        assert command("errors", "--user", "padmin")[1] == "There are none.\n"

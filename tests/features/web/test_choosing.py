@@ -90,7 +90,7 @@ class TestPage:
         everywhere = (await manager.get("/workflows/choices?project=all")).text
 
         assert [answer.status_code for answer in answers] == [403, 403, 403]
-        assert "Choose a workflow" not in everywhere
+        assert "Assign a workflow" not in everywhere
 
     @pytest.mark.parametrize("path", ["/workflows/choices", "/workflows/choices/remove"])
     @pytest.mark.parametrize("where", ["garbage", "", "00000000-0000-4000-8000-000000000000"])
@@ -166,7 +166,7 @@ class TestWorkflowsPage:
 
         assert "Active, but not assigned" in lonely
         assert "Active, but not assigned" in listed.split('id="w-SITE_MEMO"')[1].split("</section>")[0]
-        assert "nothing starts it" not in chosen
+        assert "not assigned" not in chosen
         assert "of project LCBP3-C2" in chosen
         assert "where no other is assigned" in shipped
         assert "โครงการ LCBP3-C2" in thai

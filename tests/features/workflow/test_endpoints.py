@@ -202,7 +202,7 @@ class TestDefinitions:
         for answer, root in ((as_text, "/text"), (as_body, "/dsl")):
             (fault,) = answer.json()["errors"]
             assert (fault["pointer"], fault["code"]) == (f"{root}/states/0/on/submit", "duplicate_key")
-            assert f"in line {line} and in line {line + 1}" in fault["message"]["en"]
+            assert f"on line {line} and on line {line + 1}" in fault["message"]["en"]
             assert f"บรรทัด {line} และ {line + 1}" in fault["message"]["th"]
         assert (published.status_code, published.json()["code"]) == (422, "INVALID_WORKFLOW_DSL")
         assert f"บรรทัด {line} และ {line + 1}" in published.json()["errors"][0]["message"]
