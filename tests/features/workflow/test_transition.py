@@ -420,7 +420,7 @@ class TestTerminate:
             "Cancelled",
         )
         assert (shown.terminal, shown.can_edit, shown.actions) == (True, False, ())
-        assert (steps[-1].action_label.th, steps[-1].to_label.en) == ("ยกเลิก", "Cancelled")
+        assert (steps[-1].action_label.th, steps[-1].to_label.en) == ("ยกเลิกแล้ว", "Cancelled")
 
 
 class TestStepFiles:

@@ -13,6 +13,7 @@ from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.identity.models import Organization, User
 from saraban.notifications.models import ReminderPlan, ReminderSent
+from saraban.workflow.domain.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
 
@@ -88,7 +89,7 @@ async def steps(session: AsyncSession, *, before: date, after: UUID | None, limi
     """Return running instances with a due day of their own before `before`, by key, from the one after `after`."""
     row = WorkflowInstance
     statement = sa.select(row.id, row.entity_type, row.entity_id, row.due_on, row.last_transition_at).where(
-        row.status == "ACTIVE", row.due_on < before
+        row.status == InstanceStatus.ACTIVE, row.due_on < before
     )
     if after is not None:
         statement = statement.where(row.id > after)
@@ -117,7 +118,7 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
         .join(WorkflowDefinition, WorkflowDefinition.id == instance.definition_id)
         .outerjoin(Organization, Organization.id == item.organization_id)
         .outerjoin(User, User.user_id == item.user_id)
-        .where(instance.entity_id.in_([str(one) for one in subjects]), instance.status == "ACTIVE")
+        .where(instance.entity_id.in_([str(one) for one in subjects]), instance.status == InstanceStatus.ACTIVE)
     )
     found: dict[UUID, list[Any]] = {}
     for row in await session.execute(statement):

@@ -7,6 +7,7 @@ Who stands behind a branch today, and where answers are kept, is the service's b
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal
 from uuid import UUID
@@ -29,6 +30,14 @@ LABELS: Mapping[str, Text] = MappingProxyType(
         FELL[AGAINST]: Text("ผลการพิจารณา: ไม่ผ่าน", "Review not passed"),
     }
 )
+
+
+class BranchStatus(StrEnum):
+    """Whether a branch waits, was answered, or was closed without an answer: the review ended, or went on, without it."""
+
+    PENDING = "PENDING"
+    ANSWERED = "ANSWERED"
+    SKIPPED = "SKIPPED"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ What a workflow knows of the thing it moves, and what it shows of itself: plain 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -24,6 +25,15 @@ def _everybody(_person: Caller, _state: str) -> bool:
 
 def _every_organization(_organization: int, _state: str) -> bool:
     return True
+
+
+class InstanceStatus(StrEnum):
+    """Whether an instance runs, and how it ended: by a step, with its subject, or by an administrator without an outcome."""
+
+    ACTIVE = "ACTIVE"
+    COMPLETED = "COMPLETED"
+    CANCELLED = "CANCELLED"
+    TERMINATED = "TERMINATED"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.pagination import Cursor
+from saraban.workflow.domain.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowDefinition, WorkflowInstance
 
 _I, _D = WorkflowInstance, WorkflowDefinition
@@ -14,7 +15,7 @@ _I, _D = WorkflowInstance, WorkflowDefinition
 
 def _ended(code: str, after: Cursor | None) -> list[sa.ColumnElement[bool]]:
     of_code = _I.definition_id.in_(sa.select(_D.id).where(_D.workflow_code == code))
-    found: list[sa.ColumnElement[bool]] = [of_code, _I.status == "COMPLETED"]
+    found: list[sa.ColumnElement[bool]] = [of_code, _I.status == InstanceStatus.COMPLETED]
     if after is not None:
         at: Any = _I.last_transition_at
         found.append(sa.or_(at < after.at, sa.and_(at == after.at, _I.id < after.public_id)))

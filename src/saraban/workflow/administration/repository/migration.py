@@ -7,6 +7,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.workflow.domain.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowDefinition, WorkflowInstance
 
 _I, _D = WorkflowInstance, WorkflowDefinition
@@ -16,7 +17,7 @@ def _elsewhere(code: str, definition_id: UUID) -> Any:
     return (
         sa.select(_I.id, _D.version)
         .join(_D, _D.id == _I.definition_id)
-        .where(_D.workflow_code == code, _I.definition_id != definition_id, _I.status == "ACTIVE")
+        .where(_D.workflow_code == code, _I.definition_id != definition_id, _I.status == InstanceStatus.ACTIVE)
     )
 
 
@@ -51,7 +52,7 @@ async def states(session: AsyncSession, *, code: str) -> frozenset[str]:
 
 async def running_by_state(session: AsyncSession, *, code: str | None) -> Sequence[Any]:
     """Rows of (code, version, is active, state or None, how many run there), by code and version, the newest first."""
-    running = sa.and_(_I.definition_id == _D.id, _I.status == "ACTIVE")
+    running = sa.and_(_I.definition_id == _D.id, _I.status == InstanceStatus.ACTIVE)
     statement = (
         sa.select(_D.workflow_code, _D.version, _D.is_active, _I.current_state, sa.func.count(_I.id))
         .outerjoin(_I, running)

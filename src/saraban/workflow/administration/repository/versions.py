@@ -10,6 +10,7 @@ from sqlalchemy.orm import defer
 
 from saraban.identity.models import Permission, Role, User
 from saraban.kit.pagination import Cursor
+from saraban.workflow.domain.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 
 _D = WorkflowDefinition
@@ -47,7 +48,7 @@ async def descriptions(session: AsyncSession, ids: Collection[UUID]) -> dict[UUI
 async def running_on(session: AsyncSession, definition_id: UUID) -> int:
     """How many instances run on a version."""
     statement = sa.select(sa.func.count()).where(
-        WorkflowInstance.definition_id == definition_id, WorkflowInstance.status == "ACTIVE"
+        WorkflowInstance.definition_id == definition_id, WorkflowInstance.status == InstanceStatus.ACTIVE
     )
     return await session.scalar(statement) or 0
 

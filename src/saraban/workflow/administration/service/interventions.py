@@ -24,11 +24,11 @@ from saraban.workflow.domain.awaiting import Waiting
 from saraban.workflow.domain.awaiting import waiting as waiting_of
 from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.engine import Step
+from saraban.workflow.domain.review import BranchStatus
 from saraban.workflow.domain.steering import FORCE, REASSIGN, TERMINATE
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.domain.subject import Envelope, InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.models.review import PENDING
 from saraban.workflow.runtime.repository import branch_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions
 from saraban.workflow.runtime.service.instance_requests import InstanceRequest, run_once
@@ -38,7 +38,6 @@ from saraban.workflow.runtime.service.subjects import Subjects
 from saraban.workflow.runtime.service.transition_request import VersionLost
 from saraban.workflow.runtime.service.transitions import InstanceSnapshot, check_running, hold
 
-ENDED = "TERMINATED"
 MOST_PEOPLE = 200
 Decide = Callable[[AsyncSession, HeldInstance], Awaitable[tuple[Step, StepRecord]]]
 
@@ -111,7 +110,7 @@ async def terminate(db: Database, asking: InstanceRequest, *, address: str) -> O
     async def decide(_session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
         _require(held, anywhere=True)
         step = steering.terminated(held.definition, held.row.current_state, reason=reason)
-        values = {"status": ENDED}
+        values = {"status": InstanceStatus.TERMINATED}
         return step, StepRecord("workflow.terminate", Severity.WARN, {"terminated": True, "reason": reason}, values)
 
     return await _done(db, asking, decide, door="terminate", address=address)
@@ -170,7 +169,7 @@ async def _give_branch(
     if branch is None:
         th, en = "ไม่พบสายพิจารณานี้", "The instance has no such branch."
         raise invalid("/branchPublicId", "unknown", th, en)
-    if branch.status != PENDING:
+    if branch.status != BranchStatus.PENDING:
         raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
     asked = branches.assignee_of(branch)
     if asked.kind == "user" and asked.name == str(person.public_id):

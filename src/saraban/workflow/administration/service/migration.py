@@ -30,7 +30,7 @@ from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.migrating import Found, Outcome, Standing
 from saraban.workflow.domain.moment import not_before
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.domain.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.repository import branch_rows
@@ -192,7 +192,7 @@ async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) 
 async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
     """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
     locked = await rows.instances(session, versions, lock=True)
-    still = [row for row in locked if row.status == instances.ACTIVE and row.definition_id != run.definition_id]
+    still = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]
     lines = []
     for one in await _examined(session, run, still):
         if one.found.goes and one.found.to is not None and one.standing.facts is not None:

@@ -13,10 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.workflow.domain.carrying import Asked, Carried
 from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.review import Assignee, Review
+from saraban.workflow.domain.review import Assignee, BranchStatus, Review
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.models.review import PENDING, SKIPPED, WorkflowBranch
+from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import branch_rows as repository
 from saraban.workflow.runtime.service import branches
 from saraban.workflow.runtime.service.transition_request import VersionLost
@@ -40,7 +40,7 @@ async def rounds(
 
 
 def asked(round_: Round, secret: branches.HiddenAnswers) -> tuple[Asked, ...]:
-    return tuple(Asked(row.name, row.status == PENDING, row.answer, secret.hides(row)) for row in round_)
+    return tuple(Asked(row.name, row.status == BranchStatus.PENDING, row.answer, secret.hides(row)) for row in round_)
 
 
 async def silent(session: AsyncSession, carried: Carried, *, facts: SubjectFacts, state: str) -> bool:
@@ -65,7 +65,7 @@ async def carry(
         # What is asked no more stands behind what is.
         values = {"position": places.get(one.name, len(places) + place), "updated_at": now}
         values |= _asks(anew[one.name]) if one.name in anew else {}
-        values |= {"status": SKIPPED} if one.name in carried.closed else {}
+        values |= {"status": BranchStatus.SKIPPED} if one.name in carried.closed else {}
         if not await repository.rewrite(session, public_id=one.id, expected=one.version_no, values=values):
             raise VersionLost("The branch changed between the lock and the update.")
     there = {one.name for one in round_}
@@ -75,7 +75,7 @@ async def carry(
 
 
 def _asks(assignee: Assignee) -> dict[str, Any]:
-    return {"status": PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
+    return {"status": BranchStatus.PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
 
 
 def told(carried: Carried | None) -> dict[str, Any]:

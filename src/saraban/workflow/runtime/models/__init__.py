@@ -15,6 +15,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code
 from saraban.kit.ids import new_id
+from saraban.workflow.domain.subject import InstanceStatus
 
 
 class UuidText(sa.TypeDecorator[UUID]):
@@ -79,7 +80,7 @@ class WorkflowInstance(Base):
     entity_id: Mapped[str] = mapped_column(Code(50))
     current_state: Mapped[str] = mapped_column(Code(50))
     status: Mapped[str] = mapped_column(
-        sa.Enum("ACTIVE", "COMPLETED", "CANCELLED", "TERMINATED", name="workflow_instance_status"), default="ACTIVE"
+        sa.Enum(*(one.value for one in InstanceStatus), name="workflow_instance_status"), default=InstanceStatus.ACTIVE
     )
     context: Mapped[dict[str, Any] | None]
     version_no: Mapped[int] = mapped_column(default=1, server_default="1")

@@ -8,9 +8,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code
 from saraban.kit.ids import new_id
+from saraban.workflow.domain.review import BranchStatus
 from saraban.workflow.runtime.models import UuidText
-
-PENDING, ANSWERED, SKIPPED = "PENDING", "ANSWERED", "SKIPPED"
 
 
 class WorkflowBranch(Base):
@@ -35,7 +34,7 @@ class WorkflowBranch(Base):
     name: Mapped[str] = mapped_column(Code(50))
     assignee_kind: Mapped[str] = mapped_column(sa.String(20))
     assignee_name: Mapped[str] = mapped_column(Code(100))
-    status: Mapped[str] = mapped_column(sa.String(20), default=PENDING)
+    status: Mapped[str] = mapped_column(sa.String(20), default=BranchStatus.PENDING)
     answer: Mapped[str | None] = mapped_column(Code(20))
     comment: Mapped[str | None] = mapped_column(sa.Text())
     answered_by_user_id: Mapped[int | None] = mapped_column(

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment
+from saraban.workflow.domain.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
 _ROW = WorkflowInstance
@@ -43,7 +44,7 @@ async def holders(
 
 async def versions_running(session: AsyncSession) -> Sequence[UUID]:
     """The versions under which instances run."""
-    runs = sa.exists().where(_ROW.definition_id == WorkflowDefinition.id, _ROW.status == "ACTIVE")
+    runs = sa.exists().where(_ROW.definition_id == WorkflowDefinition.id, _ROW.status == InstanceStatus.ACTIVE)
     return (await session.scalars(sa.select(WorkflowDefinition.id).where(runs))).all()
 
 
@@ -114,6 +115,6 @@ async def hold(session: AsyncSession, *, instance_ids: Collection[UUID]) -> Sequ
 async def _running(
     session: AsyncSession, which: sa.ColumnElement[bool], *, locked: bool = False, most: int | None = None
 ) -> Sequence[Instance]:
-    statement = sa.select(_ROW).where(_ROW.status == "ACTIVE", which).order_by(_ROW.id).limit(most)
+    statement = sa.select(_ROW).where(_ROW.status == InstanceStatus.ACTIVE, which).order_by(_ROW.id).limit(most)
     rows = (await session.scalars(statement.with_for_update() if locked else statement)).all()
     return [Instance.detached(session, row) for row in rows]

@@ -17,9 +17,10 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import User
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
-from saraban.workflow.domain.review import ANSWER, FELL
+from saraban.workflow.domain.review import ANSWER, FELL, BranchStatus
+from saraban.workflow.domain.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.runtime.models.review import PENDING, SKIPPED, WorkflowBranch
+from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import NO_STATE_SYNC
 
 _ANSWERED_BY, _BEHALF = aliased(User), aliased(User)
@@ -101,7 +102,7 @@ async def of_round(session: AsyncSession, *, instance_id: UUID, opened_version: 
 
 async def pending(session: AsyncSession, *, instance_id: UUID) -> Sequence[WorkflowBranch]:
     statement = sa.select(WorkflowBranch).where(
-        WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == PENDING
+        WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == BranchStatus.PENDING
     )
     return await _detached(session, statement)
 
@@ -117,7 +118,11 @@ async def change(session: AsyncSession, *, public_id: UUID, expected: int, value
     """Write `values` and the next version of a pending branch, unless it has changed since."""
     statement = (
         sa.update(WorkflowBranch)
-        .where(WorkflowBranch.id == public_id, WorkflowBranch.version_no == expected, WorkflowBranch.status == PENDING)
+        .where(
+            WorkflowBranch.id == public_id,
+            WorkflowBranch.version_no == expected,
+            WorkflowBranch.status == BranchStatus.PENDING,
+        )
         .values(version_no=expected + 1, **values)
         .execution_options(**NO_STATE_SYNC)
     )
@@ -139,8 +144,8 @@ async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> N
     """Tell of every branch that still waits that it is not asked any more."""
     statement = (
         sa.update(WorkflowBranch)
-        .where(WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == PENDING)
-        .values(status=SKIPPED, version_no=WorkflowBranch.version_no + 1, updated_at=now)
+        .where(WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == BranchStatus.PENDING)
+        .values(status=BranchStatus.SKIPPED, version_no=WorkflowBranch.version_no + 1, updated_at=now)
         .execution_options(**NO_STATE_SYNC)
     )
     await session.execute(statement)
@@ -218,7 +223,7 @@ async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[Ins
     statement = (
         sa.select(WorkflowInstance, WorkflowBranch)
         .join(WorkflowBranch, WorkflowBranch.instance_id == WorkflowInstance.id)
-        .where(WorkflowInstance.status == "ACTIVE", WorkflowBranch.status == PENDING, his)
+        .where(WorkflowInstance.status == InstanceStatus.ACTIVE, WorkflowBranch.status == BranchStatus.PENDING, his)
     )
     rows = [(row.WorkflowInstance, row.WorkflowBranch) for row in (await session.execute(statement)).all()]
     for found in {row for pair in rows for row in pair}:
@@ -233,9 +238,9 @@ async def hold_asking(session: AsyncSession, *, instance_ids: Collection[UUID]) 
 
 def _asks(*which: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
     waits = sa.exists().where(
-        WorkflowBranch.instance_id == WorkflowInstance.id, WorkflowBranch.status == PENDING, *which
+        WorkflowBranch.instance_id == WorkflowInstance.id, WorkflowBranch.status == BranchStatus.PENDING, *which
     )
-    return sa.and_(waits, WorkflowInstance.status == "ACTIVE")
+    return sa.and_(waits, WorkflowInstance.status == InstanceStatus.ACTIVE)
 
 
 async def _instances(

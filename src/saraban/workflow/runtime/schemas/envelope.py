@@ -1,14 +1,14 @@
 """The envelope in which every workflow-aware answer comes (ADR-021): what it is about, where that stands, its step's files."""
 
 from datetime import date, datetime
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 from uuid import UUID
 
 from pydantic import Field
 
 from saraban.kit.schema import Schema
 from saraban.workflow.domain.outcome import Outcome
-from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.domain.subject import Envelope, InstanceStatus
 from saraban.workflow.runtime.schemas.labels import LabelOut, ResponseOut
 from saraban.workflow.runtime.schemas.pending import WaitingForOut
 from saraban.workflow.runtime.schemas.review import BranchOut
@@ -54,7 +54,7 @@ class WorkflowOut(Schema):
 
     instance_public_id: UUID
     workflow_code: str = Field(examples=["CORRESPONDENCE_FLOW_V1"])
-    status: Literal["ACTIVE", "COMPLETED", "CANCELLED", "TERMINATED"]
+    status: InstanceStatus
     current_state: str = Field(examples=["draft"])
     state_label: LabelOut
     terminal: bool

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import MultiLine, Schema, SingleLine
+from saraban.workflow.domain.review import BranchStatus
 from saraban.workflow.runtime.schemas.labels import LabelOut, ResponseOut
 
 
@@ -32,7 +33,7 @@ class BranchOut(Schema):
     name: str = Field(examples=["structure"])
     label: LabelOut
     assignee: BranchAssigneeOut
-    status: Literal["PENDING", "ANSWERED", "SKIPPED"]
+    status: BranchStatus
     version_no: int = Field(description="The branch's own: state it when you answer.")
     may_answer: bool
     nobody: bool = Field(

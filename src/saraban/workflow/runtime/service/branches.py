@@ -20,10 +20,20 @@ from saraban.kit.ids import new_id
 from saraban.projects import service as projects
 from saraban.workflow.domain.answering import Seat, may_answer
 from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.review import ANSWER, Asked, Assignee, BranchView, Kind, Offered, Person, Review
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.domain.review import (
+    ANSWER,
+    Asked,
+    Assignee,
+    BranchStatus,
+    BranchView,
+    Kind,
+    Offered,
+    Person,
+    Review,
+)
+from saraban.workflow.domain.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
-from saraban.workflow.runtime.models.review import ANSWERED, PENDING, WorkflowBranch
+from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import assignees
 from saraban.workflow.runtime.repository import assignees as holding
 from saraban.workflow.runtime.repository import branch_rows as repository
@@ -43,7 +53,7 @@ async def open_round(session: AsyncSession, *, instance: Instance, definition: D
         return
     await repository.close(session, instance_id=instance.id, now=now)
     review = definition.state(instance.current_state).review
-    if review is not None and instance.status == "ACTIVE":
+    if review is not None and instance.status == InstanceStatus.ACTIVE:
         opened = instance.version_no
         await repository.add(session, [row_of(instance, opened, each, review, now) for each in review.branches])
 
@@ -65,7 +75,7 @@ def row_of(instance: Instance, opened_version: int, name: str, review: Review, n
         "name": name,
         "assignee_kind": assignee.kind,
         "assignee_name": assignee.name,
-        "status": PENDING,
+        "status": BranchStatus.PENDING,
         "version_no": 1,
         "created_at": now,
         "updated_at": now,
@@ -154,7 +164,10 @@ async def visible_branches(
     asking = [
         key
         for key, each in rounds.items()
-        if any(row.WorkflowBranch.assignee_kind in SEATED and row.WorkflowBranch.status == PENDING for row in each)
+        if any(
+            row.WorkflowBranch.assignee_kind in SEATED and row.WorkflowBranch.status == BranchStatus.PENDING
+            for row in each
+        )
     ]
     places = {reviewed[key].facts.scope.project for key in asking} - {None}
     waited = await _waited_for(session, rows)
@@ -171,7 +184,7 @@ async def visible_branches(
 
 async def _waited_for(session: AsyncSession, rows: Sequence[Any]) -> dict[UUID, list[Caller]]:
     """Who is asked in person while branches wait, by instance."""
-    open_ = {row.WorkflowBranch.instance_id for row in rows if row.WorkflowBranch.status == PENDING}
+    open_ = {row.WorkflowBranch.instance_id for row in rows if row.WorkflowBranch.status == BranchStatus.PENDING}
     pairs = await assignees.waited_for(session, open_) if open_ else ()
     callers = await identity.load_callers(session, {person for _, person in pairs}) if pairs else {}
     found: dict[UUID, list[Caller]] = {}
@@ -211,7 +224,7 @@ def _views(
             for person in (caller, *standing.seats)
             if may(branch, person, deputy=caller if person is not caller else None)
         ]
-        nobody = branch.status == PENDING and not any(may(branch, person) for person in words.waited)
+        nobody = branch.status == BranchStatus.PENDING and not any(may(branch, person) for person in words.waited)
         view = _view(row, review, caller, able, hidden=words.kept.hides(branch))
         views.append(replace(view, assignee=words.of(branch), nobody=nobody))
     return views
@@ -220,9 +233,9 @@ def _views(
 def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Caller], *, hidden: bool) -> BranchView:
     row: WorkflowBranch = found.WorkflowBranch
     asked = review.branches.get(row.name) if review is not None else None
-    offers = review is not None and row.status == PENDING and bool(able)
+    offers = review is not None and row.status == BranchStatus.PENDING and bool(able)
     own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
-    seen = row.status == ANSWERED and (own or not hidden)
+    seen = row.status == BranchStatus.ANSWERED and (own or not hidden)
     return BranchView(
         public_id=row.id,
         name=row.name,

@@ -20,7 +20,7 @@ from saraban.workflow.domain.definition import CANCELLED, Definition
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.registers import Matter
 from saraban.workflow.domain.review import BranchView
-from saraban.workflow.domain.subject import NOBODY_ASKED, Envelope, StepFile, SubjectFacts, WaitingFor
+from saraban.workflow.domain.subject import NOBODY_ASKED, Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowInstance
 from saraban.workflow.runtime.repository import transitions as stepping
@@ -37,8 +37,6 @@ from saraban.workflow.runtime.service.pending import (
 )
 from saraban.workflow.runtime.service.step_data import stated_values
 from saraban.workflow.runtime.service.step_rules import due_on
-
-ACTIVE, ENDED = "ACTIVE", "CANCELLED"
 
 
 async def start(
@@ -70,7 +68,7 @@ async def start(
         entity_type=entity_type,
         entity_id=facts.entity_id,
         current_state=definition.initial,
-        status=ACTIVE,
+        status=InstanceStatus.ACTIVE,
         context=dict(context or {}),
         version_no=1,
         started_by_user_id=caller.user_id,
@@ -109,11 +107,17 @@ async def cancel(
     """
     found = await repository.instances_of(session, entity_type, [entity_id], lock=True)
     row = found.get(entity_id)
-    if row is None or row.status == ENDED:
+    if row is None or row.status == InstanceStatus.CANCELLED:
         return
     now = not_before(row.updated_at, now)
     gone = {"due_on": None, "assigned_user_id": None}
-    values = {"current_state": CANCELLED.name, "status": ENDED, "updated_at": now, "last_transition_at": now, **gone}
+    values = {
+        "current_state": CANCELLED.name,
+        "status": InstanceStatus.CANCELLED,
+        "updated_at": now,
+        "last_transition_at": now,
+        **gone,
+    }
     await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
     session.add(
         WorkflowHistory(
@@ -137,7 +141,7 @@ async def renew_pending(session: AsyncSession, *, entity_type: str, facts: Subje
     """Rewrite whom an instance waits for, after its subject changed its recipients or assignees."""
     found = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
     row = found.get(facts.entity_id)
-    if row is None or row.status != ACTIVE:
+    if row is None or row.status != InstanceStatus.ACTIVE:
         return
     definition = await definitions.load(session, row.definition_id)
     if not definition.states[row.current_state].editable:
@@ -281,7 +285,7 @@ def envelope(
     :param waits: whom it waits for, apart from its branches
     """
     state = definition.state(row.current_state)
-    runs = row.status == ACTIVE
+    runs = row.status == InstanceStatus.ACTIVE
     moment = engine.Facts(caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
     return Envelope(
         instance_public_id=row.id,

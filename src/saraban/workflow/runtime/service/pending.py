@@ -16,7 +16,7 @@ from saraban.workflow.domain import awaiting
 from saraban.workflow.domain.awaiting import Waiting, waiting
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.review import BranchView, Person
-from saraban.workflow.domain.subject import NOBODY_ASKED, AskedOrganization, SubjectFacts, WaitingFor
+from saraban.workflow.domain.subject import NOBODY_ASKED, AskedOrganization, InstanceStatus, SubjectFacts, WaitingFor
 from saraban.workflow.runtime import repository as instances_repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import assignees as repository
@@ -52,7 +52,7 @@ def pending_without_query(standing: InstanceState, ahead: Waiting | None = None)
     """
     row, facts = standing.row, standing.facts
     state = standing.definition.state(row.current_state)
-    if state.terminal or row.status != "ACTIVE":
+    if state.terminal or row.status != InstanceStatus.ACTIVE:
         return NOBODY_ASKED
     if row.assigned_user_id is not None or state.review is not None:
         return None

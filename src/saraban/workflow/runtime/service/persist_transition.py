@@ -26,7 +26,7 @@ from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step
 from saraban.workflow.domain.moment import not_before
 from saraban.workflow.domain.outcome import Meaning
-from saraban.workflow.domain.subject import Envelope, StepFile, SubjectFacts
+from saraban.workflow.domain.subject import Envelope, InstanceStatus, StepFile, SubjectFacts
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import transitions as stepping
 from saraban.workflow.runtime.service import assignment, branches, instances
@@ -261,7 +261,7 @@ async def _ask(
 
 async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:
     """The automatic step that follows, in the name of the system, which needs nobody's permission."""
-    if not step.goes_on or after.row.status != instances.ACTIVE:
+    if not step.goes_on or after.row.status != InstanceStatus.ACTIVE:
         return None
     ours = replace(after, caller=await identity.system_caller(session), seat=None, seats=())
     facts = engine.Facts(ours.caller, ours.facts, context=ours.row.context or {})
@@ -307,7 +307,7 @@ def _moved(one: Decision) -> Instance:
     row, step = one.held.row, one.step
     values: dict[str, Any] = {
         "current_state": step.next_state,
-        "status": "COMPLETED" if step.terminal else row.status,
+        "status": InstanceStatus.COMPLETED if step.terminal else row.status,
         "context": giving.after(one.held.definition, row.context or {}, one.command.payload),
         "version_no": row.version_no + 1,
         "last_transition_at": one.now,

@@ -25,10 +25,10 @@ from saraban.workflow.domain import acting, answering
 from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
 from saraban.workflow.domain.engine import ActionForbidden, Step
 from saraban.workflow.domain.moment import not_before
-from saraban.workflow.domain.review import ANSWER
-from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.domain.review import ANSWER, BranchStatus
+from saraban.workflow.domain.subject import Envelope, InstanceStatus
 from saraban.workflow.runtime.models import WorkflowHistory
-from saraban.workflow.runtime.models.review import ANSWERED, PENDING, WorkflowBranch
+from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import branch_rows as repository
 from saraban.workflow.runtime.service import assignment, branches, instances
 from saraban.workflow.runtime.service.delegated_rights import delegators_of
@@ -132,7 +132,7 @@ async def _decide(
     version = Command(ANSWER, client_version_no=reply.client_version_no, if_match=reply.if_match)
     check_version(version, branch.version_no)
     review = held.definition.state(row.current_state).review
-    if branch.status != PENDING or row.status != instances.ACTIVE or review is None:
+    if branch.status != BranchStatus.PENDING or row.status != InstanceStatus.ACTIVE or review is None:
         raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
     round_ = await repository.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
     given = {each.name: each.answer for each in round_ if each.answer is not None}
@@ -209,7 +209,7 @@ async def _write(
             session, caller=caller, public_ids=reply.attachment_public_ids, history_id=history.id, now=now
         )
     values = {
-        "status": ANSWERED,
+        "status": BranchStatus.ANSWERED,
         "answer": reply.code,
         "comment": reply.comment,
         "answered_by_user_id": caller.user_id,

@@ -18,7 +18,7 @@ from saraban.kit.pagination import Cursor, Page
 from saraban.workflow.domain import giving, path, steering
 from saraban.workflow.domain.definition import ENDS, Definition
 from saraban.workflow.domain.review import BranchView
-from saraban.workflow.domain.subject import NOBODY_ASKED, ActionChoice, Envelope, Represented
+from saraban.workflow.domain.subject import NOBODY_ASKED, ActionChoice, Envelope, InstanceStatus, Represented
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.service import branches, definitions, instances
@@ -136,7 +136,7 @@ async def history(
 async def states_ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text, ...]:
     """Return the labels of the states that an instance has still before it when all goes well."""
     row = await repository.instance(session, public_id)
-    if row is None or row.status != instances.ACTIVE:
+    if row is None or row.status != InstanceStatus.ACTIVE:
         return ()
     definition = await definitions.load(session, row.definition_id)
     return tuple(state.label for state in path.ahead(definition, row.current_state))

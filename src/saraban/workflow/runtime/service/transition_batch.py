@@ -24,10 +24,10 @@ from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import OperationResult, Remember
 from saraban.kit.trace import trace_id
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.domain.subject import Envelope, InstanceStatus, SubjectFacts
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import transitions as stepping
-from saraban.workflow.runtime.service import definitions, instances
+from saraban.workflow.runtime.service import definitions
 from saraban.workflow.runtime.service import transitions as moves
 from saraban.workflow.runtime.service.instance_requests import (
     InstanceRequest,
@@ -286,7 +286,7 @@ class Transitions:
         """The step that the request may take now, None where anything stands against it."""
         asking, command, seen = member.asking, member.asking.command, member.seen
         lost = seen is not None and not command.names_a_version and seen.version_no != row.version_no
-        if lost or row.status != instances.ACTIVE:
+        if lost or row.status != InstanceStatus.ACTIVE:
             return None
         definition = await definitions.load(session, row.definition_id)
         port = self._subjects.port(row.entity_type)

@@ -16,10 +16,10 @@ from saraban.kit.errors import NotFound
 from saraban.workflow.domain import acting, engine, steering
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.engine import Step, TransitionNotPossible
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.domain.subject import Envelope, InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.service import definitions, instances
+from saraban.workflow.runtime.service import definitions
 from saraban.workflow.runtime.service.delegated_rights import delegators_of
 from saraban.workflow.runtime.service.persist_transition import HeldInstance, persist_transition
 from saraban.workflow.runtime.service.subjects import SubjectPort, Subjects
@@ -125,7 +125,7 @@ async def check_running(
     row = held.row
     if not command.names_a_version and seen is not None and seen.version_no != row.version_no:
         raise TransitionNotPossible("Somebody else moved the instance first.", raced=True)
-    if row.status != instances.ACTIVE:
+    if row.status != InstanceStatus.ACTIVE:
         raise TransitionNotPossible(
             f"The instance is {row.status.lower()}.", raced=await _just_done(session, row, command)
         )
