@@ -1,4 +1,4 @@
-"""Puts the pages into the application: their routers, their files, and what they show when something goes wrong."""
+"""Puts the pages into the application: their routers, their and what they show when something goes wrong."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.web.documents import document_forms, document_page, editing, files, interventions, registers
+from saraban.web.documents import document_forms, document_page, editing, interventions, registers
 from saraban.web.numbers import counter_reset, formats, imports, manual_number, number_page, ranges, register
 from saraban.web.people import delegations, my_tasks, notifications, passwords, project_calendar, review_teams, webhooks
 from saraban.web.shell import assets, failure_page, session
@@ -25,7 +25,6 @@ ROUTERS: Final = (
     my_tasks.router,
     notifications.router,
     delegations.router,
-    files.router,
     formats.router,
     manual_number.router,
     counter_reset.router,

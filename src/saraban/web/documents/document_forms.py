@@ -24,9 +24,8 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, SubTypeSummary
 from saraban.projects.service import ProjectRef
 from saraban.web.documents import reply
-from saraban.web.documents.document_pages import DocumentPages, WriteContext
+from saraban.web.documents.document_pages import DocumentPages, WriteContext, pages_at
 from saraban.web.documents.payloads import payload_of
-from saraban.web.documents.shelves import pages_at
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import (

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
+from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.clock import Clock
 from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
@@ -18,9 +19,8 @@ from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.web.documents import reply
-from saraban.web.documents.document_pages import DocumentPages, WriteContext
+from saraban.web.documents.document_pages import CIRCULATIONS, PAGES_BY_PATH, DocumentPages, WriteContext, pages_at
 from saraban.web.documents.page_model import DocumentView, KindFields, needs_files, read_view
-from saraban.web.documents.shelves import CIRCULATIONS, PAGES_BY_PATH, pages_at
 from saraban.web.documents.step_data import StepForm, payload_of_step, step_form
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
@@ -53,6 +53,8 @@ from saraban.workflow.service import (
 )
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+FILE_CONTENT = "/api/v1/attachments/{public_id}/content"
 
 # What can be said to people goes onto the page they are on; the rest goes to the page for failures.
 SHOWN_ON_FORM = {
@@ -189,6 +191,13 @@ async def by_kind(name: str, public_id: UUID, _page: CurrentPage) -> Response:
         if name == shelf.web.name:
             return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)
     raise NotFound(f"There is no kind {name}.")
+
+
+@router.get("/files/{public_id}")
+async def file(public_id: UUID, _caller: CurrentCaller, inline: Annotated[str, Query(max_length=5)] = "") -> Response:
+    """Leads to the file; whether the caller may read it is decided there."""
+    address = FILE_CONTENT.format(public_id=public_id)
+    return RedirectResponse(f"{address}?inline=true" if inline == "1" else address, status_code=307)
 
 
 @router.get("/{path}/{public_id}")

@@ -14,9 +14,8 @@ from saraban.kit.http import Db, Now, ReadSession
 from saraban.projects import service as projects
 from saraban.web.documents.document_forms import people_of
 from saraban.web.documents.document_page import SHOWN_ON_FORM
-from saraban.web.documents.document_pages import DocumentPages, WriteContext
+from saraban.web.documents.document_pages import DocumentPages, WriteContext, pages_at
 from saraban.web.documents.payloads import changes_of, form_of
-from saraban.web.documents.shelves import pages_at
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import FormValues, form_errors, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest

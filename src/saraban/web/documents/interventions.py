@@ -13,8 +13,7 @@ from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.http import Db, Now
 from saraban.web.documents.document_page import instance_of, submit_on_page, version_in
-from saraban.web.documents.document_pages import DocumentPages
-from saraban.web.documents.shelves import pages_at
+from saraban.web.documents.document_pages import DocumentPages, pages_at
 from saraban.web.shell.forms import await_first_answer, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session_renewal import PageRoute

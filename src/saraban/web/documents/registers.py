@@ -14,8 +14,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.http import Now, PageCursor, ReadSession, async_dependency
 from saraban.kit.text import control_character
-from saraban.web.documents.document_pages import DocumentPages, RegisterQuery, RegisterRow
-from saraban.web.documents.shelves import PAGES_BY_PATH, pages_at
+from saraban.web.documents.document_pages import PAGES_BY_PATH, DocumentPages, RegisterQuery, RegisterRow, pages_at
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import id_of
 from saraban.web.shell.page import CurrentPage, PageModel
