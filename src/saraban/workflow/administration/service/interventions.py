@@ -239,7 +239,7 @@ async def _done(db: Database, asking: InstanceRequest, decide: Decide, *, door: 
         await check_running(session, held, command=command, seen=seen)
         taken, kept = await decide(session, held)
         return await persist_transition(
-            session, held, taken, command=command, now=asking.now, address=address, kept=kept
+            session, held, taken, command=command, now=asking.now, address=address, record=kept
         )
 
     return await run_once(db, asking, door=door, step=step)

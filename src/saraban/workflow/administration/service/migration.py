@@ -281,7 +281,7 @@ async def _go(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFa
             "workflow.migrate", details={"migrated": versions}, values={"definition_id": run.definition_id}
         )
         command = Command(steering.MIGRATE)
-        await persist_transition(session, held, step, command=command, now=run.now, address=run.address, kept=kept)
+        await persist_transition(session, held, step, command=command, now=run.now, address=run.address, record=kept)
         return
     assigned, now = row.assigned_user_id if found.keeps_person else None, not_before(row.updated_at, run.now)
     values: dict[str, Any] = {

@@ -62,7 +62,7 @@ class HeldInstance:
 @dataclass(frozen=True, slots=True)
 class StepRecord:
     """
-    How a step is kept where it is no ordinary one.
+    What is recorded of a step besides, where it is no ordinary one.
 
     :param audited: the action of the audit row
     :param details: what the history row and the audit row say besides
@@ -95,7 +95,7 @@ class Decision:
     command: Command
     now: datetime
     address: str
-    kept: StepRecord = ORDINARY
+    record: StepRecord = ORDINARY
     trace: str | None = None
 
 
@@ -107,7 +107,7 @@ async def persist_transition(
     command: Command,
     now: datetime,
     address: str,
-    kept: StepRecord = ORDINARY,
+    record: StepRecord = ORDINARY,
 ) -> Envelope:
     """
     Write a step that has been decided, apply it to the subject, and tell of it: all that one commit holds.
@@ -116,7 +116,7 @@ async def persist_transition(
 
     :raises VersionConflict: when the compare-and-set found another version
     """
-    (envelope,) = await persist_transitions(session, [Decision(held, step, command, now, address, kept)])
+    (envelope,) = await persist_transitions(session, [Decision(held, step, command, now, address, record)])
     return envelope
 
 
@@ -164,13 +164,13 @@ async def _take(session: AsyncSession, decided: Sequence[Decision]) -> list[Held
     facts, due = await _apply(session, decided)
     stand = [_after(one.held, _moved(one), known) for one, known in zip(decided, facts, strict=True)]
     for one, after in zip(decided, stand, strict=True):
-        if one.kept.applies and after.definition.reviews:
+        if one.record.applies and after.definition.reviews:
             await branches.open_round(session, instance=after.row, definition=after.definition, now=one.now)
     ahead = await _write(session, decided, stand, due)
     for one, after, waiting in zip(decided, stand, ahead, strict=True):
         record_taken(session, after.row.id, one.step, by=after.caller, nobody=waiting.nobody)
     return [
-        after if one.kept.asks is not None else _after(after, after.row, after.facts, ahead=waiting)
+        after if one.record.asks is not None else _after(after, after.row, after.facts, ahead=waiting)
         for one, after, waiting in zip(decided, stand, ahead, strict=True)
     ]
 
@@ -232,11 +232,11 @@ async def _write(
 
 async def _on_terms(session: AsyncSession, one: Decision, now: datetime) -> Decision:
     """The step at the moment at which it is taken, with the terms on which its state is entered."""
-    held, kept = one.held, one.kept
+    held, record = one.held, one.record
     terms = await rules_of(session, definition=held.definition, step=one.step, facts=held.facts, now=now)
-    values, details = {**terms.values, **kept.values}, {**terms.details, **kept.details}
-    kept = StepRecord(kept.audited, kept.severity, details, values, kept.applies, kept.asks)
-    return Decision(held, one.step, one.command, now, one.address, kept, one.trace)
+    values, details = {**terms.values, **record.values}, {**terms.details, **record.details}
+    record = StepRecord(record.audited, record.severity, details, values, record.applies, record.asks)
+    return Decision(held, one.step, one.command, now, one.address, record, one.trace)
 
 
 async def _ask(
@@ -245,12 +245,12 @@ async def _ask(
     """Whom the instances wait for, and whom to tell of it; of those of whom nobody else is asked, the one person."""
     ahead, awaited = [], []
     for one, after in pairs:
-        if one.kept.asks is not None:
+        if one.record.asks is not None:
             # In a review one branch asks another person: whoever is asked besides keeps his place in the inbox.
             await assignment.renew_people(
                 session, row=after.row, definition=after.definition, facts=after.facts, now=one.now
             )
-            ahead.append(Waiting(users=frozenset({one.kept.asks})))
+            ahead.append(Waiting(users=frozenset({one.record.asks})))
             continue
         entered = instances.EnteredState(after.row, after.definition, after.facts, one.now)
         waiting = await instances.pending_in(session, entered)
@@ -271,7 +271,7 @@ async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> 
 
 def _history(one: Decision, moved: Instance, key: UUID, waiting: Waiting) -> dict[str, Any]:
     step, caller, seat = one.step, one.held.caller, one.held.seat
-    known = {"events": list(step.events), "versionNo": moved.version_no, **one.kept.details}
+    known = {"events": list(step.events), "versionNo": moved.version_no, **one.record.details}
     details: dict[str, Any] = known | ({"nobody": True} if waiting.nobody else {})
     if one.command.payload:
         details["payload"] = dict(one.command.payload)
@@ -279,7 +279,7 @@ def _history(one: Decision, moved: Instance, key: UUID, waiting: Waiting) -> dic
         details["responseCode"] = step.response_code
     if step.automatic:
         details["automatic"] = True
-    elif one.kept.audited == ORDINARY.audited:
+    elif one.record.audited == ORDINARY.audited:
         details |= _seats(seat or caller, one.held.facts)
     return {
         "id": str(key),
@@ -313,7 +313,7 @@ def _moved(one: Decision) -> Instance:
         "last_transition_at": one.now,
         "updated_at": one.now,
     }
-    return replace(row, **values | dict(one.kept.values))
+    return replace(row, **values | dict(one.record.values))
 
 
 async def _apply(session: AsyncSession, decided: Sequence[Decision]) -> tuple[list[SubjectFacts], list[SqlStatement]]:
@@ -325,7 +325,7 @@ async def _apply(session: AsyncSession, decided: Sequence[Decision]) -> tuple[li
     moves: dict[str, list[SubjectStep]] = {}
     ports = {one.held.row.entity_type: one.held.port for one in decided}
     for one in decided:
-        if one.kept.applies:
+        if one.record.applies:
             moves.setdefault(one.held.row.entity_type, []).append(_move(one))
     applied = {kind: await ports[kind].moved(session, those) for kind, those in moves.items()}
     changed = {(kind, key) for kind, done in applied.items() for key in done.changed}
@@ -361,8 +361,8 @@ async def _facts(session: AsyncSession, held: HeldInstance, *, changed: bool) ->
 def _entry(one: Decision, after: HeldInstance) -> audit.AuditEntry:
     step, facts, seat = one.step, after.facts, after.seat
     return audit.AuditEntry(
-        action=one.kept.audited,
-        severity=one.kept.severity,
+        action=one.record.audited,
+        severity=one.record.severity,
         caller=after.caller,
         entity_type=facts.kind,
         entity_id=str(facts.public_id),
@@ -374,7 +374,7 @@ def _entry(one: Decision, after: HeldInstance) -> audit.AuditEntry:
             "to": step.next_state,
             **({"onBehalfOfPublicId": str(seat.public_id)} if seat else {}),
             **({"values": dict(one.command.payload)} if one.command.payload else {}),
-            **one.kept.details,
+            **one.record.details,
         },
         address=one.address,
         now=one.now,

@@ -115,7 +115,9 @@ async def answer(
             return await _wait_on(session, held, now=at)
         kept = StepRecord(details={"answers": dict(given.answers)})
         settled = Command(given.step.action)
-        return await persist_transition(session, held, given.step, command=settled, now=at, address=address, kept=kept)
+        return await persist_transition(
+            session, held, given.step, command=settled, now=at, address=address, record=kept
+        )
 
     done = await run_once(db, asking, door="branches/answers", step=step)
     # The ETag of an envelope is the instance's version, which is not what this address is guarded by.
