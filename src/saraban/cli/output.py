@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -15,6 +15,7 @@ from saraban.kit.errors import ErrorKind, Invalid, Text
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
+    from saraban.identity.service import Invitation
 
 T = TypeVar("T")
 
@@ -121,3 +122,30 @@ def with_system(work: "Callable[[System], Awaitable[T]]", settings: config.Setti
             return await work(system)
 
     return asyncio.run(run())
+
+
+def print_invitations(invitations: "Sequence[Invitation]") -> None:
+    """Print each link with whom it is for; what the worker mails has a link of its own."""
+    settings = config.load()
+    if not invitations:
+        return
+    if settings.mails_invitations:
+        names = ", ".join(one.username for one in invitations)
+        typer.echo(say(f"ส่งคำเชิญทางอีเมลถึง {names}", f"Invitations go by e-mail to {names}."))
+        return
+    home = settings.public_url.rstrip("/")
+    for one in invitations:
+        typer.echo(f"{one.username}: {home}{one.path}")
+    typer.echo(
+        say(
+            "ส่งลิงก์ให้เจ้าตัวเท่านั้น ใช้ได้ครั้งเดียวภายใน 7 วัน",
+            "Give each link to that person alone; it works once, for 7 days.",
+        )
+    )
+    if not home:
+        typer.echo(
+            say(
+                "ตั้ง SARABAN_PUBLIC_URL ไว้ จะได้ลิงก์เต็ม ตอนนี้ให้เติมที่อยู่ของเซิร์ฟเวอร์ไว้ข้างหน้า",
+                "Put the server's address before the path; with SARABAN_PUBLIC_URL set, whole links are printed.",
+            )
+        )

@@ -11,9 +11,8 @@ import typer
 
 from saraban import config
 from saraban.cli.codes import caller_named
-from saraban.cli.invitation import print_invitations
 from saraban.cli.migrate import refuse_empty
-from saraban.cli.output import EXIT_CODES, say, stop, with_system
+from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, with_system
 from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saraban import config
-from saraban.cli.invitation import print_invitations
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.output import EXIT_CODES, language, say, stop, with_system
+from saraban.cli.output import EXIT_CODES, language, print_invitations, say, stop, with_system
 from saraban.cli.project_file import show
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import fold

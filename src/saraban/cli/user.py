@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saraban.cli import user_import
-from saraban.cli.invitation import print_invitations
-from saraban.cli.output import EXIT_CODES, say, stop, with_system
+from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, with_system
 from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:

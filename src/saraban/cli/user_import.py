@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saraban.cli.invitation import print_invitations
-from saraban.cli.output import language, say, with_system
+from saraban.cli.output import language, print_invitations, say, with_system
 from saraban.kit.errors import Invalid
 
 if TYPE_CHECKING:
