@@ -145,10 +145,10 @@ class TypeList(Schema):
 
 
 _SUBSTITUTE = {
-    "date": "2026-12-07",
+    "date": "2026-06-01",
     "kind": "HOLIDAY",
-    "nameTh": "วันหยุดชดเชยวันพ่อแห่งชาติ",
-    "nameEn": "Substitute for Father's Day",
+    "nameTh": "ชดเชยวันวิสาขบูชา",
+    "nameEn": "Visakha Bucha (in lieu)",
 }
 
 

@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from saraban.projects.domain.calendar import WEEKDAYS, WorkCalendar, working_days_after, working_days_between
-from saraban.projects.domain.thai_holidays import HOLIDAYS, YEARS
+from saraban.projects.domain.thai_holidays import YEARS, public_holidays
 
+HOLIDAYS = public_holidays()
 DAYS = st.dates(date(2024, 1, 1), date(2029, 12, 31))
 SETS = st.frozensets(st.dates(date(2025, 1, 1), date(2025, 3, 31)), max_size=12)
 CALENDARS = st.builds(
@@ -81,15 +82,25 @@ class TestCalendar:
 
 class TestThaiHolidays:
     def test_on_a_weekend_have_a_substitute_on_the_next_working_day(self) -> None:
-        plain = WorkCalendar(closed=frozenset(day for day, name in HOLIDAYS.items() if "Substitute" not in name.en))
-        lost = sorted(day for day, name in HOLIDAYS.items() if day.weekday() >= 5 and "Substitute" not in name.en)
+        plain = WorkCalendar(closed=frozenset(day for day, name in HOLIDAYS.items() if "(in lieu)" not in name.en))
+        lost = sorted(day for day, name in HOLIDAYS.items() if day.weekday() >= 5 and "(in lieu)" not in name.en)
         wanted = {working_days_after(plain, day, 1) for day in lost}
 
-        assert wanted == {day for day, name in HOLIDAYS.items() if "Substitute" in name.en}
+        assert wanted == {day for day, name in HOLIDAYS.items() if "(in lieu)" in name.en}
 
     @pytest.mark.parametrize("year", sorted(YEARS))
     def test_of_a_year_are_at_least_the_thirteen_of_the_labour_law(self, year: int) -> None:
         assert sum(day.year == year for day in HOLIDAYS) >= 13
+
+    @pytest.mark.parametrize(
+        "day", [date(2025, 5, 9), date(2026, 5, 13), date(2025, 7, 11), date(2026, 7, 30), date(2027, 7, 19)]
+    )
+    def test_are_those_of_government_offices_not_of_banks(self, day: date) -> None:
+        """The ploughing ceremony and the first day of Buddhist Lent, on which banks are open."""
+        assert day in HOLIDAYS
+
+    def test_keep_the_day_of_workers(self) -> None:
+        assert all(date(year, 5, 1) in HOLIDAYS for year in YEARS)
 
     def test_have_names_in_both_languages(self) -> None:
         assert all(name.th and name.en.isascii() for name in HOLIDAYS.values())

@@ -7,9 +7,9 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.kit.errors import NotFound
+from saraban.kit.errors import NotFound, Text
 from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, Weekday, WorkCalendar
-from saraban.projects.domain.thai_holidays import HOLIDAYS, YEARS
+from saraban.projects.domain.thai_holidays import YEARS, public_holidays
 from saraban.projects.models import ProjectCalendar, ProjectDay
 from saraban.projects.repository import projects as repository
 from saraban.projects.schemas import CalendarDay, CalendarYear, NewCalendarDay
@@ -22,7 +22,7 @@ async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalend
     own = await repository.calendar_days(session, project_id=project_id)
     return WorkCalendar(
         weekend=frozenset(await _weekend(session, project_id)),
-        closed=frozenset(HOLIDAYS) | {row.day for row in own if not row.is_working},
+        closed=frozenset(public_holidays()) | {row.day for row in own if not row.is_working},
         open=frozenset(row.day for row in own if row.is_working),
     )
 
@@ -34,7 +34,7 @@ async def read_calendar(session: AsyncSession, *, caller: Caller, project_public
     :raises NotFound: when there is no such project that the caller may see
     """
     project = await visible_project(session, caller, project_public_id)
-    found = {day: _shipped(day) for day in HOLIDAYS}
+    found = {day: _shipped(day, name) for day, name in public_holidays().items()}
     found |= {row.day: _own(row) for row in await repository.calendar_days(session, project_id=project.id)}
     return CalendarYear(
         year=year,
@@ -123,8 +123,8 @@ async def _weekend(session: AsyncSession, project_id: int) -> list[Weekday]:
     return [day for day in WEEKDAYS if day in chosen]
 
 
-def _shipped(day: date) -> CalendarDay:
-    return CalendarDay(date=day, kind="HOLIDAY", name_th=HOLIDAYS[day].th, name_en=HOLIDAYS[day].en, source="PUBLIC")
+def _shipped(day: date, name: Text) -> CalendarDay:
+    return CalendarDay(date=day, kind="HOLIDAY", name_th=name.th, name_en=name.en, source="PUBLIC")
 
 
 def _own(row: ProjectDay) -> CalendarDay:
