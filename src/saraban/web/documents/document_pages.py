@@ -43,7 +43,7 @@ class RegisterQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterRow:
+class DocumentSummaryRow:
     """A document as a row of a register."""
 
     public_id: UUID
@@ -127,7 +127,7 @@ class DocumentPages(Protocol):
         cursor: str | None,
         limit: int,
         clock: Clock,
-    ) -> Page[RegisterRow]: ...
+    ) -> Page[DocumentSummaryRow]: ...
 
     async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
         """Give the document in its envelope."""
@@ -155,10 +155,10 @@ def state_of(found: Any) -> str:
     return str(found.workflow.current_state)
 
 
-def register_row(web: WebKind, found: Any) -> RegisterRow:
+def register_row(web: WebKind, found: Any) -> DocumentSummaryRow:
     item, state = found.data, state_of(found)
     recipients = getattr(item, "recipients", ())
-    return RegisterRow(
+    return DocumentSummaryRow(
         public_id=item.public_id,
         url=f"{web.url}/{item.public_id}",
         number=item.document_number,
@@ -195,7 +195,7 @@ class RevisedDocumentPages:
         cursor: str | None,
         limit: int,
         clock: Clock,
-    ) -> Page[RegisterRow]:
+    ) -> Page[DocumentSummaryRow]:
         search = core.DocumentSearch(
             project=wanted.project,
             type_code=wanted.type_code,
@@ -272,7 +272,7 @@ class CirculationPages:
         cursor: str | None,
         limit: int,
         clock: Clock,
-    ) -> Page[RegisterRow]:
+    ) -> Page[DocumentSummaryRow]:
         search = circulations.CirculationSearch(
             project=wanted.project, status=wanted.state, text=wanted.text, mine=wanted.mine
         )

@@ -14,7 +14,13 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.http import Now, PageCursor, ReadSession, async_dependency
 from saraban.kit.text import control_character
-from saraban.web.documents.document_pages import PAGES_BY_PATH, DocumentPages, RegisterQuery, RegisterRow, pages_at
+from saraban.web.documents.document_pages import (
+    PAGES_BY_PATH,
+    DocumentPages,
+    DocumentSummaryRow,
+    RegisterQuery,
+    pages_at,
+)
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import id_of
 from saraban.web.shell.page import CurrentPage, PageModel
@@ -69,7 +75,7 @@ class RegisterPage(PageModel):
     fragments: ClassVar[tuple[str, ...]] = ("documents/parts/register_rows.html", "documents/parts/register_list.html")
 
     kind: WebKind
-    lines: Sequence[RegisterRow]
+    lines: Sequence[DocumentSummaryRow]
     next_cursor: str | None
     asked: RegisterFilters
 
@@ -78,7 +84,7 @@ class RegisterPage(PageModel):
 class FoundDocumentsFragment(PageModel):
     template: ClassVar[str] = "documents/parts/found.html"
 
-    found: Sequence[RegisterRow]
+    found: Sequence[DocumentSummaryRow]
     text: str
 
 
@@ -136,9 +142,9 @@ for _path in PAGES_BY_PATH:
 
 async def documents_to_pick(
     session: ReadSession, *, caller: Caller, text: str, clock: Clock, limit: int = 8
-) -> list[RegisterRow]:
+) -> list[DocumentSummaryRow]:
     """Return documents of the general registers whose number or subject contains `text`, for a picker."""
-    found: list[RegisterRow] = []
+    found: list[DocumentSummaryRow] = []
     for path in ("correspondences", "rfas", "transmittals"):
         page = await PAGES_BY_PATH[path].lines(
             session, caller=caller, wanted=RegisterQuery(text=text), cursor=None, limit=limit, clock=clock

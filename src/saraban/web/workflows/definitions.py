@@ -81,7 +81,7 @@ class DefinitionsPage(PageModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionPage(PageModel):
+class DefinitionVersionPage(PageModel):
     template: ClassVar[str] = "workflows/definition.html"
 
     workflow: versions.WorkflowVersions
@@ -136,7 +136,7 @@ async def show(
     definition = dsl.read(found.dsl, published=True)
     starters = (await workflow_assignment.assigned_kinds(session, caller=page.caller)).get(code, AssignedKinds())
     return page.show(
-        DefinitionPage(
+        DefinitionVersionPage(
             workflow=known,
             line=line,
             definition=definition,
