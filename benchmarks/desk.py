@@ -17,6 +17,7 @@ from uuid import UUID
 from benchmarks.loads import Draw
 from benchmarks.peers import connect
 from saraban.bootstrap import System, closing, stage, wire
+from saraban.documents.core import service as core
 from saraban.documents.demo.service import find_demo_project
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
@@ -143,7 +144,7 @@ async def _first(system: System, known: Any) -> Pattern:
         "zone": parts.zone,
         "address": ADDRESS,
     }
-    answer = await rfas.create(system.db, parts.allocator, order=order, **asked)
+    answer = await core.create(system.db, parts.allocator, rfas.RFA, order=order, **asked)
     instance = UUID(answer.body["workflow"]["instancePublicId"])
     desk = Desk(system, known.people, Pattern(0, 0, instance))
     await desk.act(instance, "submit", by=AUTHOR)

@@ -257,17 +257,20 @@ def _rates(settings: Settings) -> NumberRateLimits:
 
 
 def _followers() -> Followers:
-    return [circulations.follower()]
+    return [circulations.OpenCirculations()]
 
 
 def carriers() -> list[NumberedDocuments]:
     """Return the registers whose documents carry numbers, for `number verify`."""
-    return [documents.CARRIED, circulations.CARRIED]
+    return [documents.DOCUMENT_NUMBERS, circulations.CIRCULATION_NUMBERS]
 
 
 def _subjects(zone: ZoneInfo) -> Subjects:
     return Subjects(
-        correspondences.subject(zone), rfas.subject(zone), transmittals.subject(zone), circulations.subject(zone)
+        correspondences.CORRESPONDENCE.subject(zone),
+        rfas.RFA.subject(zone),
+        transmittals.TRANSMITTAL.subject(zone),
+        circulations.CIRCULATION.subject(),
     )
 
 

@@ -15,11 +15,10 @@ from saraban.bootstrap import System, closing, seed, wire
 from saraban.documents.circulation import repository
 from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.schemas import AssigneeResponse, NewCirculation
-from saraban.documents.circulation.service import answering
+from saraban.documents.circulation.service import assignees
 from saraban.documents.core import service as core
 from saraban.documents.core.repository import writes
 from saraban.documents.core.schemas import DocumentChanges, NewRevision
-from saraban.documents.core.service import draft_changes
 from saraban.documents.correspondence import service as correspondences
 from saraban.documents.correspondence.schemas import NewCorrespondence
 from saraban.documents.rfa import service as rfas
@@ -60,9 +59,10 @@ class Office:
             subject=subject,
         )
         clock = self.system.clock
-        return await correspondences.create(
+        return await core.create(
             self.system.db,
             self.system.allocator,
+            LETTERS,
             caller=await self.caller("dc.consultant"),
             order=order,
             now=clock.now(),
@@ -130,9 +130,10 @@ class Office:
             rfa_type_code="RPT",
             discipline_code="TER",
         )
-        return await rfas.create(
+        return await core.create(
             self.system.db,
             self.system.allocator,
+            rfas.RFA,
             caller=await self.caller("dc.contractor"),
             order=order,
             now=clock.now(),
@@ -163,9 +164,10 @@ class Office:
             deadline_date=local_date(clock.now(), clock.zone),
             assignees=[{"userPublicId": assignee.public_id, "kind": "MAIN"}],
         )
-        return await circulations.create(
+        return await core.create(
             self.system.db,
             self.system.allocator,
+            circulations.CIRCULATION,
             caller=await self.caller("dc.consultant"),
             order=order,
             now=clock.now(),
@@ -292,9 +294,10 @@ class TestAtOnce:
         )
 
         async def create() -> OperationResult:
-            return await circulations.create(
+            return await core.create(
                 office.system.db,
                 office.system.allocator,
+                circulations.CIRCULATION,
                 caller=caller,
                 order=order,
                 now=office.system.clock.now(),
@@ -331,7 +334,7 @@ class TestStepsMeanwhile:
 
         async with office.system.db.writing() as session:
             public_id, zone = UUID(letter.body["data"]["publicId"]), office.system.clock.zone
-            row, _ = await draft_changes.hold_current(session, LETTERS, caller=caller, public_id=public_id, zone=zone)
+            row, _ = await core.hold_current(session, LETTERS, caller=caller, public_id=public_id, zone=zone)
             submitting = asyncio.create_task(office.act("dc.consultant", letter, "submit"))
             await asyncio.sleep(0.3)
             assert not submitting.done()
@@ -348,12 +351,15 @@ class TestStepsMeanwhile:
         await office.act("dc.consultant", sheet, "start")
 
         async with db.writing() as session:
-            _, parts, _ = await answering.current(
-                session, caller=caller, public_id=UUID(sheet.body["data"]["publicId"])
+            public_id = UUID(sheet.body["data"]["publicId"])
+            row, _ = await core.hold_current(
+                session, circulations.CIRCULATION, caller=caller, public_id=public_id, zone=clock.zone
             )
             answered = asyncio.create_task(office.act("dc.consultant", sheet, "respond", attempts=1))
             await asyncio.sleep(0.3)
-            await answering.take_answer(session, parts[0], status="REJECTED", comment="ไม่ใช่งานของผม", now=clock.now())
+            await assignees.take_answer(
+                session, row.assignees[0], status="REJECTED", comment="ไม่ใช่งานของผม", now=clock.now()
+            )
             await office.hold(session, sheet)
 
         with pytest.raises((circulations.AlreadyAnswered, workflow.ActionForbidden, workflow.TransitionNotPossible)):
@@ -365,12 +371,12 @@ class TestStepsMeanwhile:
         await office.act("dc.consultant", sheet, "start")
         async with db.reading() as session:
             found = await repository.visible(session, reach=None, public_ids=[UUID(sheet.body["data"]["publicId"])])
-            (stale,) = (await repository.parts(session, sheet_ids=[found[0].sheet.id]))[found[0].sheet.id]
+            (stale,) = found[0].assignees
 
         await office.act("dc.consultant", sheet, "respond")
         with pytest.raises(circulations.AlreadyAnswered):
             await db.transact(
-                lambda session: answering.take_answer(
+                lambda session: assignees.take_answer(
                     session, stale, status="REJECTED", comment="ช้าไป", now=clock.now()
                 )
             )

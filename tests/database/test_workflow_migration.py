@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from saraban.audit.models import AuditLog
 from saraban.bootstrap import System, closing, wire
+from saraban.documents.core import service as core
 from saraban.documents.correspondence import service as correspondences
 from saraban.documents.correspondence.schemas import NewCorrespondence
 from saraban.identity import service as identity
@@ -52,9 +53,10 @@ async def write_letters(system: System) -> None:
     )
     clock = system.clock
     for _ in range(LETTERS):
-        await correspondences.create(
+        await core.create(
             system.db,
             system.allocator,
+            correspondences.CORRESPONDENCE,
             caller=writer,
             order=order,
             now=clock.now(),

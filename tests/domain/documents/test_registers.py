@@ -68,7 +68,7 @@ class TestRegisters:
     def test_know_where_sheets_are_answered(self) -> None:
         register = REGISTERS[circulation.KIND]
 
-        assert register.code == circulation.WORKFLOW_CODE
+        assert register.code == "CIRCULATION_FLOW_V1"
         assert register.needs == {circulation.ROUTING}
         assert register.open | register.ends | EVERYWHERE == circulation.STATUSES.keys()
 

@@ -118,4 +118,4 @@ class TestRule:
             ):
                 seen = await repository.visible(session, reach=reach, public_ids=[sheet.public_id])
                 said = may_see(reach, organization=sheet.organization_id, project=sheet.project_id)
-                assert [str(row.sheet.public_id) for row in seen] == ([written["publicId"]] if said else []), reach
+                assert [str(row.public_id) for row in seen] == ([written["publicId"]] if said else []), reach

@@ -9,7 +9,6 @@ from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.visibility import VIEW, Placement, Reach, may_see
 from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.service.workflow_subject import DocumentSubject
 from saraban.documents.correspondence.service import CORRESPONDENCE
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
@@ -123,7 +122,7 @@ class TestVisible:
             await _write(session, random)
             organizations = await _keys(session, Organization.id)
             revisions = list(await session.scalars(sa.select(DocumentRevision.public_id)))
-        subject = DocumentSubject(CORRESPONDENCE, BANGKOK)
+        subject = CORRESPONDENCE.subject(BANGKOK)
         everybody = [_caller(_some(random, organizations)) for _ in range(40)]
         async with demo_db.reading() as session:
             system = await identity.system_caller(session)

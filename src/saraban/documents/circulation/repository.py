@@ -1,8 +1,8 @@
 """Rows of circulation sheets; only people of the sheet's organization ever get one."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -24,20 +24,51 @@ _canceller = aliased(User, name="canceller")
 
 
 @dataclass(frozen=True, slots=True)
+class AssigneeRow:
+    routing: CirculationRouting
+    user: User | None
+
+
+@dataclass(frozen=True, slots=True)
 class CirculationRow:
-    sheet: Circulation
+    """A circulation with the names around it, and its assignees in their order."""
+
+    circulation: Circulation
     project: Project
     organization: Organization
     status: CirculationStatusCode
     author: User
     canceller: User | None
     correspondence: UUID | None
+    assignees: Sequence[AssigneeRow] = ()
 
+    @property
+    def public_id(self) -> UUID:
+        return self.circulation.public_id
 
-@dataclass(frozen=True, slots=True)
-class AssigneeRow:
-    routing: CirculationRouting
-    user: User | None
+    @property
+    def entity_id(self) -> str:
+        return str(self.circulation.public_id)
+
+    @property
+    def number(self) -> str:
+        return self.circulation.circulation_no
+
+    @property
+    def number_uuid(self) -> UUID | None:
+        return self.circulation.number_uuid
+
+    @property
+    def revision_label(self) -> str | None:
+        return None
+
+    @property
+    def subject(self) -> str:
+        return self.circulation.circulation_subject
+
+    @property
+    def cancelled_at(self) -> datetime | None:
+        return self.circulation.cancelled_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,44 +165,56 @@ async def page(
         limit=limit,
     )
     rows = [CirculationRow(*row) for row in await session.execute(statement)]
-    return pagination.page_of(rows, limit=limit, key=lambda row: (row.sheet.created_at, row.sheet.public_id))
+    found = pagination.page_of(rows, limit=limit, key=lambda row: (row.circulation.created_at, row.public_id))
+    return pagination.Page(await _with_assignees(session, found.items), found.next_cursor)
+
+
+async def _rows(session: AsyncSession, statement: Any) -> list[CirculationRow]:
+    return await _with_assignees(session, [CirculationRow(*row) for row in await session.execute(statement)])
+
+
+async def _with_assignees(session: AsyncSession, rows: Sequence[CirculationRow]) -> list[CirculationRow]:
+    if not rows:
+        return []
+    found = await assignees(session, circulation_ids=[row.circulation.id for row in rows])
+    return [replace(row, assignees=found[row.circulation.id]) for row in rows]
 
 
 async def visible(
     session: AsyncSession, *, reach: CirculationReach | None, public_ids: Collection[UUID]
 ) -> list[CirculationRow]:
-    statement = _select(reach).where(Circulation.public_id.in_(public_ids))
-    return [CirculationRow(*row) for row in await session.execute(statement)]
+    return await _rows(session, _select(reach).where(Circulation.public_id.in_(public_ids)))
 
 
 async def by_number(session: AsyncSession, *, project_id: int, number: str) -> CirculationRow:
     statement = _select(None).where(Circulation.project_id == project_id, Circulation.circulation_no == number)
-    return CirculationRow(*(await session.execute(statement)).one())
+    (found,) = await _rows(session, statement)
+    return found
 
 
-async def lock(session: AsyncSession, *, sheet_id: int) -> None:
-    await session.execute(sa.select(Circulation.id).where(Circulation.id == sheet_id).with_for_update())
+async def lock(session: AsyncSession, *, circulation_id: int) -> None:
+    await session.execute(sa.select(Circulation.id).where(Circulation.id == circulation_id).with_for_update())
 
 
-async def parts(session: AsyncSession, *, sheet_ids: Collection[int]) -> dict[int, list[AssigneeRow]]:
+async def assignees(session: AsyncSession, *, circulation_ids: Collection[int]) -> dict[int, list[AssigneeRow]]:
     statement = (
         sa.select(CirculationRouting, User)
         .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
-        .where(CirculationRouting.circulation_id.in_(sheet_ids))
+        .where(CirculationRouting.circulation_id.in_(circulation_ids))
         .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
         .execution_options(populate_existing=True)
     )
-    found: dict[int, list[AssigneeRow]] = {sheet_id: [] for sheet_id in sheet_ids}
+    found: dict[int, list[AssigneeRow]] = {circulation_id: [] for circulation_id in circulation_ids}
     for routing, user in await session.execute(statement):
         found[routing.circulation_id].append(AssigneeRow(routing, user))
     return found
 
 
-async def files(session: AsyncSession, *, sheet_id: int) -> Sequence[tuple[Attachment, bool]]:
+async def files(session: AsyncSession, *, circulation_id: int) -> Sequence[tuple[Attachment, bool]]:
     statement = (
         sa.select(Attachment, CirculationAttachment.is_main_document)
         .join(CirculationAttachment, CirculationAttachment.attachment_id == Attachment.id)
-        .where(CirculationAttachment.circulation_id == sheet_id)
+        .where(CirculationAttachment.circulation_id == circulation_id)
         .order_by(CirculationAttachment.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
     )
     return [(row[0], row[1]) for row in await session.execute(statement)]
@@ -193,36 +236,35 @@ async def has_circulation(session: AsyncSession, *, correspondence_id: int, orga
     return await session.scalar(statement) is not None
 
 
-async def open_circulations_of(session: AsyncSession, *, document_id: int) -> list[CirculationRow]:
-    statement = _select(None).where(Circulation.correspondence_id == document_id, Circulation.closed_at.is_(None))
-    return [CirculationRow(*row) for row in await session.execute(statement)]
+async def open_circulations_of(session: AsyncSession, *, document: UUID) -> list[CirculationRow]:
+    return await _rows(session, _select(None).where(Document.public_id == document, Circulation.closed_at.is_(None)))
 
 
-async def add(session: AsyncSession, sheet: Circulation) -> None:
-    session.add(sheet)
+async def add(session: AsyncSession, circulation: Circulation) -> None:
+    session.add(circulation)
     await session.flush()
 
 
-async def add_parts(session: AsyncSession, routings: Iterable[CirculationRouting]) -> None:
+async def add_assignees(session: AsyncSession, routings: Iterable[CirculationRouting]) -> None:
     session.add_all(routings)
     await session.flush()
 
 
-async def replace_parts(session: AsyncSession, *, sheet_id: int, rows: Iterable[CirculationRouting]) -> None:
-    await session.execute(sa.delete(CirculationRouting).where(CirculationRouting.circulation_id == sheet_id))
-    await add_parts(session, rows)
+async def replace_assignees(session: AsyncSession, *, circulation_id: int, rows: Iterable[CirculationRouting]) -> None:
+    await session.execute(sa.delete(CirculationRouting).where(CirculationRouting.circulation_id == circulation_id))
+    await add_assignees(session, rows)
 
 
-async def link_files(session: AsyncSession, *, sheet_id: int, attachment_ids: Sequence[int]) -> None:
+async def link_files(session: AsyncSession, *, circulation_id: int, attachment_ids: Sequence[int]) -> None:
     session.add_all(
-        CirculationAttachment(circulation_id=sheet_id, attachment_id=attachment_id, is_main_document=place == 0)
+        CirculationAttachment(circulation_id=circulation_id, attachment_id=attachment_id, is_main_document=place == 0)
         for place, attachment_id in enumerate(attachment_ids)
     )
     await session.flush()
 
 
-async def change(session: AsyncSession, *, sheet_id: int, values: dict[str, Any]) -> None:
-    await session.execute(sa.update(Circulation).where(Circulation.id == sheet_id).values(values))
+async def change(session: AsyncSession, *, circulation_id: int, values: dict[str, Any]) -> None:
+    await session.execute(sa.update(Circulation).where(Circulation.id == circulation_id).values(values))
 
 
 async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: dict[str, Any]) -> int:

@@ -220,6 +220,11 @@ class DocumentAnswer(DocumentSummary):
     referenced_by: list[ReferenceAnswer]
     attachments: list[DocumentFileAnswer]
 
+    def version_text(self) -> str:
+        """Return what the version is made of; what depends on who reads, or on the day, is no part of it."""
+        text = self.model_dump_json(exclude={"is_overdue", "references", "referenced_by"})
+        return text + ",".join(sorted(str(one.public_id) for one in self.references))
+
 
 class RevisionDetail(RevisionAnswer):
     """One issue of a document as it was."""

@@ -1,6 +1,7 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -26,11 +27,8 @@ from saraban.documents.transmittal.schemas import (
     TransmittedItem,
 )
 from saraban.identity.domain.caller import Caller
-from saraban.kit.db import Database
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
-from saraban.kit.idempotency import OperationResult
 from saraban.kit.pipeline import SqlStatement
-from saraban.numbering.service import Allocator
 
 _Items = list[tuple[core.DocumentRow, TransmittedItem]]
 
@@ -51,19 +49,80 @@ class ItemIsCancelled(Invalid):
     recovery = (CHECK_INPUT, Text("นำเอกสารที่ถูกยกเลิกออกจากรายการ", "Remove the cancelled document from the list."))
 
 
-async def _in_list(
-    session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
-) -> Mapping[int, Mapping[str, Any]]:
-    found = await repository.purposes(session, document_ids={row.head.id for row in rows})
-    return {row.revision.id: {"purpose": found.get(row.head.id)} for row in rows}
+@dataclass(frozen=True, slots=True)
+class TransmittalDraft(core.DocumentDraft):
+    items: _Items
 
 
-async def _in_full(
-    session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
-) -> Mapping[int, Mapping[str, Any]]:
-    fields = await _in_list(session, rows, reach)
-    carried = await repository.transmitted(session, revision_ids=list(fields))
-    return {key: {**more, "items": [_item(one) for one in carried.get(key, ())]} for key, more in fields.items()}
+class TransmittalKind(core.RevisionedKind):
+    rules = TRANSMITTAL_RULES
+    new, changes = NewTransmittal, TransmittalChanges
+    summary, full = TransmittalSummary, TransmittalAnswer
+    revision, revisions = TransmittalRevision, TransmittalRevisions
+
+    def type_codes(self, _new: NewTransmittal) -> tuple[str, str | None]:
+        return "TRANSMITTAL", None
+
+    async def check(
+        self, session: AsyncSession, *, caller: Caller, new: NewTransmittal, now: datetime, zone: ZoneInfo
+    ) -> TransmittalDraft:
+        """
+        :raises ItemIsDraft: naming the document that has not been submitted yet
+        :raises ItemIsCancelled: naming the document that is none any more
+        """
+        items = await _check_items(session, caller=caller, project=new.project_public_id, asked=new.items)
+        draft = await super().check(session, caller=caller, new=new, now=now, zone=zone)
+        return TransmittalDraft(draft.order, draft.plan, draft.recipients, draft.references, draft.contract_id, items)
+
+    async def insert_own(
+        self, session: AsyncSession, draft: core.DocumentDraft, document: Document, revision: DocumentRevision
+    ) -> None:
+        assert isinstance(draft, TransmittalDraft)  # `check` makes no other
+        assert isinstance(draft.order, NewTransmittal)
+        row = Transmittal(correspondence_id=document.id, purpose=draft.order.purpose, remarks=draft.order.remarks)
+        await repository.add(session, row, _listed(revision, draft.items))
+
+    async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
+        await repository.copy_items(session, revision=revision)
+
+    async def in_list(
+        self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
+    ) -> Mapping[int, Mapping[str, Any]]:
+        found = await repository.purposes(session, document_ids={row.document.id for row in rows})
+        return {row.revision.id: {"purpose": found.get(row.document.id)} for row in rows}
+
+    async def in_full(
+        self, session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
+    ) -> Mapping[int, Mapping[str, Any]]:
+        fields = await self.in_list(session, rows, reach)
+        sent = await repository.transmitted(session, revision_ids=list(fields))
+        return {key: {**more, "items": [_item(one) for one in sent.get(key, ())]} for key, more in fields.items()}
+
+    async def own_statuses(
+        self, session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
+    ) -> Sequence[SqlStatement]:
+        if reached.issued:
+            for revision_id in revision_ids:
+                await _issue_items(session, revision_id)
+        return ()
+
+    async def change_own(
+        self, session: AsyncSession, caller: Caller, row: core.DocumentRow, changes: DocumentChanges
+    ) -> Mapping[str, tuple[Any, Any]]:
+        assert isinstance(changes, TransmittalChanges)  # the register says so
+        noted: dict[str, tuple[Any, Any]] = {}
+        for name in ("purpose", "items"):
+            if name in changes.model_fields_set and getattr(changes, name) is None:
+                raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "Required")
+        if changes.purpose is not None:
+            noted["purpose"] = (
+                (await repository.purposes(session, document_ids={row.document.id}))[row.document.id],
+                changes.purpose,
+            )
+            await repository.change(session, document_id=row.document.id, purpose=changes.purpose)
+        if changes.items is not None:
+            noted["items"] = await _change_items(session, caller, row, changes.items)
+        return noted
 
 
 def _item(one: repository.TransmittedDocument) -> ItemAnswer:
@@ -76,15 +135,6 @@ def _item(one: repository.TransmittedDocument) -> ItemAnswer:
         quantity=one.quantity,
         remarks=one.remarks,
     )
-
-
-async def _moved(
-    session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
-) -> Sequence[SqlStatement]:
-    if reached.issued:
-        for revision_id in revision_ids:
-            await _issue_items(session, revision_id)
-    return ()
 
 
 async def _issue_items(session: AsyncSession, revision_id: int) -> None:
@@ -118,25 +168,6 @@ def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime
         raise ItemIsDraft(values=values, fields=[FieldProblem(f"/items/{place}", "draft", ItemIsDraft.says, values)])
 
 
-async def _edited(
-    session: AsyncSession, caller: Caller, row: core.DocumentRow, changes: DocumentChanges
-) -> Mapping[str, tuple[Any, Any]]:
-    assert isinstance(changes, TransmittalChanges)  # the register says so
-    noted: dict[str, tuple[Any, Any]] = {}
-    for name in ("purpose", "items"):
-        if name in changes.model_fields_set and getattr(changes, name) is None:
-            raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "Required")
-    if changes.purpose is not None:
-        noted["purpose"] = (
-            (await repository.purposes(session, document_ids={row.head.id}))[row.head.id],
-            changes.purpose,
-        )
-        await repository.change(session, document_id=row.head.id, purpose=changes.purpose)
-    if changes.items is not None:
-        noted["items"] = await _change_items(session, caller, row, changes.items)
-    return noted
-
-
 async def _change_items(
     session: AsyncSession, caller: Caller, row: core.DocumentRow, asked: Sequence[TransmittedItem]
 ) -> tuple[Any, Any]:
@@ -156,73 +187,6 @@ async def _change_items(
     return before, after
 
 
-async def _revised(session: AsyncSession, revision: DocumentRevision) -> None:
-    await repository.copy_items(session, revision=revision)
-
-
-TRANSMITTAL = core.DocumentKind(
-    TRANSMITTAL_RULES,
-    summary=TransmittalSummary,
-    answer=TransmittalAnswer,
-    in_list=_in_list,
-    in_full=_in_full,
-    moved=_moved,
-    revised=_revised,
-    revision=TransmittalRevision,
-    revisions=TransmittalRevisions,
-    changes=TransmittalChanges,
-    edited=_edited,
-)
-
-
-async def create(
-    db: Database,
-    allocator: Allocator,
-    *,
-    caller: Caller,
-    order: NewTransmittal,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
-    key: str | None = None,
-) -> OperationResult:
-    """
-    Write a draft transmittal with its number.
-
-    :raises ItemIsDraft: naming the document that has not been submitted yet
-    :raises ItemIsCancelled: naming the document that is none any more
-    :raises Invalid: naming the field; nothing has been written
-    """
-
-    async def prepare(session: AsyncSession) -> tuple[core.DocumentDraft, core.Complete]:
-        items = await _check_items(session, caller=caller, project=order.project_public_id, asked=order.items)
-        sheet = await core.check(
-            session,
-            TRANSMITTAL,
-            caller=caller,
-            order=order,
-            type_code="TRANSMITTAL",
-            rfa_type_code=None,
-            now=now,
-            zone=zone,
-        )
-        await core.check_party(session, sheet)
-        return sheet, _beside(order, items)
-
-    return await core.create(
-        db,
-        allocator,
-        TRANSMITTAL,
-        caller=caller,
-        payload=order.model_dump(mode="json", by_alias=True),
-        prepare=prepare,
-        now=now,
-        zone=zone,
-        address=address,
-        key=key,
-    )
-
-
 async def _check_items(
     session: AsyncSession, *, caller: Caller, project: UUID, asked: Sequence[TransmittedItem]
 ) -> _Items:
@@ -237,18 +201,10 @@ async def _check_items(
         if item.document_public_id in named:
             raise invalid(pointer, "duplicate", "ระบุเอกสารนี้ซ้ำ", "This document is listed twice.")
         draft = row.revision.issued_date is None
-        _check_standing(place, row.revision.correspondence_number, draft=draft, cancelled=row.head.cancelled_at)
+        _check_standing(place, row.revision.correspondence_number, draft=draft, cancelled=row.document.cancelled_at)
         named.add(item.document_public_id)
         found.append((row, item))
     return found
-
-
-def _beside(order: NewTransmittal, items: _Items) -> core.Complete:
-    async def complete(session: AsyncSession, head: Document, revision: DocumentRevision) -> None:
-        row = Transmittal(correspondence_id=head.id, purpose=order.purpose, remarks=order.remarks)
-        await repository.add(session, row, _listed(revision, items))
-
-    return complete
 
 
 def _listed(revision: DocumentRevision, items: _Items) -> list[TransmittalItem]:
@@ -256,7 +212,7 @@ def _listed(revision: DocumentRevision, items: _Items) -> list[TransmittalItem]:
         TransmittalItem(
             transmittal_id=revision.correspondence_id,
             transmittal_revision_id=revision.id,
-            item_correspondence_id=carries.head.id,
+            item_correspondence_id=carries.document.id,
             item_revision_id=carries.revision.id,
             quantity=item.quantity,
             remarks=item.remarks,
@@ -265,6 +221,4 @@ def _listed(revision: DocumentRevision, items: _Items) -> list[TransmittalItem]:
     ]
 
 
-def subject(zone: ZoneInfo) -> core.DocumentSubject:
-    """Return the port that `bootstrap` registers with the workflow."""
-    return core.DocumentSubject(TRANSMITTAL, zone)
+TRANSMITTAL = TransmittalKind()

@@ -1,6 +1,5 @@
 """What a register is to the pages: lines, documents, and the verbs that change them. Two kinds of shelf ship."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -11,15 +10,12 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.schemas import AssigneeResponse, CirculationChanges, NewCirculation
+from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core import service as core
-from saraban.documents.core.schemas import DocumentChanges, NewRevision
+from saraban.documents.core.schemas import NewRevision
 from saraban.documents.correspondence import service as correspondences
-from saraban.documents.correspondence.schemas import NewCorrespondence
 from saraban.documents.rfa import service as rfas
-from saraban.documents.rfa.schemas import NewRfa
 from saraban.documents.transmittal import service as transmittals
-from saraban.documents.transmittal.schemas import NewTransmittal, TransmittalChanges
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
@@ -177,14 +173,19 @@ def register_row(web: WebKind, found: Any) -> DocumentSummaryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RevisedDocumentPages:
-    """A register of documents with revisions."""
+class _KindPages:
+    """The pages of a kind of documents, through the verbs of `documents.core`."""
 
     web: WebKind
-    register: core.DocumentKind
-    order: type[BaseModel]
-    creating: Callable[..., Awaitable[OperationResult]]
-    changes: type[BaseModel] = DocumentChanges
+    kind: core.AnyKind
+
+    @property
+    def order(self) -> type[BaseModel]:
+        return self.kind.new
+
+    @property
+    def changes(self) -> type[BaseModel]:
+        return self.kind.changes
 
     async def lines(
         self,
@@ -196,19 +197,11 @@ class RevisedDocumentPages:
         limit: int,
         clock: Clock,
     ) -> Page[DocumentSummaryRow]:
-        search = core.DocumentSearch(
-            project=wanted.project,
-            type_code=wanted.type_code,
-            status=wanted.state,
-            text=wanted.text,
-            due_before=wanted.due_before,
-            mine=wanted.mine,
-        )
         page = await core.listing(
             session,
-            self.register,
+            self.kind,
             caller=caller,
-            search=search,
+            search=self.search(wanted),
             cursor=cursor,
             limit=limit,
             now=clock.now(),
@@ -216,77 +209,70 @@ class RevisedDocumentPages:
         )
         return Page([register_row(self.web, item) for item in page.items], page.next_cursor)
 
-    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
-        return await core.read(
-            session, self.register, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone
+    def search(self, wanted: RegisterQuery) -> core.DocumentSearch:
+        return core.DocumentSearch(
+            project=wanted.project,
+            type_code=wanted.type_code,
+            status=wanted.state,
+            text=wanted.text,
+            due_before=wanted.due_before,
+            mine=wanted.mine,
         )
 
-    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> DocumentDetails:
-        which = {"caller": caller, "public_id": document.public_id}
-        found = await core.permitted_actions(session, self.register, zone=clock.zone, **which)
-        revisions = await core.revisions(session, self.register, zone=clock.zone, **which)
-        history = await core.history(session, self.register, **which)
-        return DocumentDetails(
-            offers=OpenActions(edit=found.edit, files=found.edit, cancel=found.cancel, revise=found.revise),
-            history=list(history.items),
-            revisions=list(revisions.items),
-        )
+    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
+        return await core.read(session, self.kind, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone)
 
     def etag(self, found: Any) -> str:
         return core.etag(found)
 
     async def create(self, desk: WriteContext, order: Any) -> OperationResult:
-        return await self.creating(desk.db, desk.request.app.state.allocator, order=order, key=desk.key, **desk.parts)
+        allocator = desk.request.app.state.allocator
+        return await core.create(desk.db, allocator, self.kind, order=order, key=desk.key, **desk.parts)
 
     async def edit(self, desk: WriteContext, public_id: UUID, changes: Any, if_match: str | None) -> None:
         await desk.db.transact(
             lambda session: core.edit(
-                session, self.register, public_id=public_id, changes=changes, if_match=if_match, **desk.parts
+                session, self.kind, public_id=public_id, changes=changes, if_match=if_match, **desk.parts
             )
         )
 
     async def cancel(self, desk: WriteContext, public_id: UUID, reason: str) -> OperationResult:
         followers = desk.request.app.state.followers
         return await core.cancel(
-            desk.db, self.register, followers, public_id=public_id, reason=reason, key=desk.key, **desk.parts
+            desk.db, self.kind, followers, public_id=public_id, reason=reason, key=desk.key, **desk.parts
         )
-
-    async def revise(self, desk: WriteContext, public_id: UUID, order: NewRevision) -> OperationResult:
-        return await core.revise(desk.db, self.register, public_id=public_id, order=order, key=desk.key, **desk.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class CirculationPages:
-    """The register of circulation sheets: no revisions, no recipients, but people who are asked."""
+class RevisedDocumentPages(_KindPages):
+    """A register of documents with revisions."""
 
-    web: WebKind
-    order: type[BaseModel] = NewCirculation
-    changes: type[BaseModel] = CirculationChanges
-
-    async def lines(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,
-        wanted: RegisterQuery,
-        cursor: str | None,
-        limit: int,
-        clock: Clock,
-    ) -> Page[DocumentSummaryRow]:
-        search = circulations.CirculationSearch(
-            project=wanted.project, status=wanted.state, text=wanted.text, mine=wanted.mine
-        )
-        page = await circulations.listing(
-            session, caller=caller, search=search, cursor=cursor, limit=limit, now=clock.now(), zone=clock.zone
-        )
-        return Page([register_row(self.web, item) for item in page.items], page.next_cursor)
-
-    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
-        return await circulations.read(session, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone)
+    kind: core.RevisionedKind
 
     async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> DocumentDetails:
-        found = await circulations.offers(session, caller=caller, public_id=document.public_id, now=clock.now())
-        history = await circulations.history(session, caller=caller, public_id=document.public_id)
+        which = {"caller": caller, "public_id": document.public_id}
+        found = await core.permitted_actions(session, self.kind, zone=clock.zone, **which)
+        revisions = await core.revisions(session, self.kind, zone=clock.zone, **which)
+        history = await core.history(session, self.kind, **which)
+        return DocumentDetails(
+            offers=OpenActions(edit=found.edit, files=found.edit, cancel=found.cancel, revise=found.revise),
+            history=list(history.items),
+            revisions=list(revisions.items),
+        )
+
+    async def revise(self, desk: WriteContext, public_id: UUID, order: NewRevision) -> OperationResult:
+        return await core.revise(desk.db, self.kind, public_id=public_id, order=order, key=desk.key, **desk.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CirculationPages(_KindPages):
+    """The register of circulations: no revisions, and assignees in place of recipients."""
+
+    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> DocumentDetails:
+        found = await circulations.permitted_actions(
+            session, caller=caller, public_id=document.public_id, now=clock.now(), zone=clock.zone
+        )
+        history = await core.history(session, self.kind, caller=caller, public_id=document.public_id)
         return DocumentDetails(
             offers=OpenActions(
                 edit=found.edit,
@@ -299,24 +285,6 @@ class CirculationPages:
             people=list(document.assignees),
         )
 
-    def etag(self, found: Any) -> str:
-        return circulations.etag(found)
-
-    async def create(self, desk: WriteContext, order: Any) -> OperationResult:
-        return await circulations.create(
-            desk.db, desk.request.app.state.allocator, order=order, key=desk.key, **desk.parts
-        )
-
-    async def edit(self, desk: WriteContext, public_id: UUID, changes: Any, if_match: str | None) -> None:
-        await desk.db.transact(
-            lambda session: circulations.edit(
-                session, public_id=public_id, changes=changes, if_match=if_match, **desk.parts
-            )
-        )
-
-    async def cancel(self, desk: WriteContext, public_id: UUID, reason: str) -> OperationResult:
-        return await circulations.cancel(desk.db, public_id=public_id, reason=reason, key=desk.key, **desk.parts)
-
     async def revise(self, desk: WriteContext, public_id: UUID, order: NewRevision) -> OperationResult:  # noqa: ARG002
         raise NotFound("A circulation sheet has no revisions.")
 
@@ -324,15 +292,11 @@ class CirculationPages:
         return await circulations.respond(desk.db, public_id=public_id, response=answer, key=desk.key, **desk.parts)
 
 
-CIRCULATIONS = CirculationPages(KINDS["circulations"])
+CIRCULATIONS = CirculationPages(KINDS["circulations"], circulations.CIRCULATION)
 PAGES_BY_PATH: dict[str, DocumentPages] = {
-    "correspondences": RevisedDocumentPages(
-        KINDS["correspondences"], correspondences.CORRESPONDENCE, NewCorrespondence, correspondences.create
-    ),
-    "rfas": RevisedDocumentPages(KINDS["rfas"], rfas.RFA, NewRfa, rfas.create),
-    "transmittals": RevisedDocumentPages(
-        KINDS["transmittals"], transmittals.TRANSMITTAL, NewTransmittal, transmittals.create, TransmittalChanges
-    ),
+    "correspondences": RevisedDocumentPages(KINDS["correspondences"], correspondences.CORRESPONDENCE),
+    "rfas": RevisedDocumentPages(KINDS["rfas"], rfas.RFA),
+    "transmittals": RevisedDocumentPages(KINDS["transmittals"], transmittals.TRANSMITTAL),
     "circulations": CIRCULATIONS,
 }
 

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from saraban.documents.core.domain.kind import KindRules
 from saraban.workflow.domain.outcome import Outcome
 
 KIND = "circulation"
-PATH = "/circulations"
 ENTITY_TYPE = "circulation"
-WORKFLOW_CODE = "CIRCULATION_FLOW_V1"
 TYPE_CODE = "CIRCULATION"
 
 CREATE = "circulation.create"
@@ -25,6 +24,17 @@ STATUSES = {
     CANCELLED: "CANCELLED",
     TERMINATED: "TERMINATED",
 }
+
+CIRCULATION_RULES = KindRules(
+    name=KIND,
+    path="circulations",
+    entity_type=ENTITY_TYPE,
+    type_codes=frozenset({TYPE_CODE}),
+    statuses=STATUSES,
+    create=CREATE,
+    edit=CREATE,
+    finished=frozenset({COMPLETED, CANCELLED, TERMINATED}),
+)
 
 # Where it ends so, nobody's answer is waited for any more.
 WITHOUT_ANSWERS = frozenset({STATUSES[CANCELLED], STATUSES[TERMINATED]})

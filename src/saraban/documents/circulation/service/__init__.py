@@ -1,49 +1,35 @@
-"""Circulation sheets: one organization passes a document round among its own people and collects their answers."""
+"""Circulations: one organization passes a document round among its own people and collects their answers."""
 
-from zoneinfo import ZoneInfo
+from saraban.documents.circulation.models import Circulation
+from saraban.documents.circulation.service.assignees import AlreadyAnswered, NotAssigned
+from saraban.documents.circulation.service.kind import (
+    CIRCULATION,
+    CirculationClosed,
+    CirculationExists,
+    OpenCirculations,
+    reads_file,
+)
+from saraban.documents.circulation.service.responses import (
+    CirculationActions,
+    NotRouting,
+    permitted_actions,
+    respond,
+)
+from saraban.documents.core.service import DocumentNumbers
 
-from saraban.documents.circulation.service.answering import AlreadyAnswered, NotAssigned, NotRouting, respond
-from saraban.documents.circulation.service.carrying import CARRIED
-from saraban.documents.circulation.service.changing import CirculationClosed, OpenCirculations, cancel, edit
-from saraban.documents.circulation.service.creating import CirculationExists, create
-from saraban.documents.circulation.service.offers import CirculationActions, offers
-from saraban.documents.circulation.service.presenting import etag
-from saraban.documents.circulation.service.reading import CirculationSearch, history, listing, read, reads_file
-from saraban.documents.circulation.service.renumbering import renumber
-from saraban.documents.circulation.service.subject import CirculationSubject
+CIRCULATION_NUMBERS = DocumentNumbers(Circulation, Circulation.circulation_no)
 
 __all__ = [
-    "CARRIED",
+    "CIRCULATION",
+    "CIRCULATION_NUMBERS",
     "AlreadyAnswered",
     "CirculationActions",
     "CirculationClosed",
     "CirculationExists",
-    "CirculationSearch",
-    "CirculationSubject",
     "NotAssigned",
     "NotRouting",
     "OpenCirculations",
-    "cancel",
-    "create",
-    "edit",
-    "etag",
-    "follower",
-    "history",
-    "listing",
-    "offers",
-    "read",
+    "permitted_actions",
     "reads_file",
-    "renumber",
     "respond",
-    "subject",
 ]
-
-
-def subject(_zone: ZoneInfo) -> CirculationSubject:
-    """Return the port that `bootstrap` registers with the workflow."""
-    return CirculationSubject()
-
-
-def follower() -> OpenCirculations:
-    """Return what ends with a cancelled document; `bootstrap` registers it."""
-    return OpenCirculations()

@@ -1,4 +1,4 @@
-"""What the doors of every register share: query parameters, headers, and the answers with their ETag."""
+"""What the endpoints of every kind share: query parameters, headers, and the answers with their ETag."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -6,7 +6,6 @@ from uuid import UUID
 from fastapi import Depends, Header, Query, Request
 from starlette.responses import Response
 
-from saraban.documents.core.schemas import DocumentAnswer
 from saraban.documents.core.service import DocumentSearch, Followers, etag
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.http import OrjsonResponse, async_dependency
@@ -45,7 +44,7 @@ DueBefore = Annotated[Day | None, Query(alias="dueBefore", description="Due befo
 Overdue = Annotated[bool, Query(description="Only what is not finished and was due before today.")]
 
 
-def search(
+def search_documents(
     q: SearchText,
     project_public_id: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
     correspondence_type_code: Annotated[str | None, Query(alias="correspondenceTypeCode", max_length=50)] = None,
@@ -73,9 +72,6 @@ def search(
     )
 
 
-Searching = Annotated[DocumentSearch, Depends(async_dependency(search))]
-
-
 def _unprintable(pointer: str) -> Invalid:
     return invalid(
         pointer,
@@ -85,7 +81,7 @@ def _unprintable(pointer: str) -> Invalid:
     )
 
 
-def document(answer: WorkflowEnvelope[DocumentAnswer]) -> Response:
+def document(answer: WorkflowEnvelope[Any]) -> Response:
     return OrjsonResponse(answer.model_dump(mode="json", by_alias=True), headers={"ETag": etag(answer)})
 
 

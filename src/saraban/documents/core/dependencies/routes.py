@@ -1,21 +1,33 @@
 """
-The addresses that every register of documents has. A subtype adds its own `POST` and says what things are called.
-
-Each door below only opens: it passes the request to a verb of `documents.core.service` with the subtype's register.
+The addresses that every kind of documents has. Each endpoint passes the request to a verb of `documents.core.service` with
+its kind.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from saraban.documents.core import service as core
-from saraban.documents.core.dependencies import Following, IfMatch, Searching, document, page_of
-from saraban.documents.core.schemas import Cancellation, DocumentChanges, DocumentHistory, NewRevision, RevisionList
-from saraban.documents.core.service import DocumentKind
+from saraban.documents.core.dependencies import Following, IfMatch, document, page_of, search_documents
+from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRevision, RevisionList
+from saraban.documents.core.service import AnyKind, DocumentSearch, RevisionedKind
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.kit.http import (
+    Address,
+    Db,
+    IdempotencyKey,
+    Now,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+    async_dependency,
+    to_response,
+)
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers
 
@@ -24,79 +36,115 @@ READ = "document.view"
 
 @dataclass(frozen=True, slots=True)
 class RouteTexts:
-    """What the OpenAPI document says of a register."""
+    """What the OpenAPI document says of a kind of documents."""
 
     tag: str
     many: str
     one: str
+    create: str
+    created: str = "Issues the number and writes the draft in one transaction. The first TO is the main recipient."
+    readers: str = "Newest first. Drafts are their originator's; what is issued is also its recipients' and the contract's parties'."
     cancel: str = "Cancel with a reason"
 
 
-def register_routes(register: DocumentKind, *, page: type[Schema], words: RouteTexts) -> APIRouter:
-    """Return the router of `/<path>` with what reads, lists, changes, revises, cancels and tells the history."""
-    router = APIRouter(prefix=f"/{register.kind.path}", tags=[words.tag])
-    _reading(router, register, page, words)
-    _drafting(router, register)
-    _revising(router, register)
-    _ending(router, register, words)
+def document_routes(
+    kind: AnyKind,
+    *,
+    page: type[Schema],
+    texts: RouteTexts,
+    search: Callable[..., DocumentSearch] = search_documents,
+    read: str = READ,
+) -> APIRouter:
+    """
+    Return the router of `/<path>`.
+
+    :param search: the query parameters of the register
+    :param read: the permission to read
+    """
+    router = APIRouter(prefix=f"/{kind.rules.path}", tags=[texts.tag])
+    _read_routes(router, kind, page, texts, search, read)
+    _draft_routes(router, kind, texts)
+    if isinstance(kind, RevisionedKind):
+        _revision_routes(router, kind)
+    _end_routes(router, kind, texts, read)
     return router
 
 
-# The permission is the register's, so it cannot stand in an annotation that a type checker reads: hence defaults.
+# The permission is the kind's, so it cannot stand in an annotation that a type checker reads: hence defaults.
 
 
-def _reading(router: APIRouter, register: DocumentKind, page: type[Schema], words: RouteTexts) -> None:
-    @router.get("", response_model=page, summary=f"The register of {words.many}")
+def _read_routes(
+    router: APIRouter,
+    kind: AnyKind,
+    page: type[Schema],
+    texts: RouteTexts,
+    searching: Callable[..., DocumentSearch],
+    permission: str,
+) -> None:
+    @router.get("", response_model=page, summary=f"The register of {texts.many}", description=texts.readers)
     async def listing(
         session: ReadSession,
         now: Now,
-        search: Searching,
+        search: Annotated[DocumentSearch, Depends(async_dependency(searching))],
         cursor: PageCursor = None,
         limit: PageLimit = 20,
-        caller: Caller = guarded(READ),
+        caller: Caller = guarded(permission),
     ) -> Response:
-        """Newest first. Drafts are their originator's; what is issued is also its recipients' and the contract's parties'."""
         found = await core.listing(
-            session, register, caller=caller, search=search, cursor=cursor, limit=limit, now=now.now(), zone=now.zone
+            session, kind, caller=caller, search=search, cursor=cursor, limit=limit, now=now.now(), zone=now.zone
         )
         return page_of(found)
 
-    @router.get("/{publicId}", response_model=register.envelope, summary=f"One {words.one}")
+    @router.get("/{publicId}", response_model=kind.envelope, summary=f"One {texts.one}")
     async def read(
         public_id: PathId,
         session: ReadSession,
         now: Now,
-        caller: Caller = guarded(READ),
+        caller: Caller = guarded(permission),
     ) -> Response:
         """Answers 404 also for what the caller may not know of."""
-        answer = await core.read(session, register, caller=caller, public_id=public_id, now=now.now(), zone=now.zone)
+        answer = await core.read(session, kind, caller=caller, public_id=public_id, now=now.now(), zone=now.zone)
         return document(answer)
 
     @router.get("/{publicId}/history", summary="Everything that happened, newest first")
     async def history(
         public_id: PathId,
         session: ReadSession,
-        caller: Caller = guarded(READ),
+        caller: Caller = guarded(permission),
     ) -> DocumentHistory:
-        return await core.history(session, register, caller=caller, public_id=public_id)
+        return await core.history(session, kind, caller=caller, public_id=public_id)
 
 
-def _drafting(router: APIRouter, register: DocumentKind) -> None:
+def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
+    async def create(
+        body: Any,
+        db: Db,
+        numbers: Numbers,
+        now: Now,
+        address: Address,
+        key: IdempotencyKey,
+        caller: Caller = guarded(kind.rules.create),
+    ) -> Response:
+        answer = await core.create(
+            db, numbers, kind, caller=caller, order=body, now=now.now(), zone=now.zone, address=address, key=key
+        )
+        return to_response(answer)
+
     async def edit(
         public_id: PathId,
-        body: DocumentChanges,
+        body: Any,
         db: Db,
         now: Now,
         address: Address,
         if_match: IfMatch = None,
-        caller: Caller = guarded(register.kind.edit),
+        caller: Caller = guarded(kind.rules.edit),
     ) -> Response:
         """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
         moment = now.now()
         answer = await db.transact(
             lambda session: core.edit(
                 session,
-                register,
+                kind,
                 caller=caller,
                 public_id=public_id,
                 changes=body,
@@ -108,22 +156,31 @@ def _drafting(router: APIRouter, register: DocumentKind) -> None:
         )
         return document(answer)
 
-    edit.__annotations__["body"] = register.changes
-    router.patch("/{publicId}", response_model=register.envelope, summary="Change a draft")(edit)
+    create.__annotations__["body"] = kind.new
+    edit.__annotations__["body"] = kind.changes
+    router.post(
+        "",
+        dependencies=ISSUE_LIMIT,
+        status_code=201,
+        response_model=kind.envelope,
+        summary=texts.create,
+        description=texts.created,
+    )(create)
+    router.patch("/{publicId}", response_model=kind.envelope, summary="Change a draft")(edit)
 
 
-def _revising(router: APIRouter, register: DocumentKind) -> None:
-    @router.get("/{publicId}/revisions", response_model=register.revisions, summary="The revisions, newest first")
+def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
+    @router.get("/{publicId}/revisions", response_model=kind.revisions, summary="The revisions, newest first")
     async def revisions(
         public_id: PathId,
         session: ReadSession,
         now: Now,
         caller: Caller = guarded(READ),
     ) -> RevisionList:
-        return await core.revisions(session, register, caller=caller, public_id=public_id, zone=now.zone)
+        return await core.revisions(session, kind, caller=caller, public_id=public_id, zone=now.zone)
 
     @router.post(
-        "/{publicId}/revisions", status_code=201, response_model=register.envelope, summary="Issue the next revision"
+        "/{publicId}/revisions", status_code=201, response_model=kind.envelope, summary="Issue the next revision"
     )
     async def revise(
         public_id: PathId,
@@ -132,12 +189,12 @@ def _revising(router: APIRouter, register: DocumentKind) -> None:
         now: Now,
         address: Address,
         key: IdempotencyKey,
-        caller: Caller = guarded(register.kind.create),
+        caller: Caller = guarded(kind.rules.create),
     ) -> Response:
         """Once the current revision has its final answer: the number is printed again with the next label."""
         answer = await core.revise(
             db,
-            register,
+            kind,
             caller=caller,
             public_id=public_id,
             order=body,
@@ -148,9 +205,37 @@ def _revising(router: APIRouter, register: DocumentKind) -> None:
         )
         return to_response(answer)
 
+    @router.post(
+        "/{publicId}/withdraw-revision",
+        response_model=kind.envelope,
+        summary="Withdraw the draft of the next revision",
+    )
+    async def withdraw_revision(
+        public_id: PathId,
+        body: Cancellation,
+        db: Db,
+        now: Now,
+        address: Address,
+        key: IdempotencyKey,
+        caller: Caller = guarded(kind.rules.edit),
+    ) -> Response:
+        """The document stands at the revision before it again; the label may be printed on a later revision."""
+        answer = await core.withdraw_revision(
+            db,
+            kind,
+            caller=caller,
+            public_id=public_id,
+            reason=body.reason,
+            now=now.now(),
+            zone=now.zone,
+            address=address,
+            key=key,
+        )
+        return to_response(answer)
 
-def _ending(router: APIRouter, register: DocumentKind, words: RouteTexts) -> None:
-    @router.post("/{publicId}/cancel", response_model=register.envelope, summary=words.cancel)
+
+def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission: str) -> None:
+    @router.post("/{publicId}/cancel", response_model=kind.envelope, summary=texts.cancel)
     async def cancel(
         public_id: PathId,
         body: Cancellation,
@@ -159,12 +244,12 @@ def _ending(router: APIRouter, register: DocumentKind, words: RouteTexts) -> Non
         now: Now,
         address: Address,
         key: IdempotencyKey,
-        caller: Caller = guarded(READ),
+        caller: Caller = guarded(permission),
     ) -> Response:
         """The number stays in the ledger as cancelled and is never issued again. There is no way back."""
         answer = await core.cancel(
             db,
-            register,
+            kind,
             followers,
             caller=caller,
             public_id=public_id,
@@ -179,7 +264,7 @@ def _ending(router: APIRouter, register: DocumentKind, words: RouteTexts) -> Non
     @router.post(
         "/{publicId}/renumber",
         dependencies=ISSUE_LIMIT,
-        response_model=register.envelope,
+        response_model=kind.envelope,
         summary="Give it another number",
     )
     async def renumber(
@@ -196,35 +281,7 @@ def _ending(router: APIRouter, register: DocumentKind, words: RouteTexts) -> Non
         answer = await core.renumber(
             db,
             numbers,
-            register,
-            caller=caller,
-            public_id=public_id,
-            reason=body.reason,
-            now=now.now(),
-            zone=now.zone,
-            address=address,
-            key=key,
-        )
-        return to_response(answer)
-
-    @router.post(
-        "/{publicId}/withdraw-revision",
-        response_model=register.envelope,
-        summary="Withdraw the draft of the next revision",
-    )
-    async def withdraw_revision(
-        public_id: PathId,
-        body: Cancellation,
-        db: Db,
-        now: Now,
-        address: Address,
-        key: IdempotencyKey,
-        caller: Caller = guarded(register.kind.edit),
-    ) -> Response:
-        """The document stands at the revision before it again; the label may be printed on a later revision."""
-        answer = await core.withdraw_revision(
-            db,
-            register,
+            kind,
             caller=caller,
             public_id=public_id,
             reason=body.reason,

@@ -38,7 +38,7 @@ _canceller = aliased(User, name="canceller")
 class DocumentRow:
     """One revision of one document with the names around it."""
 
-    head: Document
+    document: Document
     revision: DocumentRevision
     type: CorrespondenceType
     project: Project
@@ -50,6 +50,34 @@ class DocumentRow:
     author: User
     reviser: User
     canceller: User | None
+
+    @property
+    def public_id(self) -> UUID:
+        return self.document.public_id
+
+    @property
+    def entity_id(self) -> str:
+        return str(self.revision.public_id)
+
+    @property
+    def number(self) -> str:
+        return self.revision.correspondence_number
+
+    @property
+    def number_uuid(self) -> UUID | None:
+        return self.document.number_uuid
+
+    @property
+    def revision_label(self) -> str | None:
+        return self.revision.revision_label
+
+    @property
+    def subject(self) -> str:
+        return self.revision.subject
+
+    @property
+    def cancelled_at(self) -> datetime | None:
+        return self.document.cancelled_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +245,7 @@ async def page(
         limit=limit,
     )
     rows = [DocumentRow(*row) for row in await session.execute(statement)]
-    return pagination.page_of(rows, limit=limit, key=lambda row: (row.head.created_at, row.head.public_id))
+    return pagination.page_of(rows, limit=limit, key=lambda row: (row.document.created_at, row.document.public_id))
 
 
 async def visible(

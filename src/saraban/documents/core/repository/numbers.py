@@ -17,37 +17,37 @@ class DocumentNumbers:
     """
     The numbers that the documents of one table carry, for `number verify`.
 
-    :param head: the mapped class of the documents
+    :param document: the mapped class of the documents
     :param printed: its attribute with the number as it is printed now
     """
 
-    head: Any
+    document: Any
     printed: Any
 
     async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[NumberedDocument]:
-        rows = await session.execute(self._select().where(self.head.public_id.in_(public_ids)))
+        rows = await session.execute(self._select().where(self.document.public_id.in_(public_ids)))
         return [self._carried(row) for row in rows.all()]
 
     async def page(
         self, session: AsyncSession, *, after: int, limit: int
     ) -> tuple[Sequence[tuple[str, NumberedDocument]], int]:
-        statement = self._select().where(self.head.id > after).order_by(self.head.id).limit(limit)
+        statement = self._select().where(self.document.id > after).order_by(self.document.id).limit(limit)
         rows = (await session.execute(statement)).all()
         return [(row.project_code, self._carried(row)) for row in rows], rows[-1].id if rows else after
 
     async def count(self, session: AsyncSession) -> int:
-        return await session.scalar(sa.select(sa.func.count()).select_from(self.head)) or 0
+        return await session.scalar(sa.select(sa.func.count()).select_from(self.document)) or 0
 
     def _select(self) -> Any:
-        head = self.head
+        document = self.document
         return sa.select(
-            head.id,
-            head.public_id,
-            head.number_uuid,
+            document.id,
+            document.public_id,
+            document.number_uuid,
             self.printed.label("printed"),
-            head.cancelled_at,
+            document.cancelled_at,
             Project.project_code,
-        ).join(Project, Project.id == head.project_id)
+        ).join(Project, Project.id == document.project_id)
 
     def _carried(self, row: Any) -> NumberedDocument:
         return NumberedDocument(row.public_id, row.number_uuid, row.printed, row.cancelled_at is not None)

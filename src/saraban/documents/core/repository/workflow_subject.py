@@ -51,7 +51,7 @@ class SubjectRow(NamedTuple):
     @classmethod
     def of(cls, row: DocumentRow) -> "SubjectRow":
         """Return the same of a row that was read whole."""
-        head, revision = row.head, row.revision
+        head, revision = row.document, row.revision
         return cls(
             head.id,
             head.public_id,

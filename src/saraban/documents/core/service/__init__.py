@@ -1,37 +1,35 @@
-"""Documents of every kind, as the rest of the product sees them; a subtype hands its `Register` to these verbs."""
+"""Documents of every kind, as the rest of the product sees them; a kind hands itself to these verbs."""
 
 from collections.abc import Sequence
 
+from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.cancellation import CancelOnlyDraft, WithdrawRevisionFirst, cancel
-from saraban.documents.core.service.carrying import CARRIED, DocumentNumbers
+from saraban.documents.core.repository.numbers import DocumentNumbers
+from saraban.documents.core.service.cancellation import CancelOnlyDraft, WithdrawRevisionFirst, cancel, cancel_held
 from saraban.documents.core.service.checks import (
     DocumentDraft,
     SentToSelf,
-    check,
     check_due,
     check_party,
     contract_of,
     originator_of,
 )
-from saraban.documents.core.service.creation import Complete, create
-from saraban.documents.core.service.draft_changes import (
+from saraban.documents.core.service.creation import create
+from saraban.documents.core.service.document_change import (
     DocumentChanged,
     DocumentIsCancelled,
-    NotADraft,
-    RevisionPending,
+    change_once,
     check_version,
-    edit,
-    revise,
+    hold_current,
 )
-from saraban.documents.core.service.files import document_files, step_files
-from saraban.documents.core.service.history import history, merged
-from saraban.documents.core.service.kind import DocumentKind, Follower, ReachedState
-from saraban.documents.core.service.numbered import Order, issue
-from saraban.documents.core.service.offers import PermittedActions, permitted_actions
+from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, NumberAlreadyIssued, edit
+from saraban.documents.core.service.history import history
+from saraban.documents.core.service.kind import AnyKind, DocumentKind, Follower, ReachedState
+from saraban.documents.core.service.permitted_actions import PermittedActions, permitted_actions
 from saraban.documents.core.service.presentation import (
     coded,
     day_of,
+    envelopes,
     etag,
     file_answer,
     number_format,
@@ -40,19 +38,36 @@ from saraban.documents.core.service.presentation import (
     reach,
     reference,
 )
-from saraban.documents.core.service.queries import DocumentSearch, find, known_to, listing, read, revisions, visible
-from saraban.documents.core.service.relations import DocumentAlreadyIssued, NumberAlreadyIssued
-from saraban.documents.core.service.renumbering import RENUMBERS, Renumbering, numbered_anew, renumber, replaced
-from saraban.documents.core.service.revisions import NoDraftRevision, withdraw_revision
+from saraban.documents.core.service.queries import (
+    DocumentSearch,
+    document_files,
+    known_to,
+    listing,
+    not_in_list,
+    read,
+    step_files,
+    visible,
+)
+from saraban.documents.core.service.records import record
+from saraban.documents.core.service.renumbering import RENUMBERS, renumber
+from saraban.documents.core.service.revisioned_kind import RevisionedKind
+from saraban.documents.core.service.revisions import (
+    NoDraftRevision,
+    RevisionPending,
+    revise,
+    revisions,
+    withdraw_revision,
+)
 from saraban.documents.core.service.workflow_subject import DocumentSubject, ids_of
 
 Followers = Sequence[Follower]
+DOCUMENT_NUMBERS = DocumentNumbers(Document, Document.correspondence_number)
 
 __all__ = [
-    "CARRIED",
+    "DOCUMENT_NUMBERS",
     "RENUMBERS",
+    "AnyKind",
     "CancelOnlyDraft",
-    "Complete",
     "DocumentAlreadyIssued",
     "DocumentChanged",
     "DocumentDraft",
@@ -67,15 +82,15 @@ __all__ = [
     "NoDraftRevision",
     "NotADraft",
     "NumberAlreadyIssued",
-    "Order",
     "PermittedActions",
     "ReachedState",
-    "Renumbering",
     "RevisionPending",
+    "RevisionedKind",
     "SentToSelf",
     "WithdrawRevisionFirst",
     "cancel",
-    "check",
+    "cancel_held",
+    "change_once",
     "check_due",
     "check_party",
     "check_version",
@@ -85,26 +100,25 @@ __all__ = [
     "day_of",
     "document_files",
     "edit",
+    "envelopes",
     "etag",
     "file_answer",
-    "find",
     "history",
+    "hold_current",
     "ids_of",
-    "issue",
     "known_to",
     "listing",
-    "merged",
+    "not_in_list",
     "number_format",
-    "numbered_anew",
     "organization",
     "originator_of",
     "permitted_actions",
     "person",
     "reach",
     "read",
+    "record",
     "reference",
     "renumber",
-    "replaced",
     "revise",
     "revisions",
     "step_files",

@@ -1,4 +1,4 @@
-"""Cancelling a document: its number stays and is marked, its workflow ends, and what hangs on it ends with it."""
+"""Cancelling a document: its number stays and is marked, its workflow ends, and what depends on it ends with it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,18 +7,13 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import CANCELLED, DRAFT
+from saraban.documents.core.domain.kind import DRAFT, KindRules
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.draft_changes import hold_current
-from saraban.documents.core.service.ending import ended_once
-from saraban.documents.core.service.kind import DocumentKind, Follower
-from saraban.documents.core.service.queries import find
+from saraban.documents.core.service.document_change import change_once, hold_current
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader, Follower
 from saraban.documents.core.service.records import record
-from saraban.documents.core.service.revisions import is_draft_revision
 from saraban.documents.core.service.rights import require_edit, require_withdraw
-from saraban.documents.core.service.workflow_subject import show_status
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
@@ -49,8 +44,8 @@ class WithdrawRevisionFirst(DomainError):
 
 async def cancel(
     db: Database,
-    register: DocumentKind,
-    followers: Sequence[Follower],
+    kind: AnyKind,
+    followers: Sequence[Follower] = (),
     *,
     caller: Caller,
     public_id: UUID,
@@ -58,87 +53,102 @@ async def cancel(
     now: datetime,
     zone: ZoneInfo,
     address: str,
-    key: str | None,
+    key: str | None = None,
 ) -> OperationResult:
     """
-    Cancel a document with all that hangs on it, in one transaction; there is no way back.
+    Cancel a document with all that depends on it, in one transaction; there is no way back.
 
-    :raises WithdrawRevisionFirst: while the draft of a next revision is open
-    :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
-    :raises Forbidden: when the caller may not withdraw what has been issued
+    :raises DomainError: what the kind says against it
     """
-    return await ended_once(
+
+    async def work(session: AsyncSession) -> DocumentHeader:
+        row, envelope = await hold_current(session, kind, caller=caller, public_id=public_id, zone=zone)
+        await kind.check_cancel(session, row, envelope, caller=caller)
+        await cancel_held(
+            session, kind, row, followers, caller=caller, reason=reason, now=now, zone=zone, address=address
+        )
+        fresh: DocumentHeader = await kind.find(session, caller=caller, public_id=public_id)
+        return fresh
+
+    return await change_once(
         db,
-        register,
+        kind,
+        work,
         caller=caller,
-        public_id=public_id,
-        verb="cancel",
-        reason=reason,
+        path=f"{public_id}/cancel",
+        payload={"reason": reason},
         now=now,
         zone=zone,
         key=key,
-        end=lambda session: _cancel(session, register, followers, caller, public_id, reason, now, zone, address),
     )
 
 
-async def _cancel(
+async def cancel_held(
     session: AsyncSession,
-    register: DocumentKind,
-    followers: Sequence[Follower],
+    kind: AnyKind,
+    row: DocumentHeader,
+    followers: Sequence[Follower] = (),
+    *,
     caller: Caller,
-    public_id: UUID,
     reason: str,
     now: datetime,
     zone: ZoneInfo,
     address: str,
-) -> DocumentRow:
-    row, envelope = await hold_current(session, register, caller=caller, public_id=public_id, zone=zone)
-    await _check_right(session, register, caller, row, envelope)
-    await writes.change_head(
-        session,
-        document_id=row.head.id,
-        values={"cancelled_at": now, "cancelled_by": caller.user_id, "cancel_reason": reason},
-    )
-    await show_status(session, register, row=row, state=CANCELLED, now=now, zone=zone)
+) -> None:
+    """Cancel a document that is held, and that may be cancelled."""
+    notify = await kind.mark_cancelled(session, row, caller=caller, reason=reason, now=now, zone=zone)
     await workflow.cancel(
         session,
-        entity_type=register.kind.entity_type,
-        entity_id=str(row.revision.public_id),
+        entity_type=kind.rules.entity_type,
+        entity_id=row.entity_id,
         caller=caller,
         reason=reason,
         now=now,
     )
-    await numbering.cancel_number(
-        session,
-        caller=caller,
-        holder=numbering.Holder(register.kind.name, public_id),
-        reason=reason,
-        now=now,
-        address=address,
-    )
+    holder = numbering.Holder(kind.rules.name, row.public_id)
+    await numbering.cancel_number(session, caller=caller, holder=holder, reason=reason, now=now, address=address)
     for follower in followers:
         await follower.document_cancelled(
-            session, caller=caller, document_id=row.head.id, reason=reason, address=address, now=now
+            session, caller=caller, document=row.public_id, reason=reason, address=address, now=now, zone=zone
         )
     details: dict[str, object] = {"reason": reason}
     await record(
-        session, register.kind, "cancelled", "cancel", caller=caller, row=row, address=address, now=now, details=details
+        session,
+        kind,
+        "cancelled",
+        "cancel",
+        caller=caller,
+        row=row,
+        address=address,
+        now=now,
+        details=details,
+        notify=notify,
     )
-    return await find(session, register.kind, caller=caller, public_id=public_id)
 
 
-async def _check_right(
-    session: AsyncSession, register: DocumentKind, caller: Caller, row: DocumentRow, envelope: Envelope | None
+async def check_cancel(
+    session: AsyncSession, rules: KindRules, row: DocumentRow, envelope: Envelope | None, *, caller: Caller
 ) -> None:
+    """
+    :raises WithdrawRevisionFirst: while the draft of a next revision is open
+    :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
+    :raises Forbidden: when the caller may not withdraw what has been issued
+    """
     in_draft = envelope is not None and envelope.current_state == DRAFT
-    if in_draft and not await repository.ever_issued(session, document_id=row.head.id):
-        require_edit(caller, register.kind, row.head)
+    if in_draft and not await repository.ever_issued(session, document_id=row.document.id):
+        require_edit(caller, rules, row.document)
         return
     if await is_draft_revision(session, row=row, envelope=envelope):
-        require_edit(caller, register.kind, row.head)
+        require_edit(caller, rules, row.document)
         raise WithdrawRevisionFirst
-    if not register.kind.cancel_after_issue:
+    if not rules.cancel_after_issue:
         # Whoever may not cancel it anyway learns just that; the state is told to those whom it concerns.
-        require_edit(caller, register.kind, row.head)
+        require_edit(caller, rules, row.document)
         raise CancelOnlyDraft
-    require_withdraw(caller, row.head)
+    require_withdraw(caller, row.document)
+
+
+async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope: Envelope | None) -> bool:
+    """Return whether a document stands at a draft that follows an issued revision."""
+    in_draft = envelope is not None and envelope.current_state == DRAFT and row.revision.issued_date is None
+    return in_draft and await repository.ever_issued(session, document_id=row.document.id)

@@ -18,7 +18,6 @@ from saraban.documents.core.domain.parties import may_write_in
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
-from saraban.documents.core.service.kind import DocumentKind
 from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller, NotYourOrganization
 from saraban.identity.domain.permission import EVERYTHING, Scope
@@ -47,12 +46,15 @@ class SentToSelf(Invalid):
 class DocumentDraft:
     """A new document with everything resolved and checked; only its number is missing."""
 
-    register: DocumentKind
     order: NewDocument
     plan: numbering.Plan
     recipients: Sequence[tuple[OrganizationRef, str]]
     references: Sequence[int]
     contract_id: int | None
+
+    @property
+    def reservation_token(self) -> UUID | None:
+        return self.order.reservation_token
 
 
 async def originator_of(
@@ -140,16 +142,15 @@ async def references_of(
     for place, public_id in enumerate(asked):
         pointer = f"/referencePublicIds/{place}"
         row = rows.get(public_id)
-        if row is None or row.head.project_id != project.id:
+        if row is None or row.document.project_id != project.id:
             raise invalid(pointer, "unknown", "ไม่พบเอกสารอ้างอิงนี้", "The referenced document was not found.")
         if public_id in asked[:place]:
             raise invalid(pointer, "duplicate", "ระบุเอกสารอ้างอิงนี้ซ้ำ", "This document is listed twice.")
-    return [rows[public_id].head.id for public_id in asked]
+    return [rows[public_id].document.id for public_id in asked]
 
 
 async def check(
     session: AsyncSession,
-    register: DocumentKind,
     *,
     caller: Caller,
     order: NewDocument,
@@ -189,7 +190,7 @@ async def check(
         now=now,
         zone=zone,
     )
-    return DocumentDraft(register, order, plan, recipients, references, contract_of(plan))
+    return DocumentDraft(order, plan, recipients, references, contract_of(plan))
 
 
 async def check_party(session: AsyncSession, sheet: DocumentDraft) -> None:

@@ -1,142 +1,169 @@
 """
-Writing a new document: once everything is checked, the number, the rows, the workflow, the event, the audit row and the
-stored answer are committed together (ruling N9).
+Creating a document: once everything is checked, its number, its rows, its workflow, the event, the audit row and the stored
+answer are committed together. A request with the same `Idempotency-Key` makes one document (ruling N9).
 """
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import DRAFT
+from saraban.documents.core.domain.kind import DRAFT, KindRules
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
-from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.checks import DocumentDraft
-from saraban.documents.core.service.kind import DocumentKind
-from saraban.documents.core.service.numbered import Order, issue
-from saraban.documents.core.service.presentation import end_of_day, etag, full, start_of_day
+from saraban.documents.core.service.kind import AnyKind, UnnumberedDraft
+from saraban.documents.core.service.presentation import end_of_day, result, start_of_day
 from saraban.documents.core.service.records import claim_files, record, start_workflow
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
+from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
-
-Complete = Callable[[AsyncSession, Document, DocumentRevision], Awaitable[None]]
-Prepare = Callable[[AsyncSession], Awaitable[tuple[DocumentDraft, Complete]]]
 
 
 async def create(
     db: Database,
     allocator: numbering.Allocator,
-    register: DocumentKind,
+    kind: AnyKind,
     *,
     caller: Caller,
-    payload: object,
-    prepare: Prepare,
+    order: Any,
     now: datetime,
     zone: ZoneInfo,
     address: str,
-    key: str | None,
+    key: str | None = None,
 ) -> OperationResult:
     """
-    Write a document with its number, or give the answer of the request that wrote it already.
+    Create a draft with its number, or give the answer of the request that created it already.
 
-    :param prepare: checks the order and gives the sheet, with what the subtype writes beside it
+    :raises Invalid: naming the field; nothing has been written
     """
+    payload = order.model_dump(mode="json", by_alias=True)
+    operation = f"POST /{kind.rules.path}"
 
-    async def ordered(session: AsyncSession) -> Order:
-        sheet, complete = await prepare(session)
+    async def run(remember: Remember) -> OperationResult:
+        async with db.reading() as session:
+            draft: UnnumberedDraft = await kind.check(session, caller=caller, new=order, now=now, zone=zone)
+        holder = numbering.Holder(kind.rules.name, new_id())
 
-        async def write(session: AsyncSession, issued: numbering.Issued, public_id: UUID) -> OperationResult:
-            row = await _write(session, sheet, complete, caller, public_id, issued, now, zone, address)
-            return await _answer(session, register, caller, row, now, zone)
+        async def write(session: AsyncSession, issued: numbering.Issued, remember: Remember) -> OperationResult:
+            row = await kind.insert(
+                session, draft, issued, caller=caller, public_id=holder.public_id, now=now, zone=zone
+            )
+            await start_workflow(session, kind, caller=caller, row=row, now=now, zone=zone)
+            await record(session, kind, "created", "create", caller=caller, row=row, address=address, now=now)
+            answer = await result(session, kind, row, caller=caller, now=now, zone=zone, status=201, located=True)
+            await remember(session, answer)
+            return answer
 
         async def recall(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
-            row = await _written(session, sheet, issued)
-            return await _answer(session, register, caller, row, now, zone)
+            row = await kind.find_by_number(session, project_id=draft.plan.project.id, number=issued.number)
+            return await result(session, kind, row, caller=caller, now=now, zone=zone, status=201, located=True)
 
-        return Order(sheet.plan, write, recall, sheet.order.reservation_token)
+        if draft.reservation_token is not None:
+            return await _use_reservation(
+                db,
+                kind,
+                draft,
+                draft.reservation_token,
+                write,
+                caller=caller,
+                holder=holder,
+                remember=remember,
+                now=now,
+                address=address,
+            )
+        return await allocator.issue_and_write(
+            draft.plan,
+            caller=caller,
+            holder=holder,
+            token=request_token(key=key, user=caller.public_id, operation=operation, payload=payload),
+            address=address,
+            idempotency_key=key,
+            then=lambda session, issued: write(session, issued, remember),
+            recall=recall,
+        )
 
-    return await issue(
-        db,
-        allocator,
-        kind=register.kind.name,
-        path=f"/{register.kind.path}",
-        caller=caller,
-        payload=payload,
-        prepare=ordered,
-        now=now,
-        address=address,
-        key=key,
-    )
+    return await answer_once(db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run)
 
 
-async def _written(session: AsyncSession, sheet: DocumentDraft, issued: numbering.Issued) -> DocumentRow:
-    public_id = await repository.by_number(session, project_id=sheet.plan.project.id, number=issued.number)
-    rows = await repository.first_issue(session, public_id=public_id)
-    return rows[0]
-
-
-async def _answer(
-    session: AsyncSession, register: DocumentKind, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
+async def _use_reservation(
+    db: Database,
+    kind: AnyKind,
+    draft: UnnumberedDraft,
+    reservation: UUID,
+    write: Callable[[AsyncSession, numbering.Issued, Remember], Awaitable[OperationResult]],
+    *,
+    caller: Caller,
+    holder: numbering.Holder,
+    remember: Remember,
+    now: datetime,
+    address: str,
 ) -> OperationResult:
-    answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
-    location = f"/api/v1/{register.kind.path}/{row.head.public_id}"
-    return OperationResult(
-        201, answer.model_dump(mode="json", by_alias=True), {"Location": location, "ETag": etag(answer)}
-    )
+    """Write the document with the number that was reserved for it, in one transaction."""
+
+    async def work(session: AsyncSession) -> OperationResult:
+        issued = await numbering.bind_reservation(
+            session,
+            caller=caller,
+            token=reservation,
+            plan=draft.plan,
+            holder=holder,
+            fields=kind.reserved_fields,
+            now=now,
+            address=address,
+        )
+        return await write(session, issued, remember)
+
+    return await db.transact(work)
 
 
-async def _write(
+async def insert_document(
     session: AsyncSession,
-    sheet: DocumentDraft,
-    complete: Complete,
+    rules: KindRules,
+    draft: DocumentDraft,
+    issued: numbering.Issued,
+    *,
     caller: Caller,
     public_id: UUID,
-    issued: numbering.Issued,
     now: datetime,
     zone: ZoneInfo,
-    address: str,
-) -> DocumentRow:
-    register = sheet.register
-    head = await _write_head(session, sheet, caller, public_id, issued, now)
-    revision = await _write_revision(session, sheet, caller, head, issued, now, zone)
-    await complete(session, head, revision)
+) -> tuple[Document, DocumentRevision]:
+    """Write the rows that every document with revisions has; its files are claimed apart."""
+    document = await _insert_document_row(session, draft, caller, public_id, issued, now)
+    return document, await _insert_revision(session, rules, draft, caller, document, issued, now, zone)
+
+
+async def claim_draft_files(
+    session: AsyncSession, draft: DocumentDraft, revision: DocumentRevision, *, caller: Caller, now: datetime
+) -> None:
     await claim_files(
         session,
         caller=caller,
-        public_ids=sheet.order.attachment_public_ids,
+        public_ids=draft.order.attachment_public_ids,
         revision_id=revision.id,
         pointer="/attachmentPublicIds",
         main_first=True,
         now=now,
     )
-    await session.flush()
-    row = (
-        await repository.by_revision(
-            session, reach=None, revision_ids=[revision.public_id], type_codes=register.kind.type_codes
-        )
-    )[0]
-    await start_workflow(session, register, caller=caller, row=row, now=now, zone=zone)
-    await record(session, register.kind, "created", "create", caller=caller, row=row, address=address, now=now)
-    return row
 
 
-async def _write_head(
+async def _insert_document_row(
     session: AsyncSession,
-    sheet: DocumentDraft,
+    draft: DocumentDraft,
     caller: Caller,
     public_id: UUID,
     issued: numbering.Issued,
     now: datetime,
 ) -> Document:
-    plan = sheet.plan
-    head = Document(
+    plan = draft.plan
+    document = Document(
         public_id=public_id,
         correspondence_type_id=plan.type.id,
         correspondence_number=issued.number,
@@ -144,36 +171,39 @@ async def _write_head(
         discipline_id=plan.discipline.id if plan.discipline else None,
         sub_type_id=plan.sub_type.id if plan.sub_type else None,
         project_id=plan.project.id,
-        contract_id=sheet.contract_id,
+        contract_id=draft.contract_id,
         originator_id=plan.originator.id,
         created_at=now,
         created_by=caller.user_id,
     )
-    await writes.add(session, head)
+    await writes.add(session, document)
     await writes.add_recipients(
-        session, document_id=head.id, recipients=[(organization.id, kind) for organization, kind in sheet.recipients]
+        session,
+        document_id=document.id,
+        recipients=[(organization.id, kind) for organization, kind in draft.recipients],
     )
-    await writes.add_references(session, document_id=head.id, targets=sheet.references)
-    return head
+    await writes.add_references(session, document_id=document.id, targets=draft.references)
+    return document
 
 
-async def _write_revision(
+async def _insert_revision(
     session: AsyncSession,
-    sheet: DocumentDraft,
+    rules: KindRules,
+    draft: DocumentDraft,
     caller: Caller,
-    head: Document,
+    document: Document,
     issued: numbering.Issued,
     now: datetime,
     zone: ZoneInfo,
 ) -> DocumentRevision:
-    order, kind = sheet.order, sheet.register.kind
+    order = draft.order
     revision = DocumentRevision(
-        correspondence_id=head.id,
+        correspondence_id=document.id,
         correspondence_number=issued.number,
         revision_number=0,
         revision_label=issued.revision,
         is_current=True,
-        correspondence_status_id=await repository.status_id(session, code=kind.status_code(DRAFT, None)),
+        correspondence_status_id=await repository.status_id(session, code=rules.status_code(DRAFT, None)),
         subject=order.subject,
         description=order.description,
         body=order.body,

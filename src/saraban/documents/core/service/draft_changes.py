@@ -1,4 +1,6 @@
-"""Changing a draft, and issuing the next revision of what has its final answer."""
+"""
+Changing a draft. What its number prints of it stays; further recipients, references and files can change.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -9,34 +11,39 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.changes import field_changes
-from saraban.documents.core.domain.kind import DRAFT
-from saraban.documents.core.domain.revision import revision_label
-from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links, writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.schemas import DocumentAnswer, DocumentChanges, NewRevision
-from saraban.documents.core.service.checks import check_dates, check_due
-from saraban.documents.core.service.facts import facts_of
-from saraban.documents.core.service.kind import DocumentKind
-from saraban.documents.core.service.presentation import day_of, end_of_day, envelopes, etag, full, start_of_day
-from saraban.documents.core.service.queries import find
-from saraban.documents.core.service.records import claim_files, record, start_workflow
-from saraban.documents.core.service.relations import alias, change_relations, check_printed
-from saraban.documents.core.service.rights import require_create, require_edit
+from saraban.documents.core.schemas import DocumentChanges
+from saraban.documents.core.schemas import Recipient as AskedRecipient
+from saraban.documents.core.service.checks import check_dates, check_due, recipients_of, references_of
+from saraban.documents.core.service.document_change import check_version, hold_current
+from saraban.documents.core.service.kind import AnyKind
+from saraban.documents.core.service.presentation import day_of, end_of_day, etag, full, reach, start_of_day
+from saraban.documents.core.service.records import claim_files, record
 from saraban.identity.domain.caller import Caller
-from saraban.kit import etags
 from saraban.kit.clock import local_date
-from saraban.kit.db import Database
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
-from saraban.kit.idempotency import OperationResult, Remember, answer_once
-from saraban.numbering import service as numbering
-from saraban.workflow import service as workflow
-from saraban.workflow.domain.subject import Envelope
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
+from saraban.kit.schema import Schema
+from saraban.projects.service import ProjectRef
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 _REQUIRED = ("subject", "priority")
 _PLAIN = ("subject", "body", "description", "remarks", "document_date", "sender_number", "sender_date", "priority")
+_PRINTED = (
+    "project_public_id",
+    "originator_organization_public_id",
+    "correspondence_type_code",
+    "discipline_code",
+    "contract_public_id",
+    "sub_type_code",
+    "rfa_type_code",
+)
+_FIXED = Text("ส่วนนี้อยู่ในเลขที่เอกสารซึ่งออกไปแล้ว จึงแก้ไขไม่ได้", "This is part of the issued number and cannot be changed.")
+_MAIN = Text(
+    "ผู้รับหลักอยู่ในเลขที่เอกสารซึ่งออกไปแล้ว ต้องคงเป็นผู้รับ (TO) รายแรก",
+    "The main recipient is part of the issued number and must stay the first TO recipient.",
+)
 
 
 class NotADraft(DomainError):
@@ -47,93 +54,56 @@ class NotADraft(DomainError):
     recovery = (Text("สร้าง Revision ใหม่เมื่อได้รับคำตอบแล้ว", "Issue a new revision once it has its answer."),)
 
 
-class DocumentChanged(DomainError):
-    """Somebody changed the document since the client read it."""
+class NumberAlreadyIssued(DomainError):
+    """What a number prints cannot change once it is drawn."""
 
-    kind, code = ErrorKind.STALE, "DOCUMENT_CHANGED"
-    says = Text("มีผู้แก้ไขเอกสารนี้หลังจากที่คุณเปิดดู", "Somebody has changed this document since you opened it.")
-    recovery = (REFRESH,)
+    kind, code = ErrorKind.CONFLICT, "NUMBER_ALREADY_DRAWN"
+    says = Text(
+        "ออกเลขที่เอกสารแล้ว จึงเปลี่ยนคู่สัญญา ประเภท หรือสาขางานไม่ได้",
+        "The number has been issued; parties, type and discipline can no longer be changed.",
+    )
+    recovery = (Text("ยกเลิกเอกสารนี้แล้วสร้างฉบับใหม่", "Cancel this document and create a new one."),)
 
 
-class DocumentIsCancelled(DomainError):
-    """A cancelled document stays as it is."""
+class DocumentAlreadyIssued(DomainError):
+    """A revision has been issued: who has read it keeps it, and what went with it stays what it was."""
 
-    kind, code = ErrorKind.CONFLICT, "DOCUMENT_CANCELLED"
-    says = Text("เอกสารนี้ถูกยกเลิกแล้ว", "This document has been cancelled.")
+    kind, code = ErrorKind.CONFLICT, "DOCUMENT_ALREADY_ISSUED"
+    says = Text(
+        "เอกสารนี้ออกไปแล้ว จึงตัดผู้รับออกหรือเปลี่ยนรายการเอกสารที่นำส่งไม่ได้",
+        "This document has been issued: recipients cannot be removed, and the transmitted documents cannot be changed.",
+    )
     recovery = (Text("สร้างเอกสารฉบับใหม่", "Create a new document."),)
-
-
-class RevisionPending(DomainError):
-    """The current revision still waits for its final answer (EC-RFA-002)."""
-
-    kind, code = ErrorKind.CONFLICT, "REVISION_PENDING"
-    says = Text("ต้องรอคำตอบของ Revision ก่อนหน้าก่อน", "The previous revision must have its answer first.")
-    recovery = (Text("ติดตามผลการพิจารณาของฉบับปัจจุบัน", "Follow the current revision to its answer."),)
-
-
-async def hold_current(
-    session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID, zone: ZoneInfo
-) -> tuple[DocumentRow, Envelope | None]:
-    """
-    Hold a document for a change and give it as it stands now; no step is taken until the change is done.
-
-    Locks are taken in one order, wherever: the document, its instance, and then what a step changes too.
-
-    :raises NotFound: also when the caller may not know of it
-    :raises DocumentIsCancelled: when there is nothing left to change
-    """
-    row = await find(session, register.kind, caller=caller, public_id=public_id)
-    standing = await repository.lock(session, document_id=row.head.id)
-    await workflow.lock(session, entity_type=register.kind.entity_type, entity_ids=[str(standing)])
-    row = await find(session, register.kind, caller=caller, public_id=public_id)
-    if row.head.cancelled_at is not None:
-        raise DocumentIsCancelled
-    found = await envelopes(session, register, caller=caller, rows=[row], zone=zone)
-    return row, found.get(str(row.revision.public_id))
 
 
 async def edit(
     session: AsyncSession,
-    register: DocumentKind,
+    kind: AnyKind,
     *,
     caller: Caller,
     public_id: UUID,
-    changes: DocumentChanges,
+    changes: Schema,
     if_match: str | None,
     now: datetime,
     zone: ZoneInfo,
     address: str,
-) -> WorkflowEnvelope[DocumentAnswer]:
+) -> WorkflowEnvelope[Any]:
     """
     Change a draft.
 
     :raises DocumentChanged: when `if_match` is not its version
-    :raises NumberAlreadyDrawn: when a change touches what the number prints
-    :raises AlreadyIssued: when it touches what others have been given for good
     :raises NotADraft: once it has been submitted
     """
-    row, envelope = await hold_current(session, register, caller=caller, public_id=public_id, zone=zone)
-    require_edit(caller, register.kind, row.head)
-    await _check_version(session, register, caller, row, if_match, now, zone)
-    check_printed(changes)
-    if envelope is None or not envelope.can_edit or not row.revision.is_current:
-        raise NotADraft
-    values = _values(changes, row, now, zone)
-    related = await change_relations(session, caller=caller, row=row, changes=changes)
-    related = {**related, **await register.edited(session, caller, row, changes)}
-    noted = _changed(changes, values, row, zone) | field_changes(
-        {name: before for name, (before, _) in related.items()}, {name: after for name, (_, after) in related.items()}
-    )
-    await _change_files(session, caller, row, changes, now)
-    await writes.change_revision(session, revision_id=row.revision.id, values={**values, "updated_by": caller.user_id})
-    row = await find(session, register.kind, caller=caller, public_id=public_id)
-    if related:
-        facts = (await facts_of(session, register.kind, rows=[row], zone=zone))[str(row.revision.public_id)]
-        await workflow.renew_pending(session, entity_type=register.kind.entity_type, facts=facts, now=now)
+    row, envelope = await hold_current(session, kind, caller=caller, public_id=public_id, zone=zone)
+    kind.require_edit(caller, row)
+    if if_match is not None:
+        check_version(if_match, etag(await full(session, kind, caller=caller, row=row, now=now, zone=zone)))
+    noted = await kind.change(session, row, envelope, caller=caller, changes=changes, now=now, zone=zone)
+    row = await kind.find(session, caller=caller, public_id=public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
     await record(
         session,
-        register.kind,
+        kind,
         "edited",
         "edit",
         caller=caller,
@@ -143,31 +113,10 @@ async def edit(
         details=details,
         audited={"changes": noted},
     )
-    return await full(session, register, caller=caller, row=row, now=now, zone=zone)
+    return await full(session, kind, caller=caller, row=row, now=now, zone=zone)
 
 
-async def _check_version(
-    session: AsyncSession,
-    register: DocumentKind,
-    caller: Caller,
-    row: DocumentRow,
-    if_match: str | None,
-    now: datetime,
-    zone: ZoneInfo,
-) -> None:
-    if if_match is not None:
-        check_version(if_match, etag(await full(session, register, caller=caller, row=row, now=now, zone=zone)))
-
-
-def check_version(if_match: str, present: str) -> None:
-    """
-    :raises DocumentChanged: when `If-Match` names neither the present version nor any
-    """
-    if not etags.matches(if_match, present):
-        raise DocumentChanged
-
-
-def _values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
+def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
     given = changes.model_fields_set
     for name in _REQUIRED:
         if name in given and getattr(changes, name) is None:
@@ -199,7 +148,7 @@ def _check_dates(
         )
 
 
-def _changed(
+def noted_changes(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, zone: ZoneInfo
 ) -> dict[str, dict[str, Any]]:
     """What the audit trail keeps of an edit; taken before anything is written."""
@@ -216,7 +165,7 @@ def _changed(
     return field_changes(before, after) | files
 
 
-async def _change_files(
+async def change_files(
     session: AsyncSession, caller: Caller, row: DocumentRow, changes: DocumentChanges, now: datetime
 ) -> None:
     linked = (await links.files(session, revision_ids=[row.revision.id]))[row.revision.id]
@@ -240,127 +189,87 @@ async def _change_files(
     )
 
 
-async def revise(
-    db: Database,
-    register: DocumentKind,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    order: NewRevision,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
-    key: str | None,
-) -> OperationResult:
+def check_printed(changes: DocumentChanges) -> None:
     """
-    Issue the next revision as a draft, with the number printed again for it (ruling N8).
-
-    :raises RevisionPending: while the current revision has no final answer
+    :raises NumberAlreadyDrawn: naming every field that the number prints
     """
-    path = f"/{register.kind.path}/{public_id}/revisions"
-
-    async def run(remember: Remember) -> OperationResult:
-        async def work(session: AsyncSession) -> OperationResult:
-            row = await _revise(session, register, caller, public_id, order, now, zone, address)
-            answer = await full(session, register, caller=caller, row=row, now=now, zone=zone)
-            location = f"/api/v1/{register.kind.path}/{public_id}"
-            headers = {"Location": location, "ETag": etag(answer)}
-            given = OperationResult(201, answer.model_dump(mode="json", by_alias=True), headers)
-            await remember(session, given)
-            return given
-
-        return await db.transact(work)
-
-    payload = order.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return await answer_once(
-        db, key=key, user=caller.public_id, operation=f"POST {path}", payload=payload, now=now, run=run
-    )
+    touched = [name for name in _PRINTED if name in changes.model_fields_set]
+    if touched:
+        raise NumberAlreadyIssued(
+            fields=[FieldProblem(f"/{alias(name)}", "already_printed", _FIXED) for name in touched]
+        )
 
 
-async def _revise(
-    session: AsyncSession,
-    register: DocumentKind,
-    caller: Caller,
-    public_id: UUID,
-    order: NewRevision,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
-) -> DocumentRow:
-    row, envelope = await hold_current(session, register, caller=caller, public_id=public_id, zone=zone)
-    require_create(caller, register.kind, row.head)
-    if envelope is None or not envelope.terminal or not row.revision.is_current:
-        raise RevisionPending
-    check_due(order.due_date, None, today=local_date(now, zone))
-    highest, withdrawn = await repository.revision_numbers(session, document_id=row.head.id)
-    # A draft that was withdrawn keeps its place in the count of revisions, not its label.
-    next_label = revision_label(highest + 1 - withdrawn)
-    number = await numbering.revise_number(
-        session,
-        caller=caller,
-        holder=numbering.Holder(register.kind.name, public_id),
-        revision_label=next_label,
-        now=now,
-        address=address,
-    )
-    place = highest + 1, next_label
-    revision = await _next_revision(session, register, caller, row, order, place, number, now, zone)
-    await register.revised(session, revision)
-    await claim_files(
-        session,
-        caller=caller,
-        public_ids=order.attachment_public_ids,
-        revision_id=revision.id,
-        pointer="/attachmentPublicIds",
-        main_first=True,
-        now=now,
-    )
-    fresh = await _reload(session, register, [revision.public_id])
-    await start_workflow(session, register, caller=caller, row=fresh, now=now, zone=zone)
-    await record(session, register.kind, "revised", "revise", caller=caller, row=fresh, address=address, now=now)
-    return fresh
+def alias(name: str) -> str:
+    return DocumentChanges.model_fields[name].alias or name
 
 
-async def _reload(session: AsyncSession, register: DocumentKind, revision_ids: Sequence[UUID]) -> DocumentRow:
-    await session.flush()
-    rows = await repository.by_revision(
-        session, reach=None, revision_ids=revision_ids, type_codes=register.kind.type_codes
-    )
-    return rows[0]
+async def change_relations(
+    session: AsyncSession, *, caller: Caller, row: DocumentRow, changes: DocumentChanges
+) -> Mapping[str, tuple[Any, Any]]:
+    """
+    Replace recipients and references that are stated; give what was and what is by field, for the audit trail.
+
+    :raises NumberAlreadyDrawn: when the main recipient would be another one
+    :raises AlreadyIssued: when somebody who may have read it would not be a recipient any more
+    """
+    noted: dict[str, tuple[Any, Any]] = {}
+    if "recipients" in changes.model_fields_set:
+        noted["recipients"] = await _change_recipients(session, row, changes.recipients)
+    if "reference_public_ids" in changes.model_fields_set:
+        noted["referencePublicIds"] = await _change_references(session, caller, row, changes.reference_public_ids)
+    return noted
 
 
-async def _next_revision(
-    session: AsyncSession,
-    register: DocumentKind,
-    caller: Caller,
-    row: DocumentRow,
-    order: NewRevision,
-    place: tuple[int, str],
-    number: str,
-    now: datetime,
-    zone: ZoneInfo,
-) -> DocumentRevision:
-    old = row.revision
-    # One revision is current at a time, and the constraint is checked at once.
-    await writes.change_revision(session, revision_id=old.id, values={"is_current": False})
-    await writes.change_head(session, document_id=row.head.id, values={"correspondence_number": number})
-    revision = DocumentRevision(
-        correspondence_id=row.head.id,
-        correspondence_number=number,
-        revision_number=place[0],
-        revision_label=place[1],
-        is_current=True,
-        correspondence_status_id=await repository.status_id(session, code=register.kind.status_code(DRAFT, None)),
-        subject=order.subject or old.subject,
-        description=old.description,
-        body=order.body if "body" in order.model_fields_set else old.body,
-        remarks=old.remarks,
-        priority=old.priority,
-        document_date=local_date(now, zone),
-        due_date=end_of_day(order.due_date, zone),
-        created_at=now,
-        created_by=caller.user_id,
-        details=old.details,
-    )
-    await writes.add(session, revision)
-    return revision
+async def _change_recipients(
+    session: AsyncSession, row: DocumentRow, asked: Sequence[AskedRecipient] | None
+) -> tuple[Any, Any]:
+    if asked is None:
+        raise invalid("/recipients", "required", "จำเป็นต้องระบุ", "Required")
+    known = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
+    before = [(one.organization.public_id, one.recipient_type) for one in known]
+    after = [(one.organization_public_id, one.recipient_type) for one in asked]
+    if before != after:
+        found = await recipients_of(session, project=_project(row), originator_id=row.originator.id, asked=asked)
+        if _main(after) != _main(before):
+            raise NumberAlreadyIssued(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])
+        await _check_nobody_loses(session, row, {one for one, _ in before} - {one for one, _ in after})
+        await writes.replace_recipients(
+            session, document_id=row.document.id, recipients=[(organization.id, kind) for organization, kind in found]
+        )
+    return _said(before), _said(after)
+
+
+def _main(recipients: Sequence[tuple[UUID, str]]) -> UUID | None:
+    return next((one for one, kind in recipients if kind == "TO"), None)
+
+
+def _said(recipients: Sequence[tuple[UUID, str]]) -> list[str]:
+    return [f"{kind} {one}" for one, kind in recipients]
+
+
+async def _check_nobody_loses(session: AsyncSession, row: DocumentRow, gone: set[UUID]) -> None:
+    if gone and await repository.ever_issued(session, document_id=row.document.id):
+        raise DocumentAlreadyIssued(fields=[FieldProblem("/recipients", "issued", DocumentAlreadyIssued.says)])
+
+
+async def _change_references(
+    session: AsyncSession, caller: Caller, row: DocumentRow, asked: Sequence[UUID]
+) -> tuple[Any, Any]:
+    """References that the caller may not see stay."""
+    outgoing, _ = await links.referenced(session, document_id=row.document.id)
+    seen = await repository.visible(session, reach=reach(caller), public_ids=outgoing)
+    before = [one for one in outgoing if one in seen]
+    if set(before) != set(asked) or len(asked) != len(before):
+        if row.document.public_id in asked:
+            pointer = f"/referencePublicIds/{list(asked).index(row.document.public_id)}"
+            raise invalid(pointer, "self", "เอกสารอ้างอิงตัวเองไม่ได้", "A document cannot refer to itself.")
+        targets = await references_of(session, caller=caller, project=_project(row), asked=asked)
+        gone = [seen[one].document.id for one in before]
+        await writes.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
+    return sorted(map(str, before)), sorted(map(str, asked))
+
+
+def _project(row: DocumentRow) -> ProjectRef:
+    project = row.project
+    return ProjectRef(project.id, project.public_id, project.project_code, project.project_name)

@@ -8,9 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer
-from saraban.documents.core.service.kind import DocumentKind
-from saraban.documents.core.service.presentation import person, reach
-from saraban.documents.core.service.queries import find
+from saraban.documents.core.service.kind import AnyKind
+from saraban.documents.core.service.presentation import person
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut
@@ -22,39 +21,22 @@ _ABSENT = "onBehalfOfPublicId"
 _TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
 
 
-async def history(session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID) -> DocumentHistory:
+async def history(session: AsyncSession, kind: AnyKind, *, caller: Caller, public_id: UUID) -> DocumentHistory:
     """
     Return what happened to the revisions that the caller may see.
 
     :raises NotFound: also when the caller may not know of the document
     """
-    await find(session, register.kind, caller=caller, public_id=public_id)
-    rows = await repository.revisions(session, reach=reach(caller), public_id=public_id)
-    return await merged(
-        session,
-        entity_type=register.kind.entity_type,
-        labels={str(row.revision.public_id): row.revision.revision_label for row in rows},
-        audited_as=register.kind.name,
-        public_id=public_id,
-    )
-
-
-async def merged(
-    session: AsyncSession, *, entity_type: str, labels: dict[str, str | None], audited_as: str, public_id: UUID
-) -> DocumentHistory:
-    """
-    Merge the workflow histories of the subjects in `labels` with the audit trail of one document.
-
-    :param labels: subject of the workflow to the revision label it stands for; audit rows of other labels are left out
-    """
+    row = await kind.find(session, caller=caller, public_id=public_id)
+    labels = await kind.revision_labels(session, row, caller=caller)
     taken = [
         _step(step, label)
         for subject, label in labels.items()
-        for step in await workflow.steps_of(session, entity_type=entity_type, entity_ids=[subject])
+        for step in await workflow.steps_of(session, entity_type=kind.rules.entity_type, entity_ids=[subject])
     ]
     trail = [
         entry
-        for entry in await _trail(session, audited_as, public_id)
+        for entry in await _trail(session, kind.rules.name, public_id)
         if not entry.action.startswith(_TOLD_ELSEWHERE) and entry.details.get("revision") in {None, *labels.values()}
     ]
     named = {entry.actor_public_id for entry in trail} | {_absent(entry) for entry in trail}

@@ -1,35 +1,72 @@
 """
-What a subtype brings to the shared verbs: its data, its answers and its own columns. `core` calls these, and never
-asks which subtype it has in hand.
+What a kind of document brings to the shared verbs: its rules, its own rows and checks, and what its answers show. The verbs
+never ask which kind they have in hand.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+# ruff: noqa: ARG002
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import KindRules
-from saraban.documents.core.domain.visibility import Reach
-from saraban.documents.core.models import DocumentRevision
-from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.schemas import (
-    DocumentAnswer,
-    DocumentChanges,
-    DocumentSummary,
-    RevisionDetail,
-    RevisionList,
-)
 from saraban.identity.domain.caller import Caller
-from saraban.kit.pipeline import SqlStatement
+from saraban.kit.pagination import Page
+from saraban.kit.schema import Schema
+from saraban.numbering import service as numbering
+from saraban.projects.models import Project
 from saraban.workflow.domain.outcome import NOTHING, Meaning
+from saraban.workflow.domain.subject import Envelope, SubjectFacts
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
-Extras = Callable[[AsyncSession, Sequence[DocumentRow], Reach], Awaitable[Mapping[int, Mapping[str, Any]]]]
-Revised = Callable[[AsyncSession, DocumentRevision], Awaitable[None]]
-Edited = Callable[[AsyncSession, Caller, DocumentRow, DocumentChanges], Awaitable[Mapping[str, tuple[Any, Any]]]]
-TypeCode = Callable[[AsyncSession, DocumentRow], Awaitable[str]]
+
+class DocumentHeader(Protocol):
+    """
+    What the verbs read of a document of any kind.
+
+    :param entity_id: what its workflow knows it by
+    :param number_uuid: public id of its number in the ledger
+    """
+
+    @property
+    def public_id(self) -> UUID: ...
+
+    @property
+    def entity_id(self) -> str: ...
+
+    @property
+    def number(self) -> str: ...
+
+    @property
+    def number_uuid(self) -> UUID | None: ...
+
+    @property
+    def revision_label(self) -> str | None: ...
+
+    @property
+    def subject(self) -> str: ...
+
+    @property
+    def project(self) -> Project: ...
+
+    @property
+    def cancelled_at(self) -> datetime | None: ...
+
+
+class UnnumberedDraft(Protocol):
+    """A new document with everything resolved and checked; only its number is missing."""
+
+    @property
+    def plan(self) -> numbering.Plan: ...
+
+    @property
+    def reservation_token(self) -> UUID | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +76,7 @@ class ReachedState:
 
     :param response_code: what was answered with the step that led there
     :param automatic: the engine took that step, which says nothing of its own
-    :param ended: it is an end
+    :param ended: it is final
     :param issued: they left their draft with this step, for the first time
     :param meaning: what the definition says of it
     """
@@ -53,68 +90,179 @@ class ReachedState:
     issued: bool = False
 
 
-Moved = Callable[[AsyncSession, Collection[int], ReachedState], Awaitable[Sequence[SqlStatement]]]
+Row = TypeVar("Row", bound=DocumentHeader)
+Draft = TypeVar("Draft", bound=UnnumberedDraft)
 
 
-async def nothing_more(
-    _session: AsyncSession, _rows: Sequence[DocumentRow], _reach: Reach
-) -> Mapping[int, Mapping[str, Any]]:
-    return {}
-
-
-async def no_own_status(
-    _session: AsyncSession, _revision_ids: Collection[int], _reached: ReachedState
-) -> Sequence[SqlStatement]:
-    return ()
-
-
-async def document_type(_session: AsyncSession, row: DocumentRow) -> str:
-    return row.type.type_code
-
-
-async def nothing_else(
-    _session: AsyncSession, _caller: Caller, _row: DocumentRow, _changes: DocumentChanges
-) -> Mapping[str, tuple[Any, Any]]:
-    return {}
-
-
-async def no_own_row(_session: AsyncSession, _revision: DocumentRevision) -> None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentKind:
+class DocumentKind(ABC, Generic[Row, Draft]):
     """
-    :param in_list: fields that the subtype adds to, or says otherwise in, the rows of a list, by revision id
-    :param in_full: the same for one document and its revisions
-    :param moved: sets the subtype's own status columns of revisions for a workflow state that they have reached
-    :param revised: adds the subtype's own row for a new revision
+    :param new: what a new one is written with
     :param changes: what can be changed of a draft
-    :param edited: changes what is the subtype's own, and gives what was and what is by field
-    :param type_code: by which of its documents differ in the workflow they start on: the document type, or one of its own
+    :param full: the answer for one document
+    :param reserved_fields: this kind's own names of the fields that a number is reserved for
     """
 
-    kind: KindRules
-    summary: type[DocumentSummary] = DocumentSummary
-    answer: type[DocumentAnswer] = DocumentAnswer
-    revision: type[RevisionDetail] = RevisionDetail
-    revisions: type[RevisionList] = RevisionList
-    in_list: Extras = nothing_more
-    in_full: Extras = nothing_more
-    moved: Moved = no_own_status
-    revised: Revised = no_own_row
-    type_code: TypeCode = document_type
-    changes: type[DocumentChanges] = DocumentChanges
-    edited: Edited = nothing_else
+    rules: ClassVar[KindRules]
+    new: ClassVar[type[Schema]]
+    changes: ClassVar[type[Schema]]
+    full: ClassVar[type[Schema]]
+    reserved_fields: ClassVar[Mapping[str, str]] = {}
 
     @property
-    def envelope(self) -> type[WorkflowEnvelope[DocumentAnswer]]:
-        return cast("type[WorkflowEnvelope[DocumentAnswer]]", WorkflowEnvelope.__class_getitem__(self.answer))
+    def envelope(self) -> type[WorkflowEnvelope[Any]]:
+        return cast("type[WorkflowEnvelope[Any]]", WorkflowEnvelope.__class_getitem__(self.full))
+
+    @abstractmethod
+    async def check(self, session: AsyncSession, *, caller: Caller, new: Any, now: datetime, zone: ZoneInfo) -> Draft:
+        """
+        Resolve and check everything that can be known before a number is issued.
+
+        :raises Invalid: naming the field
+        """
+
+    @abstractmethod
+    async def insert(
+        self,
+        session: AsyncSession,
+        draft: Draft,
+        issued: numbering.Issued,
+        *,
+        caller: Caller,
+        public_id: UUID,
+        now: datetime,
+        zone: ZoneInfo,
+    ) -> Row:
+        """Write the rows, in the transaction that issues the number; after a collision it runs again."""
+
+    @abstractmethod
+    async def find(self, session: AsyncSession, *, caller: Caller, public_id: UUID) -> Row:
+        """
+        :raises NotFound: also when the caller may not know of it
+        """
+
+    @abstractmethod
+    async def find_by_number(self, session: AsyncSession, *, project_id: int, number: str) -> Row:
+        """Return a document as it was first written, whoever asks."""
+
+    @abstractmethod
+    async def page(
+        self,
+        session: AsyncSession,
+        *,
+        caller: Caller,
+        search: Any,
+        cursor: str | None,
+        limit: int,
+        now: datetime,
+        zone: ZoneInfo,
+    ) -> Page[Row]: ...
+
+    @abstractmethod
+    async def lock(self, session: AsyncSession, row: Row) -> None:
+        """Hold the document and its workflow instance until the end of the transaction."""
+
+    @abstractmethod
+    async def facts(self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo) -> Mapping[str, SubjectFacts]:
+        """Return what the workflow is told, by entity id."""
+
+    @abstractmethod
+    async def type_code(self, session: AsyncSession, row: Row) -> str:
+        """Return by what documents of this kind differ in the workflow they start on: the document type, or one of its own."""
+
+    @abstractmethod
+    async def summaries(
+        self,
+        session: AsyncSession,
+        rows: Sequence[Row],
+        *,
+        caller: Caller,
+        envelopes: Mapping[str, Envelope],
+        today: date,
+        zone: ZoneInfo,
+    ) -> Sequence[Schema]:
+        """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
+
+    @abstractmethod
+    async def answer(
+        self,
+        session: AsyncSession,
+        row: Row,
+        *,
+        caller: Caller,
+        envelope: Envelope | None,
+        today: date,
+        zone: ZoneInfo,
+    ) -> Schema:
+        """Return a document with all that belongs to it."""
+
+    @abstractmethod
+    async def revision_labels(self, session: AsyncSession, row: Row, *, caller: Caller) -> dict[str, str | None]:
+        """Return the revisions whose history the caller may see, by entity id."""
+
+    @abstractmethod
+    def require_edit(self, caller: Caller, row: Row) -> None:
+        """
+        :raises Forbidden: when the caller does not write this kind for the originator
+        """
+
+    @abstractmethod
+    async def change(
+        self,
+        session: AsyncSession,
+        row: Row,
+        envelope: Envelope | None,
+        *,
+        caller: Caller,
+        changes: Any,
+        now: datetime,
+        zone: ZoneInfo,
+    ) -> dict[str, dict[str, Any]]:
+        """
+        Change a draft, and return the old and the new value of each field for the audit trail.
+
+        :raises NotADraft: once it has been submitted
+        """
+
+    @abstractmethod
+    async def check_cancel(self, session: AsyncSession, row: Row, envelope: Envelope | None, *, caller: Caller) -> None:
+        """
+        :raises DomainError: when the caller may not cancel it as it stands now
+        """
+
+    @abstractmethod
+    async def mark_cancelled(
+        self, session: AsyncSession, row: Row, *, caller: Caller, reason: str, now: datetime, zone: ZoneInfo
+    ) -> Sequence[UUID]:
+        """Write the cancellation into the kind's own rows, and return who is notified of it beside the usual."""
+
+    @abstractmethod
+    async def number_request(self, session: AsyncSession, row: Row) -> numbering.NumberRequest:
+        """Return what a number for the document as it stands now is issued by."""
+
+    @abstractmethod
+    async def change_number(
+        self, session: AsyncSession, row: Row, issued: numbering.Issued, *, now: datetime
+    ) -> None: ...
+
+    def event_fields(self, row: Row, notify: Sequence[UUID]) -> dict[str, object]:
+        """Return what events say of this kind beside what they say of every one."""
+        return {}
+
+
+AnyKind = DocumentKind[Any, Any]
 
 
 class Follower(Protocol):
-    """What ends together with a document, such as the circulation sheets about it; `bootstrap` wires it."""
+    """What ends together with a document, such as the circulations of it; `bootstrap` wires it."""
 
     async def document_cancelled(
-        self, session: AsyncSession, *, caller: Caller, document_id: int, reason: str, address: str, now: datetime
+        self,
+        session: AsyncSession,
+        *,
+        caller: Caller,
+        document: UUID,
+        reason: str,
+        address: str,
+        now: datetime,
+        zone: ZoneInfo,
     ) -> None: ...

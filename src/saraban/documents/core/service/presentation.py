@@ -1,7 +1,7 @@
 """From rows to answers: names around the document, its place in the workflow, its files. Shows public ids and codes only."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain.dates import is_overdue
+from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.reply import Correspondents, is_reply
 from saraban.documents.core.domain.visibility import Reach, reach_of
 from saraban.documents.core.repository import documents as repository
@@ -19,9 +20,7 @@ from saraban.documents.core.repository.documents import DocumentRow, RecipientRo
 from saraban.documents.core.schemas import (
     CodeAnswer,
     ContractAnswer,
-    DocumentAnswer,
     DocumentFileAnswer,
-    DocumentSummary,
     OrganizationAnswer,
     PersonAnswer,
     ProjectAnswer,
@@ -29,12 +28,12 @@ from saraban.documents.core.schemas import (
     ReferenceAnswer,
     RevisionAnswer,
 )
-from saraban.documents.core.service.facts import facts_of
-from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import Organization, User
 from saraban.identity.service.callers import display_name
 from saraban.kit.clock import local_date
+from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
@@ -139,21 +138,22 @@ def _sub_type(row: DocumentRow) -> CodeAnswer | None:
     return CodeAnswer(code=found.sub_type_code, name=name, name_th=found.sub_type_name)
 
 
-def _summary_fields(
-    register: DocumentKind,
+def summary_fields(
+    rules: KindRules,
     row: DocumentRow,
     recipients: Sequence[RecipientRow],
     envelope: Envelope | None,
     today: date,
     zone: ZoneInfo,
 ) -> dict[str, Any]:
+    """Return what a register shows of a document with revisions."""
     due = day_of(row.revision.due_date, zone)
-    closed = row.head.cancelled_at is not None or (envelope is not None and _has_its_answer(register, envelope))
+    has_answer = envelope is not None and (envelope.terminal or envelope.current_state in rules.answered)
     return {
-        "public_id": row.head.public_id,
+        "public_id": row.document.public_id,
         "document_number": row.revision.correspondence_number,
         "document_type": row.type.type_code,
-        "kind": register.kind.name,
+        "kind": rules.name,
         "project": ProjectAnswer.model_validate(row.project),
         "contract": _contract(row),
         "originator": organization(row.originator),
@@ -162,85 +162,22 @@ def _summary_fields(
         "priority": row.revision.priority,
         "document_date": row.revision.document_date,
         "due_date": due,
-        "is_overdue": is_overdue(due, today=today, closed=closed),
+        "is_overdue": is_overdue(due, today=today, closed=has_answer or row.document.cancelled_at is not None),
         "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
         "discipline": _discipline(row),
         "sub_type": _sub_type(row),
         "revision": revision_answer(row),
-        "created_at": row.head.created_at,
+        "created_at": row.document.created_at,
         "created_by": person(row.author),
-        "cancelled_at": row.head.cancelled_at,
+        "cancelled_at": row.document.cancelled_at,
     }
 
 
-def _has_its_answer(register: DocumentKind, envelope: Envelope) -> bool:
-    return envelope.terminal or envelope.current_state in register.kind.answered
-
-
-async def envelopes(
-    session: AsyncSession,
-    register: DocumentKind,
-    *,
-    caller: Caller,
-    rows: Sequence[DocumentRow],
-    zone: ZoneInfo,
-    now: datetime | None = None,
-    alone: bool = False,
-) -> dict[str, Envelope]:
-    """
-    Return the envelopes by the revisions' public ids.
-
-    :param now: for what is to be shown: then the actions in the place of others are there too
-    :param alone: where it is one that is read by itself: whether somebody may act is looked at closely
-    """
-    return await workflow.envelopes(
-        session,
-        caller=caller,
-        entity_type=register.kind.entity_type,
-        facts=await facts_of(session, register.kind, rows=rows, zone=zone),
-        now=now,
-        alone=alone,
-    )
-
-
-async def summaries(
-    session: AsyncSession,
-    register: DocumentKind,
-    *,
-    caller: Caller,
-    rows: Sequence[DocumentRow],
-    now: datetime,
-    zone: ZoneInfo,
-) -> list[WorkflowItem[DocumentSummary]]:
-    """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
-    if not rows:
-        return []
-    recipients = await repository.recipients(session, document_ids=[row.head.id for row in rows])
-    where = await envelopes(session, register, caller=caller, rows=rows, zone=zone, now=now)
-    extras = await register.in_list(session, rows, reach(caller))
-    today = local_date(now, zone)
-    found = []
-    for row in rows:
-        envelope = where.get(str(row.revision.public_id))
-        fields = _summary_fields(register, row, recipients[row.head.id], envelope, today, zone)
-        summary = register.summary(**(fields | dict(extras.get(row.revision.id, {}))))
-        found.append(WorkflowItem.around(summary, envelope))
-    return found
-
-
-async def full(
-    session: AsyncSession, register: DocumentKind, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
-) -> WorkflowEnvelope[DocumentAnswer]:
-    """Return a document with all that hangs on it."""
-    recipients = await repository.recipients(session, document_ids=[row.head.id])
-    where = await envelopes(session, register, caller=caller, rows=[row], zone=zone, now=now, alone=True)
-    envelope = where.get(str(row.revision.public_id))
+async def full_fields(session: AsyncSession, row: DocumentRow, *, caller: Caller, zone: ZoneInfo) -> dict[str, Any]:
+    """Return what one document shows beside what its register does."""
     files = await links.files(session, revision_ids=[row.revision.id])
-    extras: Mapping[int, Mapping[str, Any]] = await register.in_full(session, [row], reach(caller))
-    fields = _summary_fields(
-        register, row, recipients[row.head.id], envelope, local_date(now, zone), zone
-    ) | await _references(session, caller=caller, row=row)
-    fields |= {
+    return {
+        **await _references(session, caller=caller, row=row),
         "body": row.revision.body,
         "description": row.revision.description,
         "remarks": row.revision.remarks,
@@ -248,13 +185,87 @@ async def full(
         "sender_date": row.revision.sender_date,
         "received_date": day_of(row.revision.received_date, zone),
         "issued_at": row.revision.issued_date,
-        "cancel_reason": row.head.cancel_reason,
+        "cancel_reason": row.document.cancel_reason,
         "cancelled_by": person(row.canceller) if row.canceller else None,
-        "number_format": await number_format(session, row.head.number_uuid),
+        "number_format": await number_format(session, row.document.number_uuid),
         "attachments": file_answers(files[row.revision.id]),
     }
-    answer = register.answer(**(fields | dict(extras.get(row.revision.id, {}))))
-    return register.envelope.around(answer, envelope)
+
+
+async def envelopes(
+    session: AsyncSession,
+    kind: AnyKind,
+    *,
+    caller: Caller,
+    rows: Sequence[DocumentHeader],
+    zone: ZoneInfo,
+    now: datetime | None = None,
+    alone: bool = False,
+) -> dict[str, Envelope]:
+    """
+    Return the workflow envelopes by entity id.
+
+    :param now: for what is to be shown: then the actions in the place of others are there too
+    :param alone: for a document that is read by itself: whether somebody may act is looked at closely
+    """
+    return await workflow.envelopes(
+        session,
+        caller=caller,
+        entity_type=kind.rules.entity_type,
+        facts=await kind.facts(session, rows, zone=zone),
+        now=now,
+        alone=alone,
+    )
+
+
+async def summaries(
+    session: AsyncSession,
+    kind: AnyKind,
+    *,
+    caller: Caller,
+    rows: Sequence[DocumentHeader],
+    now: datetime,
+    zone: ZoneInfo,
+) -> list[WorkflowItem[Any]]:
+    """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
+    if not rows:
+        return []
+    found = await envelopes(session, kind, caller=caller, rows=rows, zone=zone, now=now)
+    shown = await kind.summaries(session, rows, caller=caller, envelopes=found, today=local_date(now, zone), zone=zone)
+    return [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in zip(rows, shown, strict=True)]
+
+
+async def full(
+    session: AsyncSession, kind: AnyKind, *, caller: Caller, row: DocumentHeader, now: datetime, zone: ZoneInfo
+) -> WorkflowEnvelope[Any]:
+    """Return a document with all that belongs to it."""
+    found = await envelopes(session, kind, caller=caller, rows=[row], zone=zone, now=now, alone=True)
+    envelope = found.get(row.entity_id)
+    today = local_date(now, zone)
+    answer = await kind.answer(session, row, caller=caller, envelope=envelope, today=today, zone=zone)
+    return kind.envelope.around(answer, envelope)
+
+
+async def result(
+    session: AsyncSession,
+    kind: AnyKind,
+    row: DocumentHeader,
+    *,
+    caller: Caller,
+    now: datetime,
+    zone: ZoneInfo,
+    status: int = 200,
+    located: bool = False,
+) -> OperationResult:
+    """
+    Return the answer that is stored for a repetition: the document as it stands now.
+
+    :param located: with its address, as for what has just been created
+    """
+    answer = await full(session, kind, caller=caller, row=row, now=now, zone=zone)
+    headers = {"Location": f"/api/v1/{kind.rules.path}/{row.public_id}"} if located else {}
+    body = answer.model_dump(mode="json", by_alias=True)
+    return OperationResult(status, body, {**headers, "ETag": etag(answer)})
 
 
 async def number_format(session: AsyncSession, number: UUID | None) -> NumberFormatOut | None:
@@ -263,55 +274,51 @@ async def number_format(session: AsyncSession, number: UUID | None) -> NumberFor
 
 
 async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow) -> dict[str, list[ReferenceAnswer]]:
-    outgoing, incoming = await links.referenced(session, document_id=row.head.id)
+    outgoing, incoming = await links.referenced(session, document_id=row.document.id)
     rows = await repository.visible(session, reach=reach(caller), public_ids={*outgoing, *incoming})
     if not rows:
         return {"references": [], "referenced_by": []}
     parties = await _parties(session, [row, *rows.values()])
-    here = parties[row.head.id]
+    here = parties[row.document.id]
     return {
         "references": [
-            reference(one, is_reply=_stands(row) and is_reply(here, parties[one.head.id]))
+            reference(one, is_reply=_stands(row) and is_reply(here, parties[one.document.id]))
             for one in (rows[key] for key in outgoing if key in rows)
         ],
         "referenced_by": [
-            reference(one, is_reply=_stands(one) and is_reply(parties[one.head.id], here))
+            reference(one, is_reply=_stands(one) and is_reply(parties[one.document.id], here))
             for one in (rows[key] for key in incoming if key in rows)
         ],
     }
 
 
 async def _parties(session: AsyncSession, rows: Sequence[DocumentRow]) -> dict[int, Correspondents]:
-    recipients = await repository.recipients(session, document_ids=[row.head.id for row in rows])
+    recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
     return {
-        row.head.id: Correspondents(row.head.originator_id, {one.organization.id for one in recipients[row.head.id]})
+        row.document.id: Correspondents(
+            row.document.originator_id, {one.organization.id for one in recipients[row.document.id]}
+        )
         for row in rows
     }
 
 
 def _stands(row: DocumentRow) -> bool:
     """Nothing is answered by what was not issued, or is cancelled."""
-    return row.revision.issued_date is not None and row.head.cancelled_at is None
+    return row.revision.issued_date is not None and row.document.cancelled_at is None
 
 
 def reference(row: DocumentRow, *, is_reply: bool = False) -> ReferenceAnswer:
     return ReferenceAnswer(
-        public_id=row.head.public_id,
+        public_id=row.document.public_id,
         document_number=row.revision.correspondence_number,
         document_type=row.type.type_code,
         subject=row.revision.subject,
-        is_cancelled=row.head.cancelled_at is not None,
+        is_cancelled=row.document.cancelled_at is not None,
         is_reply=is_reply,
     )
 
 
-# What depends on who reads, or on the day, is no part of the document's version.
-_NOT_VERSIONED = {"is_overdue", "references", "referenced_by"}
-
-
-def etag(answer: WorkflowEnvelope[DocumentAnswer]) -> str:
+def etag(answer: WorkflowEnvelope[Any]) -> str:
     """Return the document's version as an ETag: another text as soon as anything in it has changed."""
-    text = answer.data.model_dump_json(exclude=_NOT_VERSIONED)
-    text += ",".join(sorted(str(one.public_id) for one in answer.data.references))
     step = answer.workflow.version_no if answer.workflow else 0
-    return f'"{hashlib.sha256(f"{step}|{text}".encode()).hexdigest()[:32]}"'
+    return f'"{hashlib.sha256(f"{step}|{answer.data.version_text()}".encode()).hexdigest()[:32]}"'

@@ -1,39 +1,32 @@
-"""Reading: a register's pages, one document, its revisions and its history."""
+"""Reading documents: the pages of a register, one document, and who may read the files of them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import partial
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments.service import AccessRule
 from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import links
 from saraban.documents.core.repository.documents import DocumentFilters, DocumentRow
-from saraban.documents.core.schemas import DocumentAnswer, DocumentSummary, RevisionList
-from saraban.documents.core.service.kind import DocumentKind
-from saraban.documents.core.service.presentation import (
-    coded,
-    day_of,
-    envelopes,
-    file_answers,
-    full,
-    person,
-    reach,
-    revision_answer,
-    summaries,
-)
+from saraban.documents.core.service.kind import AnyKind
+from saraban.documents.core.service.presentation import full, reach, summaries
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
-from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
+from saraban.workflow import service as workflow
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
+from saraban.workflow.service import Subjects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +44,12 @@ class DocumentSearch:
     created_from: date | None = None
     created_to: date | None = None
     mine: bool = False
+    correspondence: UUID | None = None
 
 
 async def listing(
     session: AsyncSession,
-    register: DocumentKind,
+    kind: AnyKind,
     *,
     caller: Caller,
     search: DocumentSearch,
@@ -63,20 +57,31 @@ async def listing(
     limit: int,
     now: datetime,
     zone: ZoneInfo,
-) -> Page[WorkflowItem[DocumentSummary]]:
+) -> Page[WorkflowItem[Any]]:
     """Return a page of what the caller may see, newest first."""
-    filters = _filters(register.kind, search, caller, now, zone)
-    page = await repository.page(session, reach=reach(caller), filters=filters, cursor=cursor, limit=limit)
-    items = await summaries(session, register, caller=caller, rows=page.items, now=now, zone=zone)
+    page = await kind.page(session, caller=caller, search=search, cursor=cursor, limit=limit, now=now, zone=zone)
+    items = await summaries(session, kind, caller=caller, rows=page.items, now=now, zone=zone)
     return Page(items, page.next_cursor)
 
 
-def _filters(kind: KindRules, search: DocumentSearch, caller: Caller, now: datetime, zone: ZoneInfo) -> DocumentFilters:
+async def read(
+    session: AsyncSession, kind: AnyKind, *, caller: Caller, public_id: UUID, now: datetime, zone: ZoneInfo
+) -> WorkflowEnvelope[Any]:
+    """
+    :raises NotFound: also when the caller may not know of the document
+    """
+    row = await kind.find(session, caller=caller, public_id=public_id)
+    return await full(session, kind, caller=caller, row=row, now=now, zone=zone)
+
+
+def document_filters(
+    rules: KindRules, search: DocumentSearch, caller: Caller, now: datetime, zone: ZoneInfo
+) -> DocumentFilters:
     return DocumentFilters(
-        type_codes=_types(kind, search.type_code),
-        finished=kind.finished_codes,
+        type_codes=_types(rules, search.type_code),
+        finished=rules.finished_codes,
         project=search.project,
-        status_codes=_statuses(kind, search.status),
+        status_codes=_statuses(rules, search.status),
         originator=search.originator,
         recipient=search.recipient,
         text=fold(search.text).strip() if search.text else None,
@@ -92,23 +97,23 @@ def _morning(day: date | None, zone: ZoneInfo) -> datetime | None:
     return None if day is None else datetime.combine(day, time(), zone)
 
 
-def _types(kind: KindRules, code: str | None) -> frozenset[str]:
+def _types(rules: KindRules, code: str | None) -> frozenset[str]:
     if code is None:
-        return kind.type_codes
-    if code not in kind.type_codes:
-        raise _not_in_list("query:correspondenceTypeCode", sorted(kind.type_codes))
+        return rules.type_codes
+    if code not in rules.type_codes:
+        raise not_in_list("query:correspondenceTypeCode", sorted(rules.type_codes))
     return frozenset({code})
 
 
-def _statuses(kind: KindRules, state: str | None) -> frozenset[str] | None:
+def _statuses(rules: KindRules, state: str | None) -> frozenset[str] | None:
     if state is None:
         return None
-    if state not in kind.statuses:
-        raise _not_in_list("query:status", sorted(kind.statuses))
-    return kind.status_codes(state)
+    if state not in rules.statuses:
+        raise not_in_list("query:status", sorted(rules.statuses))
+    return rules.status_codes(state)
 
 
-def _not_in_list(pointer: str, expected: list[str]) -> Exception:
+def not_in_list(pointer: str, expected: list[str]) -> Exception:
     return invalid(
         pointer,
         "not_in_list",
@@ -118,56 +123,16 @@ def _not_in_list(pointer: str, expected: list[str]) -> Exception:
     )
 
 
-async def find(session: AsyncSession, kind: KindRules, *, caller: Caller, public_id: UUID) -> DocumentRow:
+async def find_document(session: AsyncSession, rules: KindRules, *, caller: Caller, public_id: UUID) -> DocumentRow:
     """
     Return a document at the newest revision that the caller may see.
 
     :raises NotFound: also when the caller may not know of it
     """
-    rows = await repository.visible(session, reach=reach(caller), public_ids=[public_id], type_codes=kind.type_codes)
+    rows = await repository.visible(session, reach=reach(caller), public_ids=[public_id], type_codes=rules.type_codes)
     if public_id not in rows:
-        raise NotFound(f"There is no such {kind.name}.")
+        raise NotFound(f"There is no such {rules.name}.")
     return rows[public_id]
-
-
-async def read(
-    session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID, now: datetime, zone: ZoneInfo
-) -> WorkflowEnvelope[DocumentAnswer]:
-    """
-    :raises NotFound: also when the caller may not know of it
-    """
-    row = await find(session, register.kind, caller=caller, public_id=public_id)
-    return await full(session, register, caller=caller, row=row, now=now, zone=zone)
-
-
-async def revisions(
-    session: AsyncSession, register: DocumentKind, *, caller: Caller, public_id: UUID, zone: ZoneInfo
-) -> RevisionList:
-    """
-    Return the revisions that the caller may see, newest first, each with its own workflow and files.
-
-    :raises NotFound: also when the caller may not know of the document
-    """
-    await find(session, register.kind, caller=caller, public_id=public_id)
-    rows = await repository.revisions(session, reach=reach(caller), public_id=public_id)
-    where = await envelopes(session, register, caller=caller, rows=rows, zone=zone)
-    files = await links.files(session, revision_ids=[row.revision.id for row in rows])
-    shown = register.revision.model_fields
-    extras = await register.in_full(session, rows, reach(caller))
-    items = []
-    for row in rows:
-        fields = revision_answer(row).model_dump() | {
-            "subject": row.revision.subject,
-            "due_date": day_of(row.revision.due_date, zone),
-            "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
-            "created_at": row.revision.created_at,
-            "created_by": person(row.reviser),
-            "issued_at": row.revision.issued_date,
-            "attachments": file_answers(files[row.revision.id]),
-        }
-        own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
-        items.append(WorkflowItem.around(register.revision(**(fields | own)), where.get(str(row.revision.public_id))))
-    return register.revisions(items=items)
 
 
 async def known_to(
@@ -190,3 +155,13 @@ async def known_to(
 async def visible(session: AsyncSession, *, caller: Caller, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:
     """Return the documents of any kind among `public_ids` that the caller may see."""
     return await repository.visible(session, reach=reach(caller), public_ids=public_ids)
+
+
+async def document_files(session: AsyncSession, caller: Caller, attachment_id: int) -> bool:
+    """Return whether a file hangs on a revision that the caller may see."""
+    return await links.reaches_file(session, reach=reach(caller), attachment_id=attachment_id)
+
+
+def step_files(subjects: Subjects) -> AccessRule:
+    """Return the rule for files that came with a workflow step: whoever sees its subject may read them."""
+    return partial(workflow.may_read_step_file, subjects=subjects)

@@ -1,4 +1,4 @@
-"""What goes with every change of a document: its workflow, its files, its event and its row in the audit trail."""
+"""What goes with every change of a document: its workflow, its event and its row in the audit trail."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,11 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
-from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.repository import writes
-from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.facts import facts_of
-from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
@@ -39,67 +36,69 @@ async def claim_files(
 
 
 async def start_workflow(
-    session: AsyncSession, register: DocumentKind, *, caller: Caller, row: DocumentRow, now: datetime, zone: ZoneInfo
+    session: AsyncSession, kind: AnyKind, *, caller: Caller, row: DocumentHeader, now: datetime, zone: ZoneInfo
 ) -> None:
-    """Start the workflow of a revision, the one that is chosen for it, in the transaction that writes it."""
-    kind = register.kind
-    facts = await facts_of(session, kind, rows=[row], zone=zone)
-    type_code = await register.type_code(session, row)
+    """Start the workflow that is chosen for a document or its revision, in the transaction that writes it."""
+    facts = await kind.facts(session, [row], zone=zone)
+    type_code = await kind.type_code(session, row)
     await workflow.start(
         session,
-        code=REGISTERS[kind.name].of_type(type_code).code,
-        entity_type=kind.entity_type,
-        facts=facts[str(row.revision.public_id)],
+        code=REGISTERS[kind.rules.name].of_type(type_code).code,
+        entity_type=kind.rules.entity_type,
+        facts=facts[row.entity_id],
         caller=caller,
         now=now,
-        matter=Matter(kind.name, row.project.id, type_code),
+        matter=Matter(kind.rules.name, row.project.id, type_code),
     )
 
 
 async def record(
     session: AsyncSession,
-    kind: KindRules,
+    kind: AnyKind,
     event: str,
     action: str,
     *,
     caller: Caller,
-    row: DocumentRow,
+    row: DocumentHeader,
     address: str,
     now: datetime,
     details: dict[str, object] | None = None,
     audited: dict[str, object] | None = None,
+    notify: Sequence[UUID] = (),
 ) -> None:
     """
     Record `document.<event>` and write the audit row `<kind>.<action>`.
 
     :param audited: details for the audit trail alone
+    :param notify: people who are told of the event, for a kind that names them itself
     """
-    said = {
-        "documentNumber": row.revision.correspondence_number,
-        "revision": row.revision.revision_label,
-        **(details or {}),
-    }
+    name = kind.rules.name
+    said: dict[str, object] = {"documentNumber": row.number}
+    if row.revision_label is not None:
+        said["revision"] = row.revision_label
+    said |= details or {}
     await events.record(
         session,
         name=f"document.{event}",
         aggregate_type="document",
-        aggregate_id=str(row.head.public_id),
+        aggregate_id=str(row.public_id),
         payload={
-            "documentPublicId": str(row.head.public_id),
-            "kind": kind.name,
-            "subject": row.revision.subject,
+            "documentPublicId": str(row.public_id),
+            "kind": name,
+            "subject": row.subject,
             "projectPublicId": str(row.project.public_id),
             "actorPublicId": str(caller.public_id),
+            **kind.event_fields(row, notify),
             **said,
         },
         now=now,
     )
     await audit.write(
         session,
-        action=f"{kind.name}.{action}",
+        action=f"{name}.{action}",
         caller=caller,
-        entity_type=kind.name,
-        entity_id=str(row.head.public_id),
+        entity_type=name,
+        entity_id=str(row.public_id),
         details={**said, **(audited or {})},
         address=address,
         now=now,

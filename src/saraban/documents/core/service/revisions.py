@@ -1,4 +1,7 @@
-"""Withdrawing the next revision while it is a draft: the document stands at the revision before it again."""
+"""
+The revisions of a document: their list, issuing the next one of what has its final answer, and withdrawing it while it is a
+draft.
+"""
 
 from datetime import datetime
 from uuid import UUID
@@ -7,23 +10,45 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import CANCELLED, DRAFT
+from saraban.documents.core.domain.revision import revision_label
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
+from saraban.documents.core.repository import links, writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.draft_changes import hold_current
-from saraban.documents.core.service.ending import ended_once
-from saraban.documents.core.service.kind import DocumentKind
-from saraban.documents.core.service.queries import find
-from saraban.documents.core.service.records import record
-from saraban.documents.core.service.rights import require_edit
-from saraban.documents.core.service.workflow_subject import show_status
+from saraban.documents.core.schemas import NewRevision, RevisionList
+from saraban.documents.core.service.cancellation import is_draft_revision
+from saraban.documents.core.service.checks import check_due
+from saraban.documents.core.service.document_change import change_once, hold_current
+from saraban.documents.core.service.presentation import (
+    coded,
+    day_of,
+    end_of_day,
+    envelopes,
+    file_answers,
+    person,
+    reach,
+    revision_answer,
+)
+from saraban.documents.core.service.records import claim_files, record, start_workflow
+from saraban.documents.core.service.revisioned_kind import RevisionedKind
+from saraban.documents.core.service.rights import require_create, require_edit
 from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
+from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.runtime.schemas import WorkflowItem
+
+
+class RevisionPending(DomainError):
+    """The current revision still waits for its final answer (EC-RFA-002)."""
+
+    kind, code = ErrorKind.CONFLICT, "REVISION_PENDING"
+    says = Text("ต้องรอคำตอบของ Revision ก่อนหน้าก่อน", "The previous revision must have its answer first.")
+    recovery = (Text("ติดตามผลการพิจารณาของฉบับปัจจุบัน", "Follow the current revision to its answer."),)
 
 
 class NoDraftRevision(DomainError):
@@ -34,15 +59,153 @@ class NoDraftRevision(DomainError):
     recovery = (Text("หากเป็นเอกสารที่ยังไม่เคยส่ง ให้ยกเลิกทั้งฉบับ", "Cancel the document if it has never been issued."),)
 
 
-async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope: Envelope | None) -> bool:
-    """Return whether a document stands at a draft that follows an issued revision."""
-    in_draft = envelope is not None and envelope.current_state == DRAFT and row.revision.issued_date is None
-    return in_draft and await repository.ever_issued(session, document_id=row.head.id)
+async def revisions(
+    session: AsyncSession, kind: RevisionedKind, *, caller: Caller, public_id: UUID, zone: ZoneInfo
+) -> RevisionList:
+    """
+    Return the revisions that the caller may see, newest first, each with its own workflow and files.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    await kind.find(session, caller=caller, public_id=public_id)
+    rows = await repository.revisions(session, reach=reach(caller), public_id=public_id)
+    where = await envelopes(session, kind, caller=caller, rows=rows, zone=zone)
+    files = await links.files(session, revision_ids=[row.revision.id for row in rows])
+    shown = kind.revision.model_fields
+    extras = await kind.in_full(session, rows, reach(caller))
+    items = []
+    for row in rows:
+        fields = revision_answer(row).model_dump() | {
+            "subject": row.revision.subject,
+            "due_date": day_of(row.revision.due_date, zone),
+            "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
+            "created_at": row.revision.created_at,
+            "created_by": person(row.reviser),
+            "issued_at": row.revision.issued_date,
+            "attachments": file_answers(files[row.revision.id]),
+        }
+        own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
+        items.append(WorkflowItem.around(kind.revision(**(fields | own)), where.get(str(row.revision.public_id))))
+    return kind.revisions(items=items)
+
+
+async def revise(
+    db: Database,
+    kind: RevisionedKind,
+    *,
+    caller: Caller,
+    public_id: UUID,
+    order: NewRevision,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+    key: str | None,
+) -> OperationResult:
+    """
+    Issue the next revision as a draft, with the number printed again for it (ruling N8).
+
+    :raises RevisionPending: while the current revision has no final answer
+    """
+    return await change_once(
+        db,
+        kind,
+        lambda session: _revise(session, kind, caller, public_id, order, now, zone, address),
+        caller=caller,
+        path=f"{public_id}/revisions",
+        payload=order.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        now=now,
+        zone=zone,
+        key=key,
+        status=201,
+        located=True,
+    )
+
+
+async def _revise(
+    session: AsyncSession,
+    kind: RevisionedKind,
+    caller: Caller,
+    public_id: UUID,
+    order: NewRevision,
+    now: datetime,
+    zone: ZoneInfo,
+    address: str,
+) -> DocumentRow:
+    row, envelope = await hold_current(session, kind, caller=caller, public_id=public_id, zone=zone)
+    require_create(caller, kind.rules, row.document)
+    if envelope is None or not envelope.terminal or not row.revision.is_current:
+        raise RevisionPending
+    check_due(order.due_date, None, today=local_date(now, zone))
+    highest, withdrawn = await repository.revision_numbers(session, document_id=row.document.id)
+    # A draft that was withdrawn keeps its place in the count of revisions, not its label.
+    next_label = revision_label(highest + 1 - withdrawn)
+    number = await numbering.revise_number(
+        session,
+        caller=caller,
+        holder=numbering.Holder(kind.rules.name, public_id),
+        revision_label=next_label,
+        now=now,
+        address=address,
+    )
+    place = highest + 1, next_label
+    revision = await _next_revision(session, kind, caller, row, order, place, number, now, zone)
+    await kind.insert_own_revision(session, revision)
+    await claim_files(
+        session,
+        caller=caller,
+        public_ids=order.attachment_public_ids,
+        revision_id=revision.id,
+        pointer="/attachmentPublicIds",
+        main_first=True,
+        now=now,
+    )
+    await session.flush()
+    fresh = await kind.row_of(session, revision)
+    await start_workflow(session, kind, caller=caller, row=fresh, now=now, zone=zone)
+    await record(session, kind, "revised", "revise", caller=caller, row=fresh, address=address, now=now)
+    return fresh
+
+
+async def _next_revision(
+    session: AsyncSession,
+    kind: RevisionedKind,
+    caller: Caller,
+    row: DocumentRow,
+    order: NewRevision,
+    place: tuple[int, str],
+    number: str,
+    now: datetime,
+    zone: ZoneInfo,
+) -> DocumentRevision:
+    old = row.revision
+    # One revision is current at a time, and the constraint is checked at once.
+    await writes.change_revision(session, revision_id=old.id, values={"is_current": False})
+    await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
+    revision = DocumentRevision(
+        correspondence_id=row.document.id,
+        correspondence_number=number,
+        revision_number=place[0],
+        revision_label=place[1],
+        is_current=True,
+        correspondence_status_id=await repository.status_id(session, code=kind.rules.status_code(DRAFT, None)),
+        subject=order.subject or old.subject,
+        description=old.description,
+        body=order.body if "body" in order.model_fields_set else old.body,
+        remarks=old.remarks,
+        priority=old.priority,
+        document_date=local_date(now, zone),
+        due_date=end_of_day(order.due_date, zone),
+        created_at=now,
+        created_by=caller.user_id,
+        details=old.details,
+    )
+    await writes.add(session, revision)
+    return revision
 
 
 async def withdraw_revision(
     db: Database,
-    register: DocumentKind,
+    kind: RevisionedKind,
     *,
     caller: Caller,
     public_id: UUID,
@@ -57,23 +220,22 @@ async def withdraw_revision(
 
     :raises NoDraftRevision: when the current revision has been submitted, or is the first one
     """
-    return await ended_once(
+    return await change_once(
         db,
-        register,
+        kind,
+        lambda session: _withdraw(session, kind, caller, public_id, reason, now, zone, address),
         caller=caller,
-        public_id=public_id,
-        verb="withdraw-revision",
-        reason=reason,
+        path=f"{public_id}/withdraw-revision",
+        payload={"reason": reason},
         now=now,
         zone=zone,
         key=key,
-        end=lambda session: _withdraw(session, register, caller, public_id, reason, now, zone, address),
     )
 
 
 async def _withdraw(
     session: AsyncSession,
-    register: DocumentKind,
+    kind: RevisionedKind,
     caller: Caller,
     public_id: UUID,
     reason: str,
@@ -81,14 +243,14 @@ async def _withdraw(
     zone: ZoneInfo,
     address: str,
 ) -> DocumentRow:
-    row, envelope = await hold_current(session, register, caller=caller, public_id=public_id, zone=zone)
-    require_edit(caller, register.kind, row.head)
+    row, envelope = await hold_current(session, kind, caller=caller, public_id=public_id, zone=zone)
+    require_edit(caller, kind.rules, row.document)
     if not await is_draft_revision(session, row=row, envelope=envelope):
         raise NoDraftRevision
-    await show_status(session, register, row=row, state=CANCELLED, now=now, zone=zone)
+    await kind.show_status(session, row, state=CANCELLED, now=now, zone=zone)
     await workflow.cancel(
         session,
-        entity_type=register.kind.entity_type,
+        entity_type=kind.rules.entity_type,
         entity_id=str(row.revision.public_id),
         caller=caller,
         reason=reason,
@@ -97,7 +259,7 @@ async def _withdraw(
     details: dict[str, object] = {"reason": reason}
     await record(
         session,
-        register.kind,
+        kind,
         "withdrawn",
         "withdraw-revision",
         caller=caller,
@@ -106,24 +268,24 @@ async def _withdraw(
         now=now,
         details=details,
     )
-    await _go_back(session, register, caller, row, now, address)
-    return await find(session, register.kind, caller=caller, public_id=public_id)
+    await _go_back(session, kind, caller, row, now, address)
+    return await kind.find(session, caller=caller, public_id=public_id)
 
 
 async def _go_back(
-    session: AsyncSession, register: DocumentKind, caller: Caller, row: DocumentRow, now: datetime, address: str
+    session: AsyncSession, kind: RevisionedKind, caller: Caller, row: DocumentRow, now: datetime, address: str
 ) -> None:
     """Makes the newest revision that still stands the current one, and its number the document's."""
     withdrawn = {"is_current": False, "withdrawn_at": now}
     await writes.change_revision(session, revision_id=row.revision.id, values=withdrawn)
-    before = await repository.newest_standing(session, document_id=row.head.id)
+    before = await repository.newest_standing(session, document_id=row.document.id)
     number = await numbering.restore_number(
         session,
         caller=caller,
-        holder=numbering.Holder(register.kind.name, row.head.public_id),
+        holder=numbering.Holder(kind.rules.name, row.document.public_id),
         revision_label=before.revision_label,
         now=now,
         address=address,
     )
     await writes.change_revision(session, revision_id=before.id, values={"is_current": True})
-    await writes.change_head(session, document_id=row.head.id, values={"correspondence_number": number})
+    await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})

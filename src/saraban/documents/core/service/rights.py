@@ -10,36 +10,36 @@ ADMIN_EDIT = "document.admin_edit"
 ORG_ADMIN = "Org Admin"
 
 
-def home_scope(caller: Caller, head: Document) -> Scope:
+def home_scope(caller: Caller, document: Document) -> Scope:
     """
     Return the scope in which a right over the originator's own document counts.
 
     A role at the contract counts for the originator's people only: the consultant's contract administrator does not
     write the contractor's documents.
     """
-    contract = head.contract_id if head.originator_id in caller.organization_ids else None
-    return Scope(frozenset({head.originator_id}), head.project_id, contract)
+    contract = document.contract_id if document.originator_id in caller.organization_ids else None
+    return Scope(frozenset({document.originator_id}), document.project_id, contract)
 
 
-def require_edit(caller: Caller, kind: KindRules, head: Document) -> None:
+def require_edit(caller: Caller, rules: KindRules, document: Document) -> None:
     """
     :raises Forbidden: when the caller does not write this kind for the originator
     """
-    caller.require(kind.edit, home_scope(caller, head))
+    caller.require(rules.edit, home_scope(caller, document))
 
 
-def require_create(caller: Caller, kind: KindRules, head: Document) -> None:
+def require_create(caller: Caller, rules: KindRules, document: Document) -> None:
     """
     :raises Forbidden: when the caller does not issue this kind for the originator
     """
-    caller.require(kind.create, home_scope(caller, head))
+    caller.require(rules.create, home_scope(caller, document))
 
 
-def require_withdraw(caller: Caller, head: Document) -> None:
+def require_withdraw(caller: Caller, document: Document) -> None:
     """
     :raises Forbidden: when the caller may not withdraw what the originator has issued
     """
-    scope = home_scope(caller, head)
+    scope = home_scope(caller, document)
     by_role = any(grant.role == ORG_ADMIN and grant.covers(scope) for grant in caller.grants)
     if not (by_role or caller.may(ADMIN_EDIT, scope)):
         raise Forbidden(f"The permission {ADMIN_EDIT} is needed here.")

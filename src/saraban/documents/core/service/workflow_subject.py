@@ -1,27 +1,160 @@
-"""What the workflow asks of documents and tells them: `SubjectPort` for every kind that shares the master's rows."""
+"""
+What the workflow is told about documents with revisions, and what it tells them: `SubjectPort` for every kind that shares the
+master's rows.
+"""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import cached_property
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import counts_as_issued
-from saraban.documents.core.domain.visibility import Reach, may_see
-from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import workflow_subject, writes
+from saraban.documents.core.domain.kind import KindRules, counts_as_issued
+from saraban.documents.core.domain.visibility import Placement, Reach, may_see, reach_of
+from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.facts import SubjectContext, facts_in, placement, subject_contexts
-from saraban.documents.core.service.kind import DocumentKind, ReachedState
+from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
+from saraban.documents.core.service.kind import ReachedState
 from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
-from saraban.kit.pipeline import SqlStatement, send
+from saraban.kit.pipeline import SqlStatement
+from saraban.kit.statements import fetch_each
+from saraban.projects import service as projects
 from saraban.workflow.domain.subject import SubjectFacts
 from saraban.workflow.runtime.service.subjects import AppliedSteps, SubjectStep
+
+OwnStatuses = Callable[[AsyncSession, Collection[int], ReachedState], Awaitable[Sequence[SqlStatement]]]
+Parties = Mapping[str, frozenset[int]]
+
+
+@dataclass(frozen=True)
+class SubjectContext:
+    """A revision with what its workflow asks of the rows around it: where it is sent to, and who takes part."""
+
+    row: SubjectRow
+    recipients: Sequence[SubjectRecipient]
+    parties: Parties
+    taking_part: Sequence[projects.Party]
+
+    @cached_property
+    def sent_to(self) -> frozenset[int]:
+        return frozenset(one.organization_id for one in self.recipients)
+
+    @cached_property
+    def of_contract(self) -> frozenset[int]:
+        """The parties of its contract, none without one."""
+        return frozenset[int]().union(*self.parties.values()) if self.row.contract_id is not None else frozenset()
+
+    @property
+    def main_role(self) -> str | None:
+        """The role that the main recipient has in the project or contract."""
+        main = next((one.organization_id for one in self.recipients if one.recipient_type == MAIN), None)
+        return next((role for role, members in sorted(self.parties.items()) if main in members), None)
+
+
+async def facts_of(
+    session: AsyncSession, kind: KindRules, *, rows: Sequence[DocumentRow], zone: ZoneInfo
+) -> dict[str, SubjectFacts]:
+    """Return the facts by the revisions' public ids; one query, and one for each project or contract."""
+    around = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
+    return {key: facts_in(kind, one, zone=zone) for key, one in around.items()}
+
+
+async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow]) -> dict[str, SubjectContext]:
+    """Read what is around these revisions, by their public ids."""
+    if not rows:
+        return {}
+    places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
+    recipients, *known = await fetch_each(
+        session,
+        repository.recipients_query({row.document_id for row in rows}),
+        *(projects.parties_query(project_id=project, contract_id=contract) for project, contract in places),
+    )
+    taking_part = dict(zip(places, known, strict=True))
+    parties = {place: projects.by_role(those) for place, those in taking_part.items()}
+    return {
+        str(row.revision_public_id): SubjectContext(
+            row, recipients[row.document_id], parties[place], taking_part[place]
+        )
+        for row, place in ((row, (row.project_id, row.contract_id)) for row in rows)
+    }
+
+
+def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> SubjectFacts:
+    """Return what a workflow is told of one revision."""
+    row, parties = around.row, around.parties
+    concerned = around.sent_to | around.of_contract | {row.originator_id}
+    return SubjectFacts(
+        entity_id=str(row.revision_public_id),
+        scope=Scope(concerned, row.project_id, row.contract_id),
+        originator_organization_id=row.originator_id,
+        recipient_organization_ids=frozenset(
+            one.organization_id for one in around.recipients if one.recipient_type == MAIN
+        ),
+        parties=parties,
+        submitter_user_id=row.author_id,
+        assignee_user_ids=frozenset(),
+        kind=kind.name,
+        public_id=row.public_id,
+        number=row.number,
+        title=row.subject,
+        due_date=local_date(row.due_date, zone) if row.due_date else None,
+        priority=row.priority,
+        context={
+            "documentType": row.type_code,
+            "projectPublicId": str(row.project_public_id),
+            "projectCode": row.project_code,
+            "originatorCode": row.originator_code,
+            "revision": row.label,
+            "discipline": row.discipline_code,
+        },
+        organizations={
+            **{party.id: (party.public_id, party.code) for party in around.taking_part},
+            **{one.organization_id: (one.public_id, one.code) for one in around.recipients},
+            row.originator_id: (row.originator_public_id, row.originator_code),
+        },
+        edit_permission=kind.edit,
+        zone=zone,
+        seen_by=_readers(around),
+        open_to=_open(around),
+    )
+
+
+def placement(around: SubjectContext, *, state: str | None = None) -> Placement:
+    """
+    Return what decides about who may see a revision.
+
+    :param state: one that it comes to, None for where it stands: the first that issues it opens it for good
+    """
+    row = around.row
+    issued = row.issued_date is not None or (state is not None and counts_as_issued(state))
+    return Placement(row.project_id, row.contract_id, row.originator_id, around.sent_to, around.of_contract, issued)
+
+
+def _readers(around: SubjectContext) -> Callable[[Caller, str], bool]:
+    """Whoever may see the revision in a state: recipients and parties from the first on that issues it."""
+
+    def may(person: Caller, state: str) -> bool:
+        return may_see(reach_of(person.grants, person.organization_ids), placement(around, state=state))
+
+    return may
+
+
+def _open(around: SubjectContext) -> Callable[[int, str], bool]:
+    """The organizations whose own right to view opens the revision in a state."""
+
+    def may(organization: int, state: str) -> bool:
+        place = placement(around, state=state)
+        taking_part = place.issued and (organization in place.recipients or organization in place.parties)
+        return taking_part or organization == place.originator
+
+    return may
+
 
 _READ = "saraban_documents_read"
 
@@ -39,14 +172,15 @@ def ids_of(entity_ids: Collection[str]) -> list[UUID]:
 
 @dataclass(frozen=True)
 class DocumentSubject:
-    """The port of one register; the workflow knows a revision by its public id."""
+    """The port of one kind of documents; the workflow knows a revision by its public id."""
 
-    register: DocumentKind
+    rules: KindRules
+    own_statuses: OwnStatuses
     zone: ZoneInfo
 
     @property
     def entity_type(self) -> str:
-        return self.register.kind.entity_type
+        return self.rules.entity_type
 
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
@@ -54,7 +188,7 @@ class DocumentSubject:
         around = await self._read(session, reach=reach(caller), revision_ids=ids_of(entity_ids))
         # A step that follows in this transaction changes what was read here, and need not read it again.
         session.info.setdefault(_READ, {}).update(around)
-        return {key: facts_in(self.register.kind, one, zone=self.zone) for key, one in around.items()}
+        return {key: facts_in(self.rules, one, zone=self.zone) for key, one in around.items()}
 
     async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
         around = await self._read(session, reach=None, revision_ids=ids_of(callers))
@@ -62,7 +196,7 @@ class DocumentSubject:
         # Not by person: one who was given a right meanwhile asks with and without it.
         reaches = {id(caller): reach(caller) for caller in callers.values()}
         return {
-            key: facts_in(self.register.kind, one, zone=self.zone)
+            key: facts_in(self.rules, one, zone=self.zone)
             for key, one in around.items()
             if may_see(reaches[id(callers[key])], placement(one))
         }
@@ -78,9 +212,7 @@ class DocumentSubject:
             row, step = around[move.entity_id].row, move.step
             main = around[move.entity_id].main_role
             meaning = move.meaning
-            code = self.register.kind.status_code(
-                step.next_state, main, left=step.state, ended=step.terminal, meaning=meaning
-            )
+            code = self.rules.status_code(step.next_state, main, left=step.state, ended=step.terminal, meaning=meaning)
             issued_at = (
                 move.now if counts_as_issued(step.next_state, meaning.outcome) and row.issued_date is None else None
             )
@@ -93,38 +225,15 @@ class DocumentSubject:
             reached.setdefault(there, []).append(row.revision_id)
         due: list[SqlStatement] = []
         for (code, issued_at), revisions in statuses.items():
-            due += await workflow_subject.status_update(session, revision_ids=revisions, code=code, issued_at=issued_at)
+            due += await repository.status_update(session, revision_ids=revisions, code=code, issued_at=issued_at)
         for there, revisions in reached.items():
-            due += await self.register.moved(session, revisions, there)
+            due += await self.own_statuses(session, revisions, there)
         return AppliedSteps(due=due)
 
     async def _read(
         self, session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID]
     ) -> dict[str, SubjectContext]:
-        rows = await workflow_subject.subject_rows(
-            session, reach=reach, revision_ids=revision_ids, type_codes=self.register.kind.type_codes
+        rows = await repository.subject_rows(
+            session, reach=reach, revision_ids=revision_ids, type_codes=self.rules.type_codes
         )
         return await subject_contexts(session, rows=rows)
-
-
-async def show_status(
-    session: AsyncSession,
-    register: DocumentKind,
-    *,
-    row: DocumentRow,
-    state: str,
-    now: datetime,
-    zone: ZoneInfo,
-) -> None:
-    """
-    Set the status columns of a revision for a workflow state, and the moment it was issued.
-
-    What was issued once stays issued, whatever a workflow does next: its recipients keep what they have read.
-    """
-    (around,) = (await subject_contexts(session, rows=[workflow_subject.SubjectRow.of(row)])).values()
-    code = register.kind.status_code(state, around.main_role)
-    values: dict[str, Any] = {"correspondence_status_id": await repository.status_id(session, code=code)}
-    if counts_as_issued(state) and row.revision.issued_date is None:
-        values["issued_date"] = now
-    await writes.change_revision(session, revision_id=row.revision.id, values=values)
-    await send(session, await register.moved(session, [row.revision.id], ReachedState(state, local_date(now, zone))))

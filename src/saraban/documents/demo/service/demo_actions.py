@@ -7,26 +7,23 @@ from uuid import UUID
 
 from saraban.attachments import service as attachments
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.schemas import NewCirculation
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.correspondence import service as correspondences
-from saraban.documents.correspondence.schemas import NewCorrespondence
 from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument, DemoRegister
 from saraban.documents.demo.domain.files import content
 from saraban.documents.demo.service.demo_context import ADDRESS, DemoProject, DemoServices
 from saraban.documents.rfa import service as rfas
-from saraban.documents.rfa.schemas import NewRfa
 from saraban.documents.transmittal import service as transmittals
-from saraban.documents.transmittal.schemas import NewTransmittal
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import FixedClock, local_date
 from saraban.workflow.service import Command
 
-KINDS: Mapping[DemoRegister, core.DocumentKind] = {
+KINDS: Mapping[DemoRegister, core.AnyKind] = {
     DemoRegister.CORRESPONDENCE: correspondences.CORRESPONDENCE,
     DemoRegister.RFA: rfas.RFA,
     DemoRegister.TRANSMITTAL: transmittals.TRANSMITTAL,
+    DemoRegister.CIRCULATION: circulations.CIRCULATION,
 }
 DocumentJson = dict[str, Any]
 
@@ -42,19 +39,17 @@ async def write(
     else:
         order = _order(stage, setting, script, now=now, known=known)
     order["attachmentPublicIds"] = files
-    given: dict[str, Any] = {"caller": caller, "now": now, "zone": stage.zone, "address": ADDRESS}
-    match script.where:
-        case DemoRegister.RFA:
-            answer = await rfas.create(stage.db, stage.allocator, order=NewRfa.model_validate(order), **given)
-        case DemoRegister.TRANSMITTAL:
-            sheet = NewTransmittal.model_validate(order)
-            answer = await transmittals.create(stage.db, stage.allocator, order=sheet, **given)
-        case DemoRegister.CIRCULATION:
-            passed = NewCirculation.model_validate(order)
-            answer = await circulations.create(stage.db, stage.allocator, order=passed, **given)
-        case DemoRegister.CORRESPONDENCE:
-            paper = NewCorrespondence.model_validate(order)
-            answer = await correspondences.create(stage.db, stage.allocator, order=paper, **given)
+    kind = KINDS[script.where]
+    answer = await core.create(
+        stage.db,
+        stage.allocator,
+        kind,
+        caller=caller,
+        order=kind.new.model_validate(order),
+        now=now,
+        zone=stage.zone,
+        address=ADDRESS,
+    )
     return dict(answer.body)
 
 
@@ -103,6 +98,12 @@ async def take_action(
     return document | {"workflow": answer.body["workflow"], "stepAttachments": answer.body["stepAttachments"]}
 
 
+def _revisioned(where: DemoRegister) -> core.RevisionedKind:
+    kind = KINDS[where]
+    assert isinstance(kind, core.RevisionedKind)  # no circulation of the demo is revised
+    return kind
+
+
 async def _revise(
     stage: DemoServices, caller: Caller, document: DocumentJson, script: DemoDocument, now: datetime
 ) -> DocumentJson:
@@ -110,7 +111,7 @@ async def _revise(
     files = [await upload(stage, caller=caller, name=name, now=now) for name in names]
     answer = await core.revise(
         stage.db,
-        KINDS[script.where],
+        _revisioned(script.where),
         caller=caller,
         public_id=UUID(document["data"]["publicId"]),
         order=NewRevision.model_validate({"dueDate": _due(stage, script, now), "attachmentPublicIds": files}),
@@ -146,9 +147,6 @@ async def read(
     """Return a document with its workflow as `caller` sees it."""
     asked: dict[str, Any] = {"caller": caller, "public_id": public_id, "now": now, "zone": stage.zone}
     async with stage.db.reading() as session:
-        if where is DemoRegister.CIRCULATION:
-            sheet = await circulations.read(session, **asked)
-            return sheet.model_dump(mode="json", by_alias=True)
         found = await core.read(session, KINDS[where], **asked)
         return found.model_dump(mode="json", by_alias=True)
 
@@ -156,10 +154,7 @@ async def read(
 async def count_actions(stage: DemoServices, *, caller: Caller, public_id: UUID, where: DemoRegister) -> int:
     """Return how many acts of a script a document has behind it."""
     async with stage.db.reading() as session:
-        if where is DemoRegister.CIRCULATION:
-            lived = await circulations.history(session, caller=caller, public_id=public_id)
-        else:
-            lived = await core.history(session, KINDS[where], caller=caller, public_id=public_id)
+        lived = await core.history(session, KINDS[where], caller=caller, public_id=public_id)
     steps = [entry for entry in lived.items if entry.source == "workflow" and entry.action != "cancel"]
     others = [entry for entry in lived.items if entry.action in {f"{where}.revise", f"{where}.cancel"}]
     return len(steps) + len(others)

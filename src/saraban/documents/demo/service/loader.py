@@ -5,16 +5,14 @@ from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
-from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as core
 from saraban.documents.demo.domain.circulations import CIRCULATIONS
-from saraban.documents.demo.domain.demo_data import DemoDocument, DemoRegister
+from saraban.documents.demo.domain.demo_data import DemoDocument
 from saraban.documents.demo.domain.letters import LETTERS
 from saraban.documents.demo.domain.rfas import RFAS
 from saraban.documents.demo.service import demo_actions
 from saraban.documents.demo.service.demo_context import DemoProject, DemoServices, find_demo_project
 from saraban.kit.clock import local_date
-from saraban.kit.pagination import Page
 
 # Written oldest first, so that numbers and dates go the same way.
 SCRIPTS: Sequence[DemoDocument] = sorted((*RFAS, *LETTERS, *CIRCULATIONS), key=lambda script: -script.age)
@@ -82,11 +80,6 @@ async def _find(stage: DemoServices, found: DemoProject, script: DemoDocument, *
         "zone": stage.zone,
     }
     async with stage.db.reading() as session:
-        page: Page[Any]
-        if script.where is DemoRegister.CIRCULATION:
-            sheets = circulations.CirculationSearch(project=found.project, text=script.subject)
-            page = await circulations.listing(session, search=sheets, **asked)
-        else:
-            papers = core.DocumentSearch(project=found.project, text=script.subject)
-            page = await core.listing(session, demo_actions.KINDS[script.where], search=papers, **asked)
+        search = core.DocumentSearch(project=found.project, text=script.subject)
+        page = await core.listing(session, demo_actions.KINDS[script.where], search=search, **asked)
     return page.items[0].data.public_id if page.items else None

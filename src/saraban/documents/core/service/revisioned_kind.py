@@ -1,0 +1,340 @@
+"""Kinds of documents that have recipients and revisions: they share the master's rows, and add what is theirs."""
+
+# ruff: noqa: ARG002
+
+# What subtypes override says what it is given.
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, ClassVar
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain.changes import field_changes
+from saraban.documents.core.domain.kind import CANCELLED, counts_as_issued
+from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.repository import writes
+from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.workflow_subject import SubjectRow
+from saraban.documents.core.schemas import (
+    DocumentAnswer,
+    DocumentChanges,
+    DocumentSummary,
+    NewDocument,
+    RevisionDetail,
+    RevisionList,
+)
+from saraban.documents.core.service.cancellation import check_cancel
+from saraban.documents.core.service.checks import DocumentDraft, check, check_party
+from saraban.documents.core.service.creation import claim_draft_files, insert_document
+from saraban.documents.core.service.draft_changes import (
+    NotADraft,
+    change_files,
+    change_relations,
+    check_printed,
+    draft_values,
+    noted_changes,
+)
+from saraban.documents.core.service.kind import DocumentKind, ReachedState
+from saraban.documents.core.service.presentation import full_fields, reach, summary_fields
+from saraban.documents.core.service.queries import DocumentSearch, document_filters, find_document
+from saraban.documents.core.service.rights import require_edit
+from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_of, subject_contexts
+from saraban.identity.domain.caller import Caller
+from saraban.kit.clock import local_date
+from saraban.kit.pagination import Page
+from saraban.kit.pipeline import SqlStatement, send
+from saraban.kit.schema import Schema
+from saraban.numbering import service as numbering
+from saraban.workflow import service as workflow
+from saraban.workflow.domain.subject import Envelope, SubjectFacts
+
+
+class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
+    """Letters use it as it is; a subtype overrides what is its own."""
+
+    new: ClassVar[type[Schema]] = NewDocument
+    changes: ClassVar[type[Schema]] = DocumentChanges
+    summary: ClassVar[type[DocumentSummary]] = DocumentSummary
+    full: ClassVar[type[Schema]] = DocumentAnswer
+    revision: ClassVar[type[RevisionDetail]] = RevisionDetail
+    revisions: ClassVar[type[RevisionList]] = RevisionList
+
+    # What a subtype says.
+
+    def type_codes(self, new: Any) -> tuple[str, str | None]:
+        """Return the document type of a new document, and its RFA type."""
+        raise NotImplementedError
+
+    async def check_originator(self, session: AsyncSession, draft: DocumentDraft) -> None:
+        """
+        :raises Invalid: when the originator does not write such a document in its contract
+        """
+        await check_party(session, draft)
+
+    async def insert_own(
+        self, session: AsyncSession, draft: DocumentDraft, document: Document, revision: DocumentRevision
+    ) -> None:
+        """Add the subtype's own rows of a new document."""
+
+    async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
+        """Add the subtype's own row of a next revision."""
+
+    async def in_list(
+        self,
+        session: AsyncSession,
+        rows: Sequence[DocumentRow],
+        reach: Reach,
+    ) -> Mapping[int, Mapping[str, Any]]:
+        """Return what the subtype adds to the rows of a list, or says otherwise in them, by revision id."""
+        return {}
+
+    async def in_full(
+        self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach
+    ) -> Mapping[int, Mapping[str, Any]]:
+        """Return the same for one document and its revisions."""
+        return await self.in_list(session, rows, reach)
+
+    async def own_statuses(
+        self,
+        session: AsyncSession,
+        revision_ids: Collection[int],
+        reached: ReachedState,
+    ) -> Sequence[SqlStatement]:
+        """Return what sets the subtype's own status columns for a workflow state that revisions have come to."""
+        return ()
+
+    async def change_own(
+        self,
+        session: AsyncSession,
+        caller: Caller,
+        row: DocumentRow,
+        changes: Any,
+    ) -> Mapping[str, tuple[Any, Any]]:
+        """Change what is the subtype's own, and return what was and what is by field."""
+        return {}
+
+    async def type_code(self, session: AsyncSession, row: DocumentRow) -> str:
+        return row.type.type_code
+
+    # What all of them share.
+
+    def subject(self, zone: ZoneInfo) -> DocumentSubject:
+        """Return the port that `bootstrap` registers with the workflow."""
+        return DocumentSubject(self.rules, self.own_statuses, zone)
+
+    async def check(
+        self, session: AsyncSession, *, caller: Caller, new: Any, now: datetime, zone: ZoneInfo
+    ) -> DocumentDraft:
+        type_code, rfa_type_code = self.type_codes(new)
+        draft = await check(
+            session,
+            caller=caller,
+            order=new,
+            type_code=type_code,
+            rfa_type_code=rfa_type_code,
+            now=now,
+            zone=zone,
+        )
+        await self.check_originator(session, draft)
+        return draft
+
+    async def insert(
+        self,
+        session: AsyncSession,
+        draft: DocumentDraft,
+        issued: numbering.Issued,
+        *,
+        caller: Caller,
+        public_id: UUID,
+        now: datetime,
+        zone: ZoneInfo,
+    ) -> DocumentRow:
+        document, revision = await insert_document(
+            session, self.rules, draft, issued, caller=caller, public_id=public_id, now=now, zone=zone
+        )
+        await self.insert_own(session, draft, document, revision)
+        await claim_draft_files(session, draft, revision, caller=caller, now=now)
+        await session.flush()
+        return await self.row_of(session, revision)
+
+    async def row_of(self, session: AsyncSession, revision: DocumentRevision) -> DocumentRow:
+        rows = await repository.by_revision(
+            session, reach=None, revision_ids=[revision.public_id], type_codes=self.rules.type_codes
+        )
+        return rows[0]
+
+    async def find(self, session: AsyncSession, *, caller: Caller, public_id: UUID) -> DocumentRow:
+        return await find_document(session, self.rules, caller=caller, public_id=public_id)
+
+    async def find_by_number(self, session: AsyncSession, *, project_id: int, number: str) -> DocumentRow:
+        public_id = await repository.by_number(session, project_id=project_id, number=number)
+        return (await repository.first_issue(session, public_id=public_id))[0]
+
+    async def page(
+        self,
+        session: AsyncSession,
+        *,
+        caller: Caller,
+        search: DocumentSearch,
+        cursor: str | None,
+        limit: int,
+        now: datetime,
+        zone: ZoneInfo,
+    ) -> Page[DocumentRow]:
+        filters = document_filters(self.rules, search, caller, now, zone)
+        return await repository.page(session, reach=reach(caller), filters=filters, cursor=cursor, limit=limit)
+
+    async def lock(self, session: AsyncSession, row: DocumentRow) -> None:
+        # In one order, wherever: the document, its instance, and then what a step changes too.
+        current = await repository.lock(session, document_id=row.document.id)
+        await workflow.lock(session, entity_type=self.rules.entity_type, entity_ids=[str(current)])
+
+    async def facts(
+        self, session: AsyncSession, rows: Sequence[DocumentRow], *, zone: ZoneInfo
+    ) -> Mapping[str, SubjectFacts]:
+        return await facts_of(session, self.rules, rows=rows, zone=zone)
+
+    async def summaries(
+        self,
+        session: AsyncSession,
+        rows: Sequence[DocumentRow],
+        *,
+        caller: Caller,
+        envelopes: Mapping[str, Envelope],
+        today: date,
+        zone: ZoneInfo,
+    ) -> Sequence[DocumentSummary]:
+        recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
+        own = await self.in_list(session, rows, reach(caller))
+        found = []
+        for row in rows:
+            envelope = envelopes.get(row.entity_id)
+            fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, zone)
+            found.append(self.summary(**(fields | dict(own.get(row.revision.id, {})))))
+        return found
+
+    async def answer(
+        self,
+        session: AsyncSession,
+        row: DocumentRow,
+        *,
+        caller: Caller,
+        envelope: Envelope | None,
+        today: date,
+        zone: ZoneInfo,
+    ) -> Schema:
+        recipients = await repository.recipients(session, document_ids=[row.document.id])
+        own = await self.in_full(session, [row], reach(caller))
+        fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, zone)
+        fields |= await full_fields(session, row, caller=caller, zone=zone)
+        return self.full(**(fields | dict(own.get(row.revision.id, {}))))
+
+    async def revision_labels(
+        self, session: AsyncSession, row: DocumentRow, *, caller: Caller
+    ) -> dict[str, str | None]:
+        rows = await repository.revisions(session, reach=reach(caller), public_id=row.public_id)
+        return {one.entity_id: one.revision_label for one in rows}
+
+    def require_edit(self, caller: Caller, row: DocumentRow) -> None:
+        require_edit(caller, self.rules, row.document)
+
+    async def change(
+        self,
+        session: AsyncSession,
+        row: DocumentRow,
+        envelope: Envelope | None,
+        *,
+        caller: Caller,
+        changes: Any,
+        now: datetime,
+        zone: ZoneInfo,
+    ) -> dict[str, dict[str, Any]]:
+        """
+        :raises NumberAlreadyIssued: when a change touches what the number prints
+        :raises DocumentAlreadyIssued: when it touches what others have been given for good
+        """
+        check_printed(changes)
+        if envelope is None or not envelope.can_edit or not row.revision.is_current:
+            raise NotADraft
+        values = draft_values(changes, row, now, zone)
+        related = {
+            **await change_relations(session, caller=caller, row=row, changes=changes),
+            **await self.change_own(session, caller, row, changes),
+        }
+        noted = noted_changes(changes, values, row, zone) | field_changes(
+            {name: before for name, (before, _) in related.items()},
+            {name: after for name, (_, after) in related.items()},
+        )
+        await change_files(session, caller, row, changes, now)
+        values["updated_by"] = caller.user_id
+        await writes.change_revision(session, revision_id=row.revision.id, values=values)
+        if related:
+            fresh = await self.find(session, caller=caller, public_id=row.public_id)
+            facts = (await self.facts(session, [fresh], zone=zone))[row.entity_id]
+            await workflow.renew_pending(session, entity_type=self.rules.entity_type, facts=facts, now=now)
+        return noted
+
+    async def check_cancel(
+        self, session: AsyncSession, row: DocumentRow, envelope: Envelope | None, *, caller: Caller
+    ) -> None:
+        await check_cancel(session, self.rules, row, envelope, caller=caller)
+
+    async def mark_cancelled(
+        self, session: AsyncSession, row: DocumentRow, *, caller: Caller, reason: str, now: datetime, zone: ZoneInfo
+    ) -> Sequence[UUID]:
+        values = {"cancelled_at": now, "cancelled_by": caller.user_id, "cancel_reason": reason}
+        await writes.change_head(session, document_id=row.document.id, values=values)
+        await self.show_status(session, row, state=CANCELLED, now=now, zone=zone)
+        return ()
+
+    async def show_status(
+        self, session: AsyncSession, row: DocumentRow, *, state: str, now: datetime, zone: ZoneInfo
+    ) -> None:
+        """
+        Set the status columns of a revision for a workflow state, and the moment it was issued.
+
+        What was issued once stays issued, whatever a workflow does next: its recipients keep what they have read.
+        """
+        (context,) = (await subject_contexts(session, rows=[SubjectRow.of(row)])).values()
+        code = self.rules.status_code(state, context.main_role)
+        values: dict[str, Any] = {"correspondence_status_id": await repository.status_id(session, code=code)}
+        if counts_as_issued(state) and row.revision.issued_date is None:
+            values["issued_date"] = now
+        await writes.change_revision(session, revision_id=row.revision.id, values=values)
+        reached = ReachedState(state, local_date(now, zone))
+        await send(session, await self.own_statuses(session, [row.revision.id], reached))
+
+    async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:
+        recipients = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
+        main = next(one.organization for one in recipients if one.recipient_type == "TO")
+        assert row.document.number_uuid is not None  # who asks has looked
+        return numbering.NumberRequest(
+            project_public_id=row.project.public_id,
+            correspondence_type_code=row.type.type_code,
+            originator_organization_public_id=row.originator.public_id,
+            recipient_organization_public_id=main.public_id,
+            contract_public_id=row.contract.public_id if row.contract else None,
+            sub_type_code=row.sub_type.sub_type_code if row.sub_type else None,
+            rfa_type_code=await numbering.rfa_type_of(session, number=row.document.number_uuid),
+            discipline_code=row.discipline.discipline_code if row.discipline else None,
+            revision=row.revision.revision_label,
+        )
+
+    async def change_number(
+        self,
+        session: AsyncSession,
+        row: DocumentRow,
+        issued: numbering.Issued,
+        *,
+        now: datetime,
+    ) -> None:
+        number = {"correspondence_number": issued.number}
+        await writes.change_revision(session, revision_id=row.revision.id, values=number)
+        await writes.change_head(
+            session, document_id=row.document.id, values={**number, "number_uuid": issued.public_id}
+        )
