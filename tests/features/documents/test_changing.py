@@ -233,7 +233,7 @@ class TestCancel:
         assert (flow["currentState"], flow["stateLabel"]["en"], flow["terminal"]) == ("cancelled", "Cancelled", True)
         assert (flow["status"], flow["versionNo"]) == ("CANCELLED", stood["versionNo"] + 1)
         assert (last["fromState"], last["action"], last["toState"]) == (stood["currentState"], "cancel", "cancelled")
-        assert (last["actionLabel"]["th"], last["comment"]) == ("ยกเลิก", "ออกซ้ำกับฉบับก่อน")
+        assert (last["actionLabel"]["th"], last["comment"]) == ("ยกเลิกแล้ว", "ออกซ้ำกับฉบับก่อน")
         for state, expected in ((stood["currentState"], []), ("cancelled", [letter["publicId"]])):
             found = await desk.listed("dc.consultant", "correspondences", status=state)
             assert [row["publicId"] for row in found] == expected
