@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from tests.factories.contexts import context
+
 from benchmarks.loads import Draw
 from benchmarks.peers import connect
 from saraban.bootstrap import System, closing, stage, wire
@@ -55,11 +57,9 @@ class Desk:
         """What the door does with one request, after it knows who asks."""
         system = self.system
         await system.transitions.take(
-            caller=self.people[by],
+            context(caller=self.people[by], now=system.clock.now(), address=ADDRESS),
             public_id=instance,
             command=Command(action),
-            now=system.clock.now(),
-            address=ADDRESS,
         )
 
     async def copies(self, count: int) -> list[UUID]:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from tests.factories.contexts import context
+
 from benchmarks.numbering import Bench, Suite, ratio
 from benchmarks.peers import connect
 from benchmarks.table import Row
@@ -63,13 +65,11 @@ async def _imported(b: Bench, count: int, *, year: int) -> float:
     listed = list(lines(count, year=year))
     started = time.perf_counter()
     outcome = await legacy_import.import_rows(
+        context(caller=b.world.caller, now=NOW, zone=BANGKOK),
         b.world.db,
-        caller=b.world.caller,
         project_public_id=b.world.project,
         lines=listed,
         file=SourceFile(f"{year}.csv", f"{year:064}"),
-        now=NOW,
-        zone=BANGKOK,
     )
     seconds = time.perf_counter() - started
     assert outcome.ready == count, outcome

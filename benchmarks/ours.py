@@ -14,6 +14,7 @@ import orjson
 import structlog
 import uvloop
 from redis.asyncio import Redis
+from tests.factories.contexts import context
 
 from benchmarks.loads import Draw, Outcome, closed
 from saraban.kit import migrations
@@ -58,7 +59,7 @@ async def spread(world: World, locks: Locks, *, series: int) -> Draw:
     plans = cycle([plan] if series == 1 else [_like(plan, number) for number in range(series)])
 
     async def draw() -> object:
-        return await allocator.issue(next(plans), caller=world.caller, token=new_id(), address="127.0.0.1")
+        return await allocator.issue(context(caller=world.caller, address="127.0.0.1"), next(plans), token=new_id())
 
     return draw
 

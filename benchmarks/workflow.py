@@ -8,6 +8,8 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+from tests.factories.contexts import context
+
 from benchmarks import peers, workflow_peers
 from benchmarks.desk import REVIEWER, Desk, desk_in, steps
 from benchmarks.loads import Outcome, Round, Side, closed, interleaved
@@ -104,7 +106,7 @@ async def advance(b: Bench) -> list[Row]:
     async with _desk(b, "advance") as desk, desk.system.db.reading() as session:
         caller = desk.people[REVIEWER]
         row = await workflow.find(
-            session, caller=caller, subjects=desk.system.subjects, public_id=desk.pattern.instance
+            context(caller=caller), session, subjects=desk.system.subjects, public_id=desk.pattern.instance
         )
         facts = engine.Facts(caller, row.facts)
     sides = {"as shipped": definition, "with a condition of three comparisons": conditional}
@@ -172,7 +174,7 @@ def page_of(desk: Desk) -> Any:
     async def draw() -> object:
         async with desk.system.db.reading() as session:
             page = await workflow.list_tasks(
-                session, caller=caller, subjects=desk.system.subjects, cursor=None, limit=PAGE
+                context(caller=caller), session, subjects=desk.system.subjects, cursor=None, limit=PAGE
             )
         assert len(page.items) == PAGE
         return page

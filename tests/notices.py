@@ -5,6 +5,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from fastapi import FastAPI
+from tests.factories.contexts import context
 
 from saraban.events.service import Event
 from saraban.identity import service as identity
@@ -85,5 +86,5 @@ async def transition(system: Any, actor: str, **changes: Any) -> Event:
 async def told(system: Any, username: str, language: str = "th") -> list[str]:
     caller = await person(system, username)
     async with system.db.reading() as session:
-        page = await notifications.listing(session, caller=caller, language=language)
+        page = await notifications.listing(context(caller=caller), session, language=language)
     return [view.title for view in page.items]

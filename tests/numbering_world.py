@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
@@ -66,7 +67,7 @@ class World:
 
     async def plan(self, request: numbering.NumberRequest, *, now: datetime = NOW) -> numbering.Plan:
         async with self.db.reading() as session:
-            return await numbering.plan(session, caller=self.caller, request=request, now=now, zone=BANGKOK)
+            return await numbering.plan(context(caller=self.caller, now=now, zone=BANGKOK), session, request=request)
 
     async def draw(
         self,
@@ -86,14 +87,12 @@ class World:
             return issued
 
         return await allocator.issue_and_write(
+            context(caller=self.caller, address="127.0.0.1", key=key),
             await self.plan(request),
-            caller=self.caller,
             holder=holder,
             token=token or new_id(),
-            address="127.0.0.1",
             then=write,
             recall=same,
-            idempotency_key=key,
         )
 
     async def take(

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.events.service import Event, Handlers
@@ -50,14 +51,16 @@ async def waited_for(office: Office) -> set[str]:
 async def history(office: Office, instance: UUID, *, by: str = "admin") -> list[Any]:
     caller = await office.person(by)
     async with office.db.reading() as session:
-        return list(await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance))
+        return list(
+            await workflow.history(context(caller=caller), session, subjects=office.subjects, public_id=instance)
+        )
 
 
 async def inbox(office: Office, *, by: str, now: datetime | None = None) -> list[Any]:
     caller = await office.person(by)
     async with office.db.reading() as session:
         page = await workflow.list_tasks(
-            session, caller=caller, subjects=office.subjects, cursor=None, limit=20, now=now
+            context(caller=caller), session, subjects=office.subjects, cursor=None, limit=20, now=now
         )
     return list(page.items)
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of step files leads
 from saraban.attachments import service as attachments
@@ -36,14 +37,13 @@ async def upload(db: Database, caller: Caller) -> AttachmentRow:
 
     clock = FixedClock(NOW, ZoneInfo("Asia/Bangkok"))
     return await attachments.upload(
+        context(caller=caller, address=""),
         db,
         MemoryStorage(),
-        caller=caller,
         name="แบบ.pdf",
         chunks=chunks(),
         rules=UploadRules(),
         clock=clock,
-        address="",
     )
 
 
@@ -55,7 +55,9 @@ class TestClaim:
         async def take(*wanted: int) -> list[AttachmentRow]:
             ids = [files[number] for number in wanted]
             return await any_db.transact(
-                lambda session: attachments.claim(session, caller=caller, public_ids=ids, pointer="/files", now=NOW)
+                lambda session: attachments.claim(
+                    context(caller=caller, now=NOW), session, public_ids=ids, pointer="/files"
+                )
             )
 
         wishes = [(0, 1), (1, 0), (2, 1), (0, 2), (1, 2), (2, 0)]

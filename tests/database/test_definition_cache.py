@@ -15,6 +15,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 from redis.asyncio import Redis as Client
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.app import create_app
 from saraban.config import Settings
@@ -74,7 +75,7 @@ class Server:
         admin = await office.person("admin")
         await self.db.transact(
             lambda session: workflow.set_active(
-                session, caller=admin, code=CODE, version=version, is_active=is_active, now=NOW, address=""
+                context(caller=admin, now=NOW, address=""), session, code=CODE, version=version, is_active=is_active
             )
         )
         await self.definitions.delete(code=CODE)

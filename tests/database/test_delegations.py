@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
@@ -33,7 +34,7 @@ async def lend(db: Database, delegator: Caller, delegate: Caller, day: date) -> 
     wanted = NewDelegation(delegate.public_id, day, day + timedelta(days=1))
     return await db.transact(
         lambda session: delegations.delegate(
-            session, caller=delegator, wanted=wanted, now=NOW, zone=BANGKOK, address=""
+            context(caller=delegator, now=NOW, zone=BANGKOK, address=""), session, wanted=wanted
         )
     )
 
@@ -86,7 +87,9 @@ class TestCrossing:
             found = [
                 [
                     seat.user_id
-                    for seat in (await delegated_rights_of(session, other, now=moment)).of("RFA_APPROVAL", None)
+                    for seat in (await delegated_rights_of(context(caller=other, now=moment), session)).of(
+                        "RFA_APPROVAL", None
+                    )
                 ]
                 for moment in (first - tick, first, over - tick, over)
             ]

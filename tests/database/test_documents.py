@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.bootstrap import System, closing, seed, wire
 from saraban.documents.circulation import repository
@@ -60,15 +61,17 @@ class Office:
         )
         clock = self.system.clock
         return await core.create(
+            context(
+                caller=await self.caller("dc.consultant"),
+                now=clock.now(),
+                zone=clock.zone,
+                address="127.0.0.1",
+                key=key,
+            ),
             self.system.db,
             self.system.allocator,
             LETTERS,
-            caller=await self.caller("dc.consultant"),
             order=order,
-            now=clock.now(),
-            zone=clock.zone,
-            address="127.0.0.1",
-            key=key,
         )
 
     async def act(self, username: str, letter: OperationResult, action: str, *, attempts: int = 3) -> None:
@@ -80,13 +83,11 @@ class Office:
 
     async def _step(self, session: AsyncSession, caller: Caller, letter: OperationResult, action: str) -> None:
         await workflow.transition(
+            context(caller=caller, now=self.system.clock.now(), address="127.0.0.1"),
             session,
-            caller=caller,
             subjects=self.system.subjects,
             public_id=UUID(letter.body["workflow"]["instancePublicId"]),
             command=Command(action),
-            now=self.system.clock.now(),
-            address="127.0.0.1",
         )
 
     async def during(
@@ -109,15 +110,12 @@ class Office:
         caller, clock = await self.caller("dc.consultant"), self.system.clock
         return await self.system.db.transact(
             lambda session: core.edit(
+                context(caller=caller, now=clock.now(), zone=clock.zone, address="127.0.0.1"),
                 session,
                 LETTERS,
-                caller=caller,
                 public_id=UUID(letter.body["data"]["publicId"]),
                 changes=DocumentChanges(subject="แก้ทีหลัง"),
                 if_match=None,
-                now=clock.now(),
-                zone=clock.zone,
-                address="127.0.0.1",
             )
         )
 
@@ -131,29 +129,28 @@ class Office:
             discipline_code="TER",
         )
         return await core.create(
+            context(caller=await self.caller("dc.contractor"), now=clock.now(), zone=clock.zone, address="127.0.0.1"),
             self.system.db,
             self.system.allocator,
             rfas.RFA,
-            caller=await self.caller("dc.contractor"),
             order=order,
-            now=clock.now(),
-            zone=clock.zone,
-            address="127.0.0.1",
         )
 
     async def cancel(self, rfa: OperationResult) -> OperationResult:
         clock = self.system.clock
         return await core.cancel(
+            context(
+                caller=await self.caller("dc.contractor"),
+                now=clock.now(),
+                zone=clock.zone,
+                address="127.0.0.1",
+                key=None,
+            ),
             self.system.db,
             rfas.RFA,
             (),
-            caller=await self.caller("dc.contractor"),
             public_id=UUID(rfa.body["data"]["publicId"]),
             reason="ทำใหม่",
-            now=clock.now(),
-            zone=clock.zone,
-            address="127.0.0.1",
-            key=None,
         )
 
     async def sheet(self, assignee: Caller) -> OperationResult:
@@ -165,52 +162,50 @@ class Office:
             assignees=[{"userPublicId": assignee.public_id, "kind": "MAIN"}],
         )
         return await core.create(
+            context(caller=await self.caller("dc.consultant"), now=clock.now(), zone=clock.zone, address="127.0.0.1"),
             self.system.db,
             self.system.allocator,
             circulations.CIRCULATION,
-            caller=await self.caller("dc.consultant"),
             order=order,
-            now=clock.now(),
-            zone=clock.zone,
-            address="127.0.0.1",
         )
 
     async def respond(self, sheet: OperationResult) -> OperationResult:
         clock = self.system.clock
         return await circulations.respond(
+            context(caller=await self.caller("dc.consultant"), now=clock.now(), zone=clock.zone, address="127.0.0.1"),
             self.system.db,
-            caller=await self.caller("dc.consultant"),
             public_id=UUID(sheet.body["data"]["publicId"]),
             response=AssigneeResponse(status="COMPLETED"),
-            now=clock.now(),
-            zone=clock.zone,
-            address="127.0.0.1",
         )
 
     async def revise(self, letter: OperationResult) -> OperationResult:
         return await core.revise(
+            context(
+                caller=await self.caller("dc.consultant"),
+                now=self.system.clock.now(),
+                zone=self.system.clock.zone,
+                address="127.0.0.1",
+                key=None,
+            ),
             self.system.db,
             LETTERS,
-            caller=await self.caller("dc.consultant"),
             public_id=UUID(letter.body["data"]["publicId"]),
             order=NewRevision(),
-            now=self.system.clock.now(),
-            zone=self.system.clock.zone,
-            address="127.0.0.1",
-            key=None,
         )
 
     async def withdraw(self, letter: OperationResult) -> OperationResult:
         return await core.withdraw_revision(
+            context(
+                caller=await self.caller("dc.consultant"),
+                now=self.system.clock.now(),
+                zone=self.system.clock.zone,
+                address="127.0.0.1",
+                key=None,
+            ),
             self.system.db,
             LETTERS,
-            caller=await self.caller("dc.consultant"),
             public_id=UUID(letter.body["data"]["publicId"]),
             reason="ขอทำใหม่",
-            now=self.system.clock.now(),
-            zone=self.system.clock.zone,
-            address="127.0.0.1",
-            key=None,
         )
 
 
@@ -268,15 +263,14 @@ class TestAtOnce:
         async def edit(subject: str) -> object:
             return await office.system.db.transact(
                 lambda session: core.edit(
+                    context(
+                        caller=caller, now=office.system.clock.now(), zone=office.system.clock.zone, address="127.0.0.1"
+                    ),
                     session,
                     LETTERS,
-                    caller=caller,
                     public_id=UUID(letter.body["data"]["publicId"]),
                     changes=DocumentChanges(subject=subject),
                     if_match=letter.headers["ETag"],
-                    now=office.system.clock.now(),
-                    zone=office.system.clock.zone,
-                    address="127.0.0.1",
                 )
             )
 
@@ -295,14 +289,13 @@ class TestAtOnce:
 
         async def create() -> OperationResult:
             return await core.create(
+                context(
+                    caller=caller, now=office.system.clock.now(), zone=office.system.clock.zone, address="127.0.0.1"
+                ),
                 office.system.db,
                 office.system.allocator,
                 circulations.CIRCULATION,
-                caller=caller,
                 order=order,
-                now=office.system.clock.now(),
-                zone=office.system.clock.zone,
-                address="127.0.0.1",
             )
 
         answers = await asyncio.gather(*(create() for _ in range(3)), return_exceptions=True)
@@ -334,7 +327,7 @@ class TestStepsMeanwhile:
 
         async with office.system.db.writing() as session:
             public_id, zone = UUID(letter.body["data"]["publicId"]), office.system.clock.zone
-            row, _ = await core.hold_current(session, LETTERS, caller=caller, public_id=public_id, zone=zone)
+            row, _ = await core.hold_current(context(caller=caller, zone=zone), session, LETTERS, public_id=public_id)
             submitting = asyncio.create_task(office.act("dc.consultant", letter, "submit"))
             await asyncio.sleep(0.3)
             assert not submitting.done()
@@ -353,7 +346,7 @@ class TestStepsMeanwhile:
         async with db.writing() as session:
             public_id = UUID(sheet.body["data"]["publicId"])
             row, _ = await core.hold_current(
-                session, circulations.CIRCULATION, caller=caller, public_id=public_id, zone=clock.zone
+                context(caller=caller, zone=clock.zone), session, circulations.CIRCULATION, public_id=public_id
             )
             answered = asyncio.create_task(office.act("dc.consultant", sheet, "respond", attempts=1))
             await asyncio.sleep(0.3)
@@ -393,14 +386,12 @@ class TestSearch:
 
         async with office.system.db.reading() as session:
             page = await core.listing(
+                context(caller=caller, now=clock.now(), zone=clock.zone),
                 session,
                 LETTERS,
-                caller=caller,
                 search=core.DocumentSearch(text=text),
                 cursor=None,
                 limit=20,
-                now=clock.now(),
-                zone=clock.zone,
             )
 
         assert [str(item.data.public_id) for item in page.items] == [wanted.body["data"]["publicId"]]

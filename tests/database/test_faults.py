@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from redis.asyncio import Redis as RedisClient
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -101,7 +102,7 @@ class Drawing:
             allocator = self._allocators[number % len(self._allocators)]
             asked = time.monotonic()
             try:
-                issued = await allocator.issue(plan, caller=self._world.caller, token=new_id(), address="")
+                issued = await allocator.issue(context(caller=self._world.caller, address=""), plan, token=new_id())
             except (NumberingBusy, NumberingFailed) as refusal:
                 self.refused.append(refusal)
             else:
@@ -252,7 +253,7 @@ class TestCounterRow:
             )
             drawing = asyncio.create_task(
                 allocator.issue_and_write(
-                    plan, caller=world.caller, holder=None, token=new_id(), address="", then=then, recall=same
+                    context(caller=world.caller, address=""), plan, holder=None, token=new_id(), then=then, recall=same
                 )
             )
             await ours_waits.wait()
@@ -281,7 +282,7 @@ class TestDatabase:
                 await one.execute(sa.text("SELECT 1"))
                 await two.execute(sa.text("SELECT 1"))
                 with pytest.raises(NumberingFailed) as caught:
-                    await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+                    await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
             again = await world.take(allocator, world.letter())
             await logged(allocator)
 
@@ -307,12 +308,15 @@ class TestDatabase:
                 server.freeze()
                 started = time.monotonic()
                 refused = await asyncio.gather(
-                    *(allocator.issue(plan, caller=world.caller, token=new_id(), address="") for _ in range(5)),
+                    *(
+                        allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+                        for _ in range(5)
+                    ),
                     return_exceptions=True,
                 )
                 waited = time.monotonic() - started
                 server.thaw()
-                again = await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+                again = await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
                 await logged(allocator)
 
                 assert {type(one) for one in refused} == {NumberingFailed}
@@ -432,7 +436,7 @@ class TestMeasurements:
                 world.db, locks, budget=numbering.RetryBudget(lock=1, pause=0.01), lock_timeout=0.1
             )
             with pytest.raises(NumberingBusy):
-                await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+                await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
             await allocator.close()
 
         assert [metric(name) - was for name, was in zip(names, before, strict=True)] == [2, 2]

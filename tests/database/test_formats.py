@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -34,15 +35,13 @@ async def world(any_demo_url: str) -> AsyncIterator[World]:
 async def save(world: World, template: str, *, resets: bool | None = None) -> numbering.FormatRow:
     return await world.db.transact(
         lambda session: numbering.save_format(
+            context(caller=world.caller, now=NOW, address=""),
             session,
-            caller=world.caller,
             project_public_id=world.project,
             type_code="MEMO",
             wanted=numbering.FormatDraft(
                 template=template, description=None, resets=resets, overflow="widen", reason=WHY
             ),
-            now=NOW,
-            address="",
         )
     )
 
@@ -52,13 +51,11 @@ async def change(
 ) -> numbering.FormatRow:
     """By somebody who has seen its first version."""
     return await numbering.change_format(
+        context(caller=world.caller, now=NOW, address=""),
         session,
-        caller=world.caller,
         public_id=row.format.public_id,
         version=1,
         changes={"template": template, "reason": WHY},
-        now=NOW,
-        address="",
     )
 
 
@@ -108,11 +105,13 @@ class TestPeriods:
         await save(world, "M{SEQ:2}/{FY:B.E.}")
         allocator = world.allocator()
         plan = await world.plan(world.letter(type_code="MEMO"), now=OCTOBER - INSTANT)
-        kept = await allocator.issue(plan, caller=world.caller, token=new_id(), address="", lasts=timedelta(days=36500))
+        kept = await allocator.issue(
+            context(caller=world.caller, address=""), plan, token=new_id(), lasts=timedelta(days=36500)
+        )
 
         bound = await world.db.transact(
             lambda session: numbering.confirm_reservation(
-                session, caller=world.caller, token=kept.public_id, now=OCTOBER, address=""
+                context(caller=world.caller, now=OCTOBER, address=""), session, token=kept.public_id
             )
         )
 
@@ -134,7 +133,9 @@ class TestTwoWhoSave:
         with pytest.raises(FormatStale):
             await second
         async with world.db.reading() as session:
-            versions = await numbering.format_history(session, caller=world.caller, public_id=row.format.public_id)
+            versions = await numbering.format_history(
+                context(caller=world.caller), session, public_id=row.format.public_id
+            )
         assert [(one.version, one.template) for one in versions] == [(2, "M{SEQ:3}"), (1, "M{SEQ:2}")]
 
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.models import RefreshToken, User
@@ -116,12 +117,12 @@ class TestCallers:
         async with people_db.reading() as session:
             viewer = await identity.find_caller(session, username="viewer")
             assert viewer is not None
-            page = await projects.list_projects(session, caller=viewer)
+            page = await projects.list_projects(context(caller=viewer), session)
             (line,) = page.items
-            detail = await projects.read_project(session, caller=viewer, public_id=line.public_id)
-            organizations = await identity.list_organizations(session, caller=viewer, search="ผรม", limit=1)
+            detail = await projects.read_project(context(caller=viewer), session, public_id=line.public_id)
+            organizations = await identity.list_organizations(context(caller=viewer), session, search="ผรม", limit=1)
             rest = await identity.list_organizations(
-                session, caller=viewer, search="ผรม", limit=1, cursor=organizations.next_cursor
+                context(caller=viewer), session, search="ผรม", limit=1, cursor=organizations.next_cursor
             )
 
         assert [one.contract_code for one in detail.contracts] == ["LCBP3-C2", "LCBP3-C2-M"]

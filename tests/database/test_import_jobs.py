@@ -11,6 +11,7 @@ import httpx
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.bootstrap import carriers
@@ -46,13 +47,12 @@ class Works:
                 yield f"คคง.-ผรม.1-{sequence:04}-2569,LETTER,คคง.,ผรม.1\n".encode()
 
         await numbering.upload_import(
+            context(caller=self.world.caller, address=""),
             self.db,
             self.storage,
-            caller=self.world.caller,
             project_public_id=self.world.project,
             sheet=numbering.ImportFile.of("old.csv", chunks()),
             clock=self.clock,
-            address="",
         )
 
     async def started(self, last: int) -> None:
@@ -61,7 +61,7 @@ class Works:
         row = await self.row()
         await self.db.transact(
             lambda session: numbering.start_import(
-                session, caller=self.world.caller, public_id=row.public_id, moves=[], now=NOW, address=""
+                context(caller=self.world.caller, now=NOW, address=""), session, public_id=row.public_id, moves=[]
             )
         )
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
@@ -20,20 +21,24 @@ class TestNotifications:
                 await any_db.transact(lambda session, event=event: notifications.react(session, event))
 
         async with any_db.reading() as session:
-            first = await notifications.listing(session, caller=reader, language="en", limit=2)
-            rest = await notifications.listing(session, caller=reader, language="en", limit=2, cursor=first.next_cursor)
-            assert (await notifications.listing(session, caller=other, language="en")).items == []
+            first = await notifications.listing(context(caller=reader), session, language="en", limit=2)
+            rest = await notifications.listing(
+                context(caller=reader), session, language="en", limit=2, cursor=first.next_cursor
+            )
+            assert (await notifications.listing(context(caller=other), session, language="en")).items == []
         views = first.items + rest.items
         assert [view.title for view in views] == [f"N-{number} awaits your action" for number in (2, 1, 0)]
         assert views[0].message == "“น้ำหนักบรรทุก” has reached the step Review."
 
-        await any_db.transact(lambda session: notifications.read(session, caller=reader, public_id=views[2].public_id))
+        await any_db.transact(
+            lambda session: notifications.read(context(caller=reader), session, public_id=views[2].public_id)
+        )
         async with any_db.reading() as session:
-            assert await notifications.unread_count(session, caller=reader) == 2
-        await any_db.transact(lambda session: notifications.read_all(session, caller=reader, now=NEW_YEAR))
+            assert await notifications.unread_count(context(caller=reader), session) == 2
+        await any_db.transact(lambda session: notifications.read_all(context(caller=reader, now=NEW_YEAR), session))
         async with any_db.reading() as session:
-            assert await notifications.unread_count(session, caller=reader) == 1
+            assert await notifications.unread_count(context(caller=reader), session) == 1
         with pytest.raises(NotFound):
             await any_db.transact(
-                lambda session: notifications.read(session, caller=other, public_id=views[0].public_id)
+                lambda session: notifications.read(context(caller=other), session, public_id=views[0].public_id)
             )

@@ -13,6 +13,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 from redis.asyncio import Redis as RedisClient
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.identity.models import Organization
 from saraban.kit.db import Database
@@ -46,7 +47,7 @@ async def many(world: World, allocator: numbering.Allocator, count: int, **reque
     plan = await world.plan(world.letter(**request))
     return list(
         await asyncio.gather(
-            *(allocator.issue(plan, caller=world.caller, token=new_id(), address="") for _ in range(count))
+            *(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()) for _ in range(count))
         )
     )
 
@@ -102,7 +103,7 @@ class TestBatch:
         plan = await world.plan(world.letter())
 
         async def loose() -> numbering.Issued:
-            return await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+            return await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
 
         async def document() -> numbering.Issued:
             return await world.draw(allocator, world.letter(), holder=numbering.Holder("letter", new_id()))
@@ -140,7 +141,7 @@ class TestBatch:
         plans = [await world.plan(world.letter(type_code=kind)) for kind in ("LETTER", "MEMO", "LETTER")]
 
         answers = await asyncio.gather(
-            *(allocator.issue(plan, caller=world.caller, token=new_id(), address="") for plan in plans),
+            *(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()) for plan in plans),
             return_exceptions=True,
         )
 
@@ -185,7 +186,7 @@ class TestBatch:
 
         answers = await asyncio.gather(
             *(
-                allocator.issue(plan, caller=world.caller, token=new_id(), address="", remember=part)
+                allocator.issue(context(caller=world.caller, address=""), plan, token=new_id(), remember=part)
                 for part in (keep, keep, refuse, keep)
             ),
             return_exceptions=True,
@@ -234,12 +235,12 @@ class TestCaller:
 
         blocking = asyncio.create_task(
             allocator.issue_and_write(
-                plan, caller=world.caller, holder=None, token=new_id(), address="", then=slow, recall=slow
+                context(caller=world.caller, address=""), plan, holder=None, token=new_id(), then=slow, recall=slow
             )
         )
         await asyncio.sleep(0.1)
-        leaving = asyncio.create_task(allocator.issue(plan, caller=world.caller, token=new_id(), address=""))
-        staying = asyncio.create_task(allocator.issue(plan, caller=world.caller, token=new_id(), address=""))
+        leaving = asyncio.create_task(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()))
+        staying = asyncio.create_task(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()))
         await asyncio.sleep(0.05)
         leaving.cancel()
 
@@ -256,11 +257,13 @@ class TestCaller:
             leaving[0].cancel()
 
         leaving.append(
-            asyncio.create_task(allocator.issue(plan, caller=world.caller, token=new_id(), address="", remember=leave))
+            asyncio.create_task(
+                allocator.issue(context(caller=world.caller, address=""), plan, token=new_id(), remember=leave)
+            )
         )
         with pytest.raises(asyncio.CancelledError):
             await leaving[0]
-        following = await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+        following = await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
 
         gone = (await world.ledger())[0]
         assert following.sequence == 2
@@ -278,12 +281,12 @@ class TestCaller:
 
         leaving.append(
             asyncio.create_task(
-                allocator.issue(plan, caller=world.caller, token=token, address="", idempotency_key="k", remember=leave)
+                allocator.issue(context(caller=world.caller, address="", key="k"), plan, token=token, remember=leave)
             )
         )
         with pytest.raises(asyncio.CancelledError):
             await leaving[0]
-        again = await allocator.issue(plan, caller=world.caller, token=token, address="", idempotency_key="k")
+        again = await allocator.issue(context(caller=world.caller, address="", key="k"), plan, token=token)
 
         assert again.sequence == 1
         assert [entry.document_number_status for entry in await world.ledger()] == ["CONFIRMED"]
@@ -304,7 +307,7 @@ class TestFormat:
             )
             await session.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
 
-        issued = await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+        issued = await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
 
         assert issued.number == "คคง./ผรม.1/00001/2026"
 
@@ -312,7 +315,7 @@ class TestFormat:
         """This process remembers where the series stands; saving a format is what makes it look again."""
         allocator = world.allocator()
         plan = await world.plan(world.letter())
-        await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+        await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
         wanted = numbering.FormatDraft(
             template="{ORIGINATOR}/{RECIPIENT}/{SEQ:5}/{YEAR:A.D.}",
             description=None,
@@ -322,17 +325,15 @@ class TestFormat:
         )
         await world.db.transact(
             lambda session: numbering.save_format(
+                context(caller=world.caller, now=NOW, address=""),
                 session,
-                caller=world.caller,
                 project_public_id=world.project,
                 type_code="LETTER",
                 wanted=wanted,
-                now=NOW,
-                address="",
             )
         )
 
-        issued = await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+        issued = await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
         planned_after = await world.take(allocator, world.letter())
 
         assert (issued.number, planned_after.number) == ("คคง./ผรม.1/00001/2026", "คคง./ผรม.1/00002/2026")
@@ -433,7 +434,7 @@ class TestNewYear:
         plans = [await world.plan(world.letter(), now=moment) for moment in moments]
 
         issued = await asyncio.gather(
-            *(allocator.issue(plan, caller=world.caller, token=new_id(), address="") for plan in plans)
+            *(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()) for plan in plans)
         )
 
         assert [(one.year, one.sequence) for one in issued] == [
@@ -452,7 +453,7 @@ class TestNewYear:
 
         issued = [
             await allocator.issue(
-                await world.plan(world.letter(), now=moment), caller=world.caller, token=new_id(), address=""
+                context(caller=world.caller, address=""), await world.plan(world.letter(), now=moment), token=new_id()
             )
             for moment in moments
         ]
@@ -484,7 +485,7 @@ class TestNewYear:
         ]
 
         issued = await asyncio.gather(
-            *(allocator.issue(plan, caller=wide.caller, token=new_id(), address="") for plan in plans)
+            *(allocator.issue(context(caller=wide.caller, address=""), plan, token=new_id()) for plan in plans)
         )
 
         years = itertools.cycle(("2569", "2570"))
@@ -506,12 +507,12 @@ class TestDeadline:
 
         blocking = asyncio.create_task(
             allocator.issue_and_write(
-                plan, caller=world.caller, holder=None, token=new_id(), address="", then=slow, recall=slow
+                context(caller=world.caller, address=""), plan, holder=None, token=new_id(), then=slow, recall=slow
             )
         )
         await asyncio.sleep(0.1)
         with pytest.raises(NumberingBusy):
-            await allocator.issue(plan, caller=world.caller, token=new_id(), address="")
+            await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
 
         assert (await blocking).sequence == 1
         assert len(await world.ledger()) == 1

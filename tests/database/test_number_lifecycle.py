@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest_asyncio
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -36,7 +37,7 @@ async def reserve(world: World, lasts: timedelta = FIVE_MINUTES) -> numbering.Is
 async def confirm(world: World, issued: numbering.Issued) -> numbering.Issued:
     return await world.db.transact(
         lambda session: numbering.confirm_reservation(
-            session, caller=world.caller, token=issued.public_id, now=NOW, address=""
+            context(caller=world.caller, now=NOW, address=""), session, token=issued.public_id
         )
     )
 
@@ -48,7 +49,7 @@ async def expire(world: World) -> int:
 async def void(world: World, issued: numbering.Issued) -> numbering.Issued:
     return await world.db.transact(
         lambda session: numbering.void_number(
-            session, caller=world.caller, public_id=issued.public_id, reason=REASON, now=NOW, address=""
+            context(caller=world.caller, now=NOW, address=""), session, public_id=issued.public_id, reason=REASON
         )
     )
 
@@ -57,15 +58,14 @@ async def close(world: World, first: int, last: int) -> numbering.RangeRow:
     plan = await world.plan(world.letter())
     return await world.db.transact(
         lambda session: numbering.create_range(
+            context(caller=world.caller, address=""),
             session,
-            caller=world.caller,
             plan=plan,
             kind="BARRED",
             first=first,
             last=last,
             organization=None,
             reason=REASON,
-            address="",
         )
     )
 
@@ -105,13 +105,13 @@ class TestConfirm:
         assert await world.db.transact(lambda session: numbering.expire_reservations(session, now=later)) == 1
         kept = await world.db.transact(
             lambda session: numbering.confirm_reservation(
-                session, caller=world.caller, token=issued.public_id, now=later, address=""
+                context(caller=world.caller, now=later, address=""), session, token=issued.public_id
             )
         )
         try:
             await world.db.transact(
                 lambda session: numbering.confirm_reservation(
-                    session, caller=world.caller, token=over.public_id, now=before, address=""
+                    context(caller=world.caller, now=before, address=""), session, token=over.public_id
                 )
             )
         except ReservationExpired:
@@ -154,19 +154,17 @@ class TestVoid:
 
         async def then(session: Any, new: numbering.Issued) -> numbering.Issued:
             return await numbering.replace_number(
+                context(caller=world.caller, now=NOW, address=""),
                 session,
-                caller=world.caller,
                 public_id=issued.public_id,
                 project_id=plan.project.id,
                 replacement=new,
                 reason=REASON,
-                now=NOW,
-                address="",
             )
 
         try:
             await allocator.issue_and_write(
-                plan, caller=world.caller, holder=None, token=new_id(), address="", then=then, recall=then
+                context(caller=world.caller, address=""), plan, holder=None, token=new_id(), then=then, recall=then
             )
         except DomainError as refusal:
             code = refusal.code
@@ -185,14 +183,12 @@ class TestReservation:
             holder = numbering.Holder("letter", new_id())
             return await world.db.transact(
                 lambda session: numbering.bind_reservation(
+                    context(caller=world.caller, now=NOW, address=""),
                     session,
-                    caller=world.caller,
                     token=issued.public_id,
                     plan=plan,
                     holder=holder,
                     fields={},
-                    now=NOW,
-                    address="",
                 )
             )
 
@@ -205,10 +201,9 @@ class TestReservation:
         allocator = world.allocator()
         last = datetime(2026, 12, 31, 16, 59, 59, 999000, tzinfo=UTC)
         old = await allocator.issue(
+            context(caller=world.caller, address=""),
             await world.plan(world.letter(), now=last),
-            caller=world.caller,
             token=new_id(),
-            address="",
             lasts=FIVE_MINUTES,
         )
         new_year = last + timedelta(minutes=1)
@@ -217,14 +212,12 @@ class TestReservation:
 
         bound = await world.db.transact(
             lambda session: numbering.bind_reservation(
+                context(caller=world.caller, now=new_year, address=""),
                 session,
-                caller=world.caller,
                 token=old.public_id,
                 plan=plan,
                 holder=holder,
                 fields={},
-                now=new_year,
-                address="",
             )
         )
         following = await world.take(allocator, world.letter())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.bootstrap import carriers
 from saraban.kit.db import Database
@@ -59,16 +60,14 @@ async def stated(world: World, *sequences: int, **more: Any) -> list[numbering.I
     return [
         await world.db.transact(
             lambda session, sequence=sequence: numbering.issue_manually(
+                context(caller=world.caller, key=None, address=""),
                 session,
-                caller=world.caller,
                 plan=plan,
                 statement=numbering.ManualNumber(None, sequence),
                 reason=REASON,
                 moves_counter=False,
                 confirmed_jump=None,
                 token=new_id(),
-                key=None,
-                address="",
             )
         )
         for sequence in sequences
@@ -78,15 +77,12 @@ async def stated(world: World, *sequences: int, **more: Any) -> list[numbering.I
 async def set_back(world: World, to: int) -> None:
     await world.db.transact(
         lambda session: numbering.reset_counter(
+            context(caller=world.caller, key=None, now=NOW, address=""),
             session,
-            caller=world.caller,
             project_public_id=world.project,
             series="คคง.-ผรม.1-{SEQ}-2569",
             to=to,
             reason=REASON,
-            key=None,
-            now=NOW,
-            address="",
         )
     )
 
@@ -114,7 +110,7 @@ class TestBooks:
         reserved = await world.take(allocator, world.letter(), lasts=timedelta(minutes=5))
         await world.db.transact(
             lambda session: numbering.cancel_reservation(
-                session, caller=world.caller, token=reserved.public_id, reason=REASON, now=NOW, address=""
+                context(caller=world.caller, now=NOW, address=""), session, token=reserved.public_id, reason=REASON
             )
         )
         await world.take(allocator, world.rfa())
@@ -385,13 +381,11 @@ class TestReset:
         )
         await world.db.transact(
             lambda session: numbering.save_format(
+                context(caller=world.caller, now=NOW, address=""),
                 session,
-                caller=world.caller,
                 project_public_id=world.project,
                 type_code="LETTER",
                 wanted=wanted,
-                now=NOW,
-                address="",
             )
         )
         await set_back(world, 0)
@@ -441,17 +435,17 @@ class TestMemory:
 async def many(world: World, first: int, last: int) -> None:
     """In a series that counts, and in one that does not."""
     allocator, plan = world.allocator(), await world.plan(world.letter())
-    draws = (allocator.issue(plan, caller=world.caller, token=new_id(), address="") for _ in range(first, last + 1))
+    draws = (
+        allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()) for _ in range(first, last + 1)
+    )
     await asyncio.gather(*draws)
     numbers = (f"คคง.-ผรม.2-{sequence:04}-2569" for sequence in range(first, last + 1))
     outcome = await legacy_import.import_rows(
+        context(caller=world.caller, now=NOW, zone=BANGKOK),
         world.db,
-        caller=world.caller,
         project_public_id=world.project,
         lines=((line, [number, "LETTER", "คคง.", "ผรม.2", *[None] * 9]) for line, number in enumerate(numbers, 2)),
         file=SourceFile("old.csv", f"{first:064}"),
-        now=NOW,
-        zone=BANGKOK,
     )
     assert outcome.refused == 0
 
@@ -475,15 +469,14 @@ class TestAccount:
         rows = [
             await world.db.transact(
                 lambda session, first=first, last=last, kind=kind: numbering.create_range(
+                    context(caller=world.caller, address=""),
                     session,
-                    caller=world.caller,
                     plan=plan,
                     kind=kind,
                     first=first,
                     last=last,
                     organization=None,
                     reason=REASON,
-                    address="",
                 )
             )
             for first, last, kind in ((2, 3, "KEPT"), (5, 6, "BARRED"), (8, 20, "BARRED"))
@@ -494,7 +487,10 @@ class TestAccount:
         for row in rows[1:]:
             await world.db.transact(
                 lambda session, row=row: numbering.release_range(
-                    session, caller=world.caller, public_id=row.range.public_id, reason=REASON, now=NOW, address=""
+                    context(caller=world.caller, now=NOW, address=""),
+                    session,
+                    public_id=row.range.public_id,
+                    reason=REASON,
                 )
             )
         await world.take(allocator, world.letter())  # 8: released before the counter came to it

@@ -13,6 +13,7 @@ from redis.asyncio import Redis as RedisClient
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -216,7 +217,12 @@ class TestRedis:
 
         async def draw(allocator: numbering.Allocator, then: Any) -> numbering.Issued:
             return await allocator.issue_and_write(
-                plan, caller=maria_world.caller, holder=None, token=new_id(), address="", then=then, recall=quick
+                context(caller=maria_world.caller, address=""),
+                plan,
+                holder=None,
+                token=new_id(),
+                then=then,
+                recall=quick,
             )
 
         first = asyncio.create_task(draw(paused, slow))
@@ -422,7 +428,7 @@ async def draw_plan(
         return issued
 
     return await allocator.issue_and_write(
-        plan, caller=world.caller, holder=None, token=token or new_id(), address="", then=same, recall=same
+        context(caller=world.caller, address=""), plan, holder=None, token=token or new_id(), then=same, recall=same
     )
 
 
@@ -451,13 +457,11 @@ class TestFormat:
         async def save() -> int:
             async def work(session: AsyncSession) -> int:
                 row = await numbering.save_format(
+                    context(caller=world.caller, now=NOW, address=""),
                     session,
-                    caller=world.caller,
                     project_public_id=world.project,
                     type_code="MEMO",
                     wanted=wanted,
-                    now=NOW,
-                    address="",
                 )
                 await asyncio.sleep(0.1)
                 return row.format.version
@@ -471,6 +475,6 @@ class TestFormat:
         assert all(isinstance(outcome, int | FormatStale) for outcome in outcomes), outcomes
         async with world.db.reading() as session:
             page = await numbering.list_formats(
-                session, caller=world.caller, project_public_id=world.project, cursor=None, limit=50
+                context(caller=world.caller), session, project_public_id=world.project, cursor=None, limit=50
             )
         assert [row.type_code for row in page.items].count("MEMO") == 1

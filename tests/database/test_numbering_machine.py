@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -251,16 +252,14 @@ class Product:
     async def bring(self, *, name: str, sequences: list[int], moves: bool) -> tuple[int, int, int]:
         plan = self.plans[name]
         outcome = await legacy_import.import_rows(
+            context(caller=self.world.caller, now=NOW, zone=BANGKOK),
             self.db,
-            caller=self.world.caller,
             project_public_id=self.world.project,
             lines=(
                 (line, [plan.number(sequence), "LETTER", "คคง.", name, *[None] * 9])
                 for line, sequence in enumerate(sequences, 2)
             ),
             file=SourceFile("old.csv", f"{next(_names):064}"),
-            now=NOW,
-            zone=BANGKOK,
             moves={plan.series: HIGHEST} if moves else None,
         )
         return outcome.ready, outcome.there, outcome.refused

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban import bootstrap
 from saraban.bootstrap import System
@@ -23,13 +24,15 @@ async def applied(system: System, text: str) -> setup.AppliedFile:
     async with system.db.reading() as session:
         caller = await identity.system_caller(session)
     return await system.db.transact(
-        lambda session: setup.apply(session, caller=caller, content=text.encode(), prune=True, now=NOW, address="test")
+        lambda session: setup.apply(
+            context(caller=caller, now=NOW, address="test"), session, content=text.encode(), prune=True
+        )
     )
 
 
 async def exported(system: System) -> str:
     async with system.db.reading() as session:
-        return await setup.export(session, caller=await identity.system_caller(session), code="BRIDGE")
+        return await setup.export(context(caller=await identity.system_caller(session)), session, code="BRIDGE")
 
 
 async def test_a_file_is_applied_whole_or_not_at_all(mariadb_url: str, tmp_path: Path) -> None:

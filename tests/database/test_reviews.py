@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.domain.permission import Scope
@@ -210,7 +211,7 @@ class TestMigration:
         async def move() -> list[str]:
             plan = MigrationPlan("REVIEWED", 2, dry_run=False)
             batches = migration.migrate(
-                office.db, caller=admin, subjects=office.subjects, plan=plan, now=NOW, address=""
+                context(caller=admin, now=NOW, address=""), office.db, subjects=office.subjects, plan=plan
             )
             return [line.found.outcome.value async for batch in batches for line in batch.lines]
 

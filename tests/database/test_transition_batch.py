@@ -12,6 +12,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
+from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
@@ -39,12 +40,9 @@ async def asked(office: Office, instance: UUID, action: str = "approve", *, by: 
     async def call() -> OperationResult:
         begin_trace()
         return await office.transitions.take(
-            caller=caller,
+            context(caller=caller, now=NOW, address="127.0.0.1", key=key),
             public_id=instance,
             command=Command(action, **more),
-            now=NOW,
-            address="127.0.0.1",
-            key=key,
         )
 
     return call()

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
@@ -131,7 +132,7 @@ class TestMigration:
         async def migrate() -> int:
             plan = migration.MigrationPlan("RFA_APPROVAL", 2, {}, dry_run=False)
             batches = migration.migrate(
-                office.db, caller=admin, subjects=office.subjects, plan=plan, now=NOW, address="", size=3
+                context(caller=admin, now=NOW, address=""), office.db, subjects=office.subjects, plan=plan, size=3
             )
             return sum([len(batch.lines) async for batch in batches])
 
@@ -172,7 +173,7 @@ async def test_an_inbox_pages_the_same_on_both_databases(office: Office, limit: 
     while True:
         async with office.db.reading() as session:
             page = await workflow.list_tasks(
-                session, caller=caller, subjects=office.subjects, cursor=cursor, limit=limit
+                context(caller=caller), session, subjects=office.subjects, cursor=cursor, limit=limit
             )
         seen += [item.envelope.instance_public_id for item in page.items]
         cursor = page.next_cursor

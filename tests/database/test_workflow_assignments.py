@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
@@ -35,19 +36,21 @@ class TestChoosing:
         office = await new_office(any_db)
         caller = await office.person("admin")
         async with any_db.reading() as session:
-            (project,) = [one for one in await projects.projects_of(session, caller=caller) if one.id == office.project]
+            (project,) = [
+                one for one in await projects.projects_of(context(caller=caller), session) if one.id == office.project
+            ]
 
         async def choose(code: str, place: AssignmentTarget) -> None:
             await any_db.transact(
                 lambda session: workflow_assignment.assign(
-                    session, caller=caller, place=place, workflow_code=code, now=LATER, address=""
+                    context(caller=caller, now=LATER, address=""), session, place=place, workflow_code=code
                 )
             )
 
         async def activate(code: str, version: int) -> None:
             await any_db.transact(
                 lambda session: workflow.set_active(
-                    session, caller=caller, code=code, version=version, is_active=True, now=LATER, address=""
+                    context(caller=caller, now=LATER, address=""), session, code=code, version=version, is_active=True
                 )
             )
 

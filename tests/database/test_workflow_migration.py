@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.bootstrap import System, closing, wire
@@ -54,15 +55,11 @@ async def write_letters(system: System) -> None:
     clock = system.clock
     for _ in range(LETTERS):
         await core.create(
+            context(caller=writer, now=clock.now(), zone=clock.zone, address="", key=None),
             system.db,
             system.allocator,
             correspondences.CORRESPONDENCE,
-            caller=writer,
             order=order,
-            now=clock.now(),
-            zone=clock.zone,
-            address="",
-            key=None,
         )
 
 
@@ -98,12 +95,10 @@ async def moved_by(system: System) -> list[UUID]:
         admin = await identity.find_caller(session, username="admin")
     assert admin is not None
     batches = migration.migrate(
+        context(caller=admin, now=system.clock.now(), address=""),
         system.db,
-        caller=admin,
         subjects=system.subjects,
         plan=MigrationPlan(CODE, 2, dry_run=False),
-        now=system.clock.now(),
-        address="",
     )
     return [line.instance_public_id async for batch in batches for line in batch.lines if line.found.goes]
 

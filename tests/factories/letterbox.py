@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.attachments.models import Attachment
 from saraban.identity import service as identity
@@ -118,7 +119,7 @@ class Office:
         caller = await self.person(by)
         return await self.db.transact(
             lambda session: workflow.start(
-                session, code=code, entity_type=self.box.entity_type, facts=facts, caller=caller, now=NOW
+                context(caller=caller, now=NOW), session, code=code, entity_type=self.box.entity_type, facts=facts
             )
         )
 
@@ -127,12 +128,9 @@ class Office:
     ) -> Any:
         """Take one step through the door's own function and give the new envelope as JSON."""
         answer = await self.transitions.take(
-            caller=await self.person(by),
+            context(caller=await self.person(by), now=now, address="127.0.0.1", key=key),
             public_id=instance,
             command=Command(action, **command),
-            now=now,
-            address="127.0.0.1",
-            key=key,
         )
         return answer.body["workflow"]
 

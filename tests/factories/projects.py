@@ -1,6 +1,7 @@
 """A project file in which every key stands, and the one of the demo."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.service.seed import SHIPPED_AT
@@ -70,4 +71,4 @@ people:
 async def load_demo(session: AsyncSession) -> None:
     """Make the demo project of the file that ships, without its accounts."""
     caller = await identity.system_caller(session)
-    await setup.apply(session, caller=caller, content=setup.demo(), now=SHIPPED_AT, address="")
+    await setup.apply(context(caller=caller, now=SHIPPED_AT, address=""), session, content=setup.demo())

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.identity.models import User
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
@@ -92,7 +93,9 @@ async def branches(office: Office, instance: UUID, *, by: str = "admin", now: da
     """Return the branches as somebody sees them, by name."""
     caller = await office.person(by)
     async with office.db.reading() as session:
-        view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance, now=now)
+        view = await workflow.find(
+            context(caller=caller), session, subjects=office.subjects, public_id=instance, now=now
+        )
     return {branch.name: branch for branch in view.branches}
 
 
@@ -108,14 +111,11 @@ async def answer(
 ) -> Any:
     """Answer through the door's own function and give the new envelope as JSON."""
     stored = await review.answer(
+        context(caller=await office.person(by), now=NOW, address="127.0.0.1", key=key),
         office.db,
-        caller=await office.person(by),
         subjects=office.subjects,
         public_id=instance,
         branch_public_id=branch,
         reply=BranchAnswer(code, **reply),
-        now=NOW,
-        address="127.0.0.1",
-        key=key,
     )
     return stored.body["workflow"]

@@ -21,6 +21,7 @@ from saraban.attachments.schemas import AttachmentDetail, UploadedFile
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, PathId, ReadSession, problem_response
 
 router = APIRouter(prefix="/attachments", tags=["attachments"])
@@ -59,15 +60,13 @@ async def upload(
     same file sent again is kept once; another file under that key is refused.
     """
     answer = await attachments.upload_once(
+        RequestContext(caller=caller, key=key, address=address),
         db,
         storage,
-        caller=caller,
-        key=key,
         name=sent.name,
         chunks=sent.chunks(),
         rules=rules,
         clock=clock,
-        address=address,
     )
     headers = {"Idempotent-Replay": "true"} if answer.replayed else {}
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
@@ -81,7 +80,9 @@ async def metadata(
     readers: Readers,
 ) -> AttachmentDetail:
     """The uploader sees a temporary file; a permanent one is seen by whoever may see what it belongs to."""
-    return AttachmentDetail.of(await attachments.find(session, caller=caller, public_id=public_id, rules=readers))
+    return AttachmentDetail.of(
+        await attachments.find(RequestContext(caller=caller), session, public_id=public_id, rules=readers)
+    )
 
 
 @router.get("/{publicId}/content", response_class=Response, responses=_BINARY, summary="Download a file, or show it")
@@ -96,7 +97,7 @@ async def content(
     range_header: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
 ) -> Response:
     """Answers `If-None-Match` with 304 and one `Range` with 206."""
-    row = await attachments.find(session, caller=caller, public_id=public_id, rules=readers)
+    row = await attachments.find(RequestContext(caller=caller), session, public_id=public_id, rules=readers)
     await session.close()  # a slow download must not keep a connection
     headers = _headers(row, inline=inline and row.shows_inline)
     if same_tag(request.headers.get("if-none-match"), headers["ETag"]):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import unknown
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ async def request_in_codes(
 
     project_code, originator, recipient, contract = places
     project = await project_named(session, project_code)
-    read = await projects.read_project(session, caller=caller, public_id=project)
+    read = await projects.read_project(RequestContext(caller=caller), session, public_id=project)
     members = {one.organization_code: one.public_id for one in read.organizations}
     contracts = {one.contract_code: one.public_id for one in read.contracts}
     values: dict[str, Any] = dict(codes)
@@ -70,7 +71,9 @@ async def number_named(session: "AsyncSession", caller: "Caller", project: str, 
     from saraban.numbering import service as numbering
 
     place = await project_named(session, project)
-    found = await numbering.resolve_number(session, caller=caller, project_public_id=place, number=number)
+    found = await numbering.resolve_number(
+        RequestContext(caller=caller), session, project_public_id=place, number=number
+    )
     return found.asked.public_id
 
 
@@ -79,7 +82,7 @@ async def members_of(session: "AsyncSession", caller: "Caller", project: str) ->
     from saraban.projects import service as projects
 
     place = await project_named(session, project)
-    read = await projects.read_project(session, caller=caller, public_id=place)
+    read = await projects.read_project(RequestContext(caller=caller), session, public_id=place)
     return place, {one.organization_code: one.public_id for one in read.organizations}
 
 

@@ -8,6 +8,7 @@ from saraban.cli import number_errors, number_import, number_lifecycle, number_r
 from saraban.cli.codes import request_in_codes
 from saraban.cli.options import Category, Contract, Discipline, Originator, Project, Recipient, RfaType, SubType, Type
 from saraban.cli.output import say, with_system
+from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -62,7 +63,7 @@ def preview(
             caller = await system_caller(session)
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
             now, zone = system.clock.now(), system.clock.zone
-            plan = await numbering.plan(session, caller=caller, request=request, now=now, zone=zone)
+            plan = await numbering.plan(RequestContext(caller=caller, now=now, zone=zone), session, request=request)
             following = await numbering.preview(session, plan=plan)
             return following.number, plan.series, plan.template.text
 

@@ -8,6 +8,7 @@ import typer
 
 from saraban.cli.output import say, with_system
 from saraban.cli.run import PAGE, read_pages
+from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -71,8 +72,8 @@ async def _errors(
         caller = await system_caller(session)
         return await read_pages(
             lambda cursor: numbering.list_errors(
+                RequestContext(caller=caller),
                 session,
-                caller=caller,
                 kind=kind.value if kind else None,
                 username=username,
                 trace=trace,

@@ -12,6 +12,7 @@ from saraban.cli.codes import caller_named, project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import language, say, stop, with_system
 from saraban.cli.run import system_caller_and_project
+from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -184,10 +185,9 @@ def export(
         async with system.db.reading() as session:
             caller, place = await system_caller_and_project(session, project)
         rows = await ledger.ledger_rows(
+            RequestContext(caller=caller, zone=system.clock.zone),
             system.db,
-            caller=caller,
             project_public_id=place,
-            zone=system.clock.zone,
             type_code=kind,
             series=series,
         )

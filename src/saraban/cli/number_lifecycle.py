@@ -22,6 +22,7 @@ from saraban.cli.options import (
 )
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import as_account
+from saraban.identity.domain.context import RequestContext
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def void(
 
         named = await number_named(session, caller, project, number)
         issued = await numbering.void_number(
-            session, caller=caller, public_id=named, reason=reason, now=now, address=""
+            RequestContext(caller=caller, now=now, address=""), session, public_id=named, reason=reason
         )
         return issued.number
 
@@ -81,15 +82,12 @@ def reset(
         from saraban.numbering import service as numbering
 
         return await numbering.reset_counter(
+            RequestContext(caller=caller, key=None, now=now, address=""),
             session,
-            caller=caller,
             project_public_id=await project_named(session, project),
             series=series,
             to=to,
             reason=reason,
-            key=None,
-            now=now,
-            address="",
         )
 
     before, after = as_account(account, step)
@@ -160,29 +158,29 @@ def override(
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
             zone = system.clock.zone
             return caller, await numbering.plan_on(
-                session, caller=caller, request=request, issued_on=day, now=now, zone=zone
+                RequestContext(caller=caller, now=now, zone=zone), session, request=request, issued_on=day
             )
 
         jump = None
         if move_counter:
             async with system.db.reading() as session:
                 caller, plan = await planned(session)
-                effect = await numbering.manual_number_effect(session, caller=caller, plan=plan, statement=statement)
+                effect = await numbering.manual_number_effect(
+                    RequestContext(caller=caller), session, plan=plan, statement=statement
+                )
             jump = _confirmed(effect, yes=yes)
 
         async def step(session: "AsyncSession") -> str:
             caller, plan = await planned(session)
             issued = await numbering.issue_manually(
+                RequestContext(caller=caller, key=None, address=""),
                 session,
-                caller=caller,
                 plan=plan,
                 statement=statement,
                 reason=reason,
                 moves_counter=move_counter,
                 confirmed_jump=jump,
                 token=new_id(),
-                key=None,
-                address="",
                 now=now,
             )
             return issued.number

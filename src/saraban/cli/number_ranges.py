@@ -10,6 +10,7 @@ from saraban.cli.codes import caller_named, members_of, request_in_codes
 from saraban.cli.options import As, Contract, Discipline, Originator, Project, Reason, Recipient, RfaType, SubType, Type
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import PAGE, as_account, read_pages
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import unknown
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
 
@@ -55,7 +56,7 @@ async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict
         place, members = await members_of(session, caller, project)
         rows = await read_pages(
             lambda cursor: numbering.list_ranges(
-                session, caller=caller, project_public_id=place, cursor=cursor, limit=PAGE
+                RequestContext(caller=caller), session, project_public_id=place, cursor=cursor, limit=PAGE
             )
         )
     return rows, {public_id: code for code, public_id in members.items()}
@@ -113,7 +114,9 @@ def create(
                 raise unknown("/for", keeper)
             return {
                 "caller": caller,
-                "plan": await numbering.plan(session, caller=caller, request=request, now=now, zone=zone),
+                "plan": await numbering.plan(
+                    RequestContext(caller=caller, now=now, zone=zone), session, request=request
+                ),
                 "kind": "BARRED" if barred else "KEPT",
                 "first": first,
                 "last": first if last is None else last,
@@ -164,7 +167,9 @@ def release(
     async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
         from saraban.numbering import service as numbering
 
-        await numbering.release_range(session, caller=caller, public_id=range_, reason=reason, now=now, address="")
+        await numbering.release_range(
+            RequestContext(caller=caller, now=now, address=""), session, public_id=range_, reason=reason
+        )
 
     as_account(account, step)
     typer.echo(say("ปลดช่วงเลขแล้ว", "Range released."))

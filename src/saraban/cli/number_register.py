@@ -11,6 +11,7 @@ import typer
 from saraban.cli.options import Project
 from saraban.cli.output import say, verification_failure, with_system
 from saraban.cli.run import PAGE, read_pages, system_caller_and_project
+from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -52,7 +53,7 @@ async def _series(system: "System", project: str, text: str | None) -> "list[Ser
         caller, place = await system_caller_and_project(session, project)
         return await read_pages(
             lambda cursor: numbering.list_series(
-                session, caller=caller, project_public_id=place, text=text, cursor=cursor, limit=PAGE
+                RequestContext(caller=caller), session, project_public_id=place, text=text, cursor=cursor, limit=PAGE
             )
         )
 
@@ -80,8 +81,8 @@ def account(
             cursor: str | None = None
             while True:
                 page = await numbering.series_ledger(
+                    RequestContext(caller=caller),
                     session,
-                    caller=caller,
                     project_public_id=place,
                     series=name,
                     first=first,

@@ -23,6 +23,7 @@ from saraban.cli.options import (
 )
 from saraban.cli.output import say, with_system
 from saraban.cli.run import as_account
+from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -82,9 +83,11 @@ def reserve(
         async with system.db.reading() as session:
             caller = await caller_named(session, account)
             request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
-            plan = await numbering.plan(session, caller=caller, request=request, now=now, zone=zone)
+            plan = await numbering.plan(RequestContext(caller=caller, now=now, zone=zone), session, request=request)
         lasts = timedelta(minutes=system.settings.reservation_minutes)
-        issued = await system.allocator.issue(plan, caller=caller, token=new_id(), address="", lasts=lasts)
+        issued = await system.allocator.issue(
+            RequestContext(caller=caller, address=""), plan, token=new_id(), lasts=lasts
+        )
         return issued, zone
 
     issued, zone = with_system(work)
@@ -110,7 +113,11 @@ def confirm(
         from saraban.numbering import service as numbering
 
         token = await _token(session, caller, project, number)
-        return (await numbering.confirm_reservation(session, caller=caller, token=token, now=now, address="")).number
+        return (
+            await numbering.confirm_reservation(
+                RequestContext(caller=caller, now=now, address=""), session, token=token
+            )
+        ).number
 
     confirmed = as_account(account, step)
     typer.echo(say(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed."))
@@ -134,7 +141,7 @@ def cancel(
 
         token = await _token(session, caller, project, number)
         issued = await numbering.cancel_reservation(
-            session, caller=caller, token=token, reason=reason, now=now, address=""
+            RequestContext(caller=caller, now=now, address=""), session, token=token, reason=reason
         )
         return issued.number
 

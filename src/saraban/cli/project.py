@@ -11,6 +11,7 @@ from saraban.cli.codes import project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import say, with_system
 from saraban.cli.run import as_account, system_caller_and_project
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def _read(system: "System", project: str, year: int) -> "CalendarYear":
 
     async with system.db.reading() as session:
         caller, place = await system_caller_and_project(session, project)
-        return await projects.read_calendar(session, caller=caller, project_public_id=place, year=year)
+        return await projects.read_calendar(RequestContext(caller=caller), session, project_public_id=place, year=year)
 
 
 @noun.command()

@@ -13,6 +13,7 @@ from saraban import config
 from saraban.cli.codes import caller_named
 from saraban.cli.migrate import refuse_empty
 from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, with_system
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def export(
 
     async def read(system: "System") -> str:
         async with system.db.reading() as session:
-            return await setup.export(session, caller=await _caller(session, account), code=code)
+            return await setup.export(RequestContext(caller=await _caller(session, account)), session, code=code)
 
     refuse_empty(config.load().sqlalchemy_url)
     typer.echo(with_system(read), nl=False)

@@ -9,6 +9,7 @@ from saraban.cli.codes import project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import say, stop
 from saraban.cli.run import as_account
+from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -52,9 +53,11 @@ def list_(
         from saraban.webhooks import service as webhooks
 
         if project is None:
-            return (await webhooks.listing_own(session, caller=caller, cursor=None, limit=100)).items
+            return (await webhooks.listing_own(RequestContext(caller=caller), session, cursor=None, limit=100)).items
         place = await project_named(session, project)
-        page = await webhooks.listing(session, caller=caller, project_public_id=place, cursor=None, limit=100)
+        page = await webhooks.listing(
+            RequestContext(caller=caller), session, project_public_id=place, cursor=None, limit=100
+        )
         return page.items
 
     found = as_account(account, work)
@@ -92,15 +95,13 @@ def create(
         )
         place = await project_named(session, project)
         return await webhooks.create(
+            RequestContext(caller=caller, now=now, address=""),
             session,
-            caller=caller,
             project_public_id=place,
             url=asked.url,
             description=asked.description,
             events=asked.events,
             topics=asked.topics,
-            now=now,
-            address="",
         )
 
     row = as_account(account, work)
@@ -123,7 +124,7 @@ def own(
 
         asked = _checked(OwnWebhookIn, url=url, description=description)
         return await webhooks.create_own(
-            session, caller=caller, url=asked.url, description=asked.description, now=now, address=""
+            RequestContext(caller=caller, now=now, address=""), session, url=asked.url, description=asked.description
         )
 
     row = as_account(account, work)
@@ -154,7 +155,7 @@ def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
 
         change = webhooks.WebhookChange(is_active=is_active)
         await webhooks.change(
-            session, caller=caller, public_id=webhook, change=change, if_match=None, now=now, address=""
+            RequestContext(caller=caller, now=now, address=""), session, public_id=webhook, change=change, if_match=None
         )
 
     as_account(account, work)
@@ -183,7 +184,9 @@ def rotate(webhook: Hook, account: As) -> None:
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:
         from saraban.webhooks import service as webhooks
 
-        return (await webhooks.rotate(session, caller=caller, public_id=webhook, now=now, address="")).secret
+        return (
+            await webhooks.rotate(RequestContext(caller=caller, now=now, address=""), session, public_id=webhook)
+        ).secret
 
     typer.echo(as_account(account, work))
 
@@ -197,7 +200,7 @@ def remove(webhook: Hook, account: As) -> None:
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
         from saraban.webhooks import service as webhooks
 
-        await webhooks.remove(session, caller=caller, public_id=webhook, now=now, address="")
+        await webhooks.remove(RequestContext(caller=caller, now=now, address=""), session, public_id=webhook)
 
     as_account(account, work)
     typer.echo(say("ลบ webhook แล้ว", "Webhook deleted."))
@@ -212,7 +215,7 @@ def test(webhook: Hook, account: As) -> None:
     async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> UUID:
         from saraban.webhooks import service as webhooks
 
-        return await webhooks.test(session, caller=caller, public_id=webhook, now=now)
+        return await webhooks.test(RequestContext(caller=caller, now=now), session, public_id=webhook)
 
     typer.echo(as_account(account, work))
 
@@ -226,7 +229,7 @@ def outcomes(webhook: Hook, account: As) -> None:
     async def work(session: "AsyncSession", caller: "Caller", _now: "datetime") -> "list[WebhookOutcome]":
         from saraban.webhooks import service as webhooks
 
-        page = await webhooks.outcomes(session, caller=caller, public_id=webhook, cursor=None, limit=50)
+        page = await webhooks.outcomes(RequestContext(caller=caller), session, public_id=webhook, cursor=None, limit=50)
         return page.items
 
     found = as_account(account, work)

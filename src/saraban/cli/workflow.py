@@ -12,6 +12,7 @@ from saraban.cli.codes import caller_named
 from saraban.cli.options import As
 from saraban.cli.output import language, option_names, say, with_system
 from saraban.cli.replaying import replay
+from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -121,7 +122,10 @@ async def _migrate(system: "System", account: str, plan: "MigrationPlan") -> "di
     total = await migration.remaining(system.db, plan=plan)
     with _bar(total) as done, option_names({"/mapping/": "--map"}):
         batches = migration.migrate(
-            system.db, caller=caller, subjects=system.subjects, plan=plan, now=system.clock.now(), address=""
+            RequestContext(caller=caller, now=system.clock.now(), address=""),
+            system.db,
+            subjects=system.subjects,
+            plan=plan,
         )
         async for batch in batches:
             for line in batch.lines:

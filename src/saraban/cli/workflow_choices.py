@@ -9,6 +9,7 @@ import typer
 from saraban.cli.codes import caller_named, project_named
 from saraban.cli.options import As
 from saraban.cli.output import option_names, say, with_system
+from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -56,7 +57,7 @@ def choices(account: As, project: Project = None) -> None:
         async with system.db.reading() as session:
             caller = await caller_named(session, account)
             place = await project_named(session, project) if project else None
-            return await workflow_assignment.listing(session, caller=caller, project_public_id=place)
+            return await workflow_assignment.listing(RequestContext(caller=caller), session, project_public_id=place)
 
     found = with_system(work)
     for one in found:
@@ -81,7 +82,9 @@ def choose(code: Code, kind: Kind, account: As, type_code: Type = None, project:
     async def work(session: "AsyncSession", caller: "Caller", place: "AssignmentTarget", now: datetime) -> None:
         from saraban.workflow.administration.service import workflow_assignment
 
-        await workflow_assignment.assign(session, caller=caller, place=place, workflow_code=code, now=now, address="")
+        await workflow_assignment.assign(
+            RequestContext(caller=caller, now=now, address=""), session, place=place, workflow_code=code
+        )
 
     with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
     typer.echo(say(f"เอกสารใหม่จะเริ่มด้วย {code}", f"New documents start on {code}."))
@@ -98,7 +101,7 @@ def unchoose(kind: Kind, account: As, type_code: Type = None, project: Project =
     async def work(session: "AsyncSession", caller: "Caller", place: "AssignmentTarget", now: datetime) -> None:
         from saraban.workflow.administration.service import workflow_assignment
 
-        await workflow_assignment.unassign(session, caller=caller, place=place, now=now, address="")
+        await workflow_assignment.unassign(RequestContext(caller=caller, now=now, address=""), session, place=place)
 
     with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
     typer.echo(say("ยกเลิกการกำหนดแล้ว", "Assignment removed."))

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
 from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, CurrentCaller, Throttle, Tokens
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.organization import PartyRole
 from saraban.identity.schemas import (
     LogIn,
@@ -66,13 +67,12 @@ async def change_password(
 ) -> None:
     """Replaces the caller's own password, given the present one, and ends the caller's other sessions."""
     await service.change_password(
+        RequestContext(caller=caller, address=address),
         db,
-        caller=caller,
         limiter=attempts,
         current=body.current_password,
         new=body.new_password,
         refresh_token=body.refresh_token,
-        address=address,
         clock=clock,
     )
 
@@ -80,7 +80,7 @@ async def change_password(
 @router.get("/auth/me", tags=["auth"], summary="Who am I, and what may I do")
 async def me(caller: CurrentCaller, session: ReadSession) -> Profile:
     """The signed-in user with its organizations, its roles and where they count, and the permissions they give."""
-    return await service.profile(session, caller=caller)
+    return await service.profile(RequestContext(caller=caller), session)
 
 
 @router.get("/organizations", tags=["organizations"], summary="List organizations")
@@ -96,11 +96,11 @@ async def list_organizations(
 ) -> OrganizationPage:
     """The register of organizations, newest first. Retired ones are shown to administrators only."""
     return await service.list_organizations(
-        session, caller=caller, search=search, role=role, cursor=cursor, limit=limit
+        RequestContext(caller=caller), session, search=search, role=role, cursor=cursor, limit=limit
     )
 
 
 @router.get("/organizations/{publicId}", tags=["organizations"], summary="Read an organization")
 async def read_organization(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> OrganizationSummary:
     """One organization of the register."""
-    return await service.read_organization(session, caller=caller, public_id=public_id)
+    return await service.read_organization(RequestContext(caller=caller), session, public_id=public_id)

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, Language, Now, PageCursor, PageLimit, PathId, ReadSession, async_dependency
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import (
@@ -37,12 +38,12 @@ async def listing(
 ) -> NotificationPage:
     """Texts come in Thai or English, by `Accept-Language`."""
     page = await notifications.listing(
-        session, caller=caller, language=language, unread=unread, cursor=cursor, limit=limit
+        RequestContext(caller=caller), session, language=language, unread=unread, cursor=cursor, limit=limit
     )
     return NotificationPage(
         items=[_answer(view) for view in page.items],
         next_cursor=page.next_cursor,
-        unread_count=await notifications.unread_count(session, caller=caller),
+        unread_count=await notifications.unread_count(RequestContext(caller=caller), session),
     )
 
 
@@ -50,32 +51,34 @@ async def listing(
 async def read_all(caller: CurrentCaller, db: Db, clock: Now) -> None:
     """What arrives after the request stays unread."""
     now = clock.now()
-    await db.transact(lambda session: notifications.read_all(session, caller=caller, now=now))
+    await db.transact(lambda session: notifications.read_all(RequestContext(caller=caller, now=now), session))
 
 
 @own.post("/{publicId}/read", status_code=204, summary="Mark one notification read")
 async def read(public_id: PathId, caller: CurrentCaller, db: Db) -> None:
     """Marking it again changes nothing."""
-    await db.transact(lambda session: notifications.read(session, caller=caller, public_id=public_id))
+    await db.transact(lambda session: notifications.read(RequestContext(caller=caller), session, public_id=public_id))
 
 
 @own.get("/preferences", summary="How the caller wants to be told")
 async def preferences(caller: CurrentCaller, session: ReadSession, mail_is_on: MailIsOn) -> PreferencesAnswer:
     """Channels by kind of notice, the daily digest, quiet hours."""
-    return await notifications.read_preferences(session, caller=caller, mail_is_on=mail_is_on)
+    return await notifications.read_preferences(RequestContext(caller=caller), session, mail_is_on=mail_is_on)
 
 
 @own.put("/preferences", status_code=204, summary="Choose how to be told")
 async def choose(body: PreferencesOrder, caller: CurrentCaller, db: Db, clock: Now) -> None:
     """What is told from now on follows it. What one has to act on keeps one channel at least."""
     now = clock.now()
-    await db.transact(lambda session: notifications.save_preferences(session, caller=caller, order=body, now=now))
+    await db.transact(
+        lambda session: notifications.save_preferences(RequestContext(caller=caller, now=now), session, order=body)
+    )
 
 
 @of_project.get("/{publicId}/reminders", summary="When a project is reminded of due dates")
 async def reminders(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ReminderSettings:
     """What nobody chose is 3 and 1 working days before, 1 and 3 after, then every 5."""
-    return await notifications.read_reminders(session, caller=caller, project_public_id=public_id)
+    return await notifications.read_reminders(RequestContext(caller=caller), session, project_public_id=public_id)
 
 
 @of_project.put("/{publicId}/reminders", status_code=204, summary="Say when a project is reminded")
@@ -86,7 +89,7 @@ async def set_reminders(
     now = clock.now()
     await db.transact(
         lambda session: notifications.set_reminders(
-            session, caller=caller, project_public_id=public_id, order=body, now=now, address=address
+            RequestContext(caller=caller, now=now, address=address), session, project_public_id=public_id, order=body
         )
     )
 

@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Day, SingleLine
@@ -51,25 +52,31 @@ async def list_projects(
     limit: PageLimit = 50,
 ) -> ProjectPage:
     """The projects you take part in, newest first."""
-    return await service.list_projects(session, caller=caller, search=search, cursor=cursor, limit=limit)
+    return await service.list_projects(
+        RequestContext(caller=caller), session, search=search, cursor=cursor, limit=limit
+    )
 
 
 @router.get("/projects/{publicId}", tags=["projects"], summary="Read a project")
 async def read_project(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ProjectDetail:
     """One project with the organizations that take part and its contracts."""
-    return await service.read_project(session, caller=caller, public_id=public_id)
+    return await service.read_project(RequestContext(caller=caller), session, public_id=public_id)
 
 
 @router.get("/projects/{publicId}/organizations", tags=["projects"], summary="List a project's organizations")
 async def organizations(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> PartyList:
     """Who takes part in the project, and as what."""
-    return PartyList(items=await service.organizations(session, caller=caller, project_public_id=public_id))
+    return PartyList(
+        items=await service.organizations(RequestContext(caller=caller), session, project_public_id=public_id)
+    )
 
 
 @router.get("/projects/{publicId}/contracts", tags=["projects"], summary="List a project's contracts")
 async def contracts(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ContractList:
     """The contracts of the project with their parties."""
-    return ContractList(items=await service.contracts(session, caller=caller, project_public_id=public_id))
+    return ContractList(
+        items=await service.contracts(RequestContext(caller=caller), session, project_public_id=public_id)
+    )
 
 
 @router.get("/projects/{publicId}/disciplines", tags=["projects"], summary="List disciplines")
@@ -77,7 +84,9 @@ async def disciplines(
     caller: CurrentCaller, session: ReadSession, public_id: PathId, contract: Contract = None
 ) -> CodeList:
     """The disciplines of the project's contracts. A code that several contracts have needs the contract to be named."""
-    items = await service.disciplines(session, caller=caller, project_public_id=public_id, contract_public_id=contract)
+    items = await service.disciplines(
+        RequestContext(caller=caller), session, project_public_id=public_id, contract_public_id=contract
+    )
     return CodeList(items=items)
 
 
@@ -86,7 +95,9 @@ async def rfa_types(
     caller: CurrentCaller, session: ReadSession, public_id: PathId, contract: Contract = None
 ) -> CodeList:
     """The RFA types of the project's contracts."""
-    items = await service.rfa_types(session, caller=caller, project_public_id=public_id, contract_public_id=contract)
+    items = await service.rfa_types(
+        RequestContext(caller=caller), session, project_public_id=public_id, contract_public_id=contract
+    )
     return CodeList(items=items)
 
 
@@ -102,7 +113,11 @@ async def sub_types(
 ) -> SubTypeList:
     """The sub types of the project's contracts, with the number that documents print."""
     items = await service.sub_types(
-        session, caller=caller, project_public_id=public_id, contract_public_id=contract, type_code=type_code
+        RequestContext(caller=caller),
+        session,
+        project_public_id=public_id,
+        contract_public_id=contract,
+        type_code=type_code,
     )
     return SubTypeList(items=items)
 
@@ -123,7 +138,7 @@ async def calendar(
 ) -> CalendarYear:
     """The weekend, the public holidays, and the days on which the project departs from them."""
     asked = year or local_date(clock.now(), clock.zone).year
-    return await service.read_calendar(session, caller=caller, project_public_id=public_id, year=asked)
+    return await service.read_calendar(RequestContext(caller=caller), session, project_public_id=public_id, year=asked)
 
 
 @router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["projects"], summary="Set the weekend")
@@ -134,7 +149,10 @@ async def set_weekend(
     now = clock.now()
     await db.transact(
         lambda session: service.set_weekend(
-            session, caller=caller, project_public_id=public_id, weekend=body.weekend, now=now, address=address
+            RequestContext(caller=caller, now=now, address=address),
+            session,
+            project_public_id=public_id,
+            weekend=body.weekend,
         )
     )
 
@@ -147,7 +165,11 @@ async def add_day(
     now = clock.now()
     return await db.transact(
         lambda session: service.add_day(
-            session, caller=caller, project_public_id=public_id, day=day, order=body, now=now, address=address
+            RequestContext(caller=caller, now=now, address=address),
+            session,
+            project_public_id=public_id,
+            day=day,
+            order=body,
         )
     )
 
@@ -162,7 +184,7 @@ async def remove_day(
     now = clock.now()
     await db.transact(
         lambda session: service.remove_day(
-            session, caller=caller, project_public_id=public_id, day=day, now=now, address=address
+            RequestContext(caller=caller, now=now, address=address), session, project_public_id=public_id, day=day
         )
     )
 
@@ -170,7 +192,9 @@ async def remove_day(
 @router.get("/projects/{publicId}/review-teams", tags=["projects"], summary="List a project's review teams")
 async def review_teams(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ReviewTeamList:
     """The teams that parallel reviews ask, with their members."""
-    return ReviewTeamList(items=await service.review_teams(session, caller=caller, project_public_id=public_id))
+    return ReviewTeamList(
+        items=await service.review_teams(RequestContext(caller=caller), session, project_public_id=public_id)
+    )
 
 
 @router.put("/projects/{publicId}/review-teams/{code}", tags=["projects"], summary="Make or change a review team")
@@ -181,7 +205,11 @@ async def save_review_team(
     now = clock.now()
     return await db.transact(
         lambda session: service.save_team(
-            session, caller=caller, project_public_id=public_id, code=code, order=body, now=now, address=address
+            RequestContext(caller=caller, now=now, address=address),
+            session,
+            project_public_id=public_id,
+            code=code,
+            order=body,
         )
     )
 
@@ -196,7 +224,7 @@ async def remove_review_team(
     now = clock.now()
     await db.transact(
         lambda session: service.remove_team(
-            session, caller=caller, project_public_id=public_id, code=code, now=now, address=address
+            RequestContext(caller=caller, now=now, address=address), session, project_public_id=public_id, code=code
         )
     )
 
@@ -220,14 +248,12 @@ async def save_team_member(
     now = clock.now()
     return await db.transact(
         lambda session: service.save_member(
+            RequestContext(caller=caller, now=now, address=address),
             session,
-            caller=caller,
             project_public_id=public_id,
             code=code,
             user_public_id=user_public_id,
             order=body,
-            now=now,
-            address=address,
         )
     )
 
@@ -251,12 +277,10 @@ async def remove_team_member(
     now = clock.now()
     await db.transact(
         lambda session: service.remove_member(
+            RequestContext(caller=caller, now=now, address=address),
             session,
-            caller=caller,
             project_public_id=public_id,
             code=code,
             user_public_id=user_public_id,
-            now=now,
-            address=address,
         )
     )

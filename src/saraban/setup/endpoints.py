@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Query, Request
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Address, Db, Now
 from saraban.setup import service
@@ -67,14 +68,12 @@ async def apply(
     now = clock.now()
     found = await db.transact(
         lambda session: service.apply(
+            RequestContext(caller=caller, now=now, address=address),
             session,
-            caller=caller,
             content=content,
             prune=prune,
             update_shared=update_shared,
             dry_run=dry_run,
-            now=now,
-            address=address,
         )
     )
     changes = [

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.webhooks import schemas, service
@@ -35,15 +36,13 @@ async def create(
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.create(
+            RequestContext(caller=caller, now=moment, address=address),
             session,
-            caller=caller,
             project_public_id=public_id,
             url=body.url,
             description=body.description,
             events=body.events,
             topics=body.topics,
-            now=moment,
-            address=address,
         )
         return await _created(row, session, remember)
 
@@ -73,7 +72,10 @@ async def create_own(
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.create_own(
-            session, caller=caller, url=body.url, description=body.description, now=moment, address=address
+            RequestContext(caller=caller, now=moment, address=address),
+            session,
+            url=body.url,
+            description=body.description,
         )
         return await _created(row, session, remember)
 
@@ -101,7 +103,7 @@ async def listing_own(
     caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> schemas.WebhookPage:
     """Newest first; nobody else sees them. They are read, changed and removed like those of a project."""
-    page = await service.listing_own(session, caller=caller, cursor=cursor, limit=limit)
+    page = await service.listing_own(RequestContext(caller=caller), session, cursor=cursor, limit=limit)
     return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
@@ -110,7 +112,9 @@ async def listing(
     public_id: PathId, caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> schemas.WebhookPage:
     """Newest first. For whoever may edit the project."""
-    page = await service.listing(session, caller=caller, project_public_id=public_id, cursor=cursor, limit=limit)
+    page = await service.listing(
+        RequestContext(caller=caller), session, project_public_id=public_id, cursor=cursor, limit=limit
+    )
     return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
@@ -119,7 +123,7 @@ async def read(
     public_id: PathId, caller: CurrentCaller, session: ReadSession, response: Response
 ) -> schemas.WebhookOut:
     """Without its secret, which nobody can read again."""
-    row = await service.read(session, caller=caller, public_id=public_id)
+    row = await service.read(RequestContext(caller=caller), session, public_id=public_id)
     response.headers["ETag"] = service.etag(row)
     return _out(row)
 
@@ -139,13 +143,11 @@ async def change(
     moment, wanted = now.now(), service.WebhookChange(**body.model_dump())
     row = await db.transact(
         lambda session: service.change(
+            RequestContext(caller=caller, now=moment, address=address),
             session,
-            caller=caller,
             public_id=public_id,
             change=wanted,
             if_match=if_match,
-            now=moment,
-            address=address,
         )
     )
     response.headers["ETag"] = service.etag(row)
@@ -157,7 +159,9 @@ async def remove(public_id: PathId, caller: CurrentCaller, db: Db, now: Now, add
     """What it was to be told and has not been yet is not sent."""
     moment = now.now()
     await db.transact(
-        lambda session: service.remove(session, caller=caller, public_id=public_id, now=moment, address=address)
+        lambda session: service.remove(
+            RequestContext(caller=caller, now=moment, address=address), session, public_id=public_id
+        )
     )
 
 
@@ -183,7 +187,7 @@ async def rotate(
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.rotate(
-            session, caller=caller, public_id=public_id, if_match=if_match, now=moment, address=address
+            RequestContext(caller=caller, now=moment, address=address), session, public_id=public_id, if_match=if_match
         )
         out = _with_secret(row).model_dump(mode="json", by_alias=True)
         answer = OperationResult(200, out, {"ETag": service.etag(row)})
@@ -206,7 +210,9 @@ async def rotate(
 async def test(public_id: PathId, caller: CurrentCaller, db: Db, now: Now) -> schemas.TestOut:
     """Puts a message into the outbox that means nothing; look at the outcomes a moment later."""
     moment = now.now()
-    message = await db.transact(lambda session: service.test(session, caller=caller, public_id=public_id, now=moment))
+    message = await db.transact(
+        lambda session: service.test(RequestContext(caller=caller, now=moment), session, public_id=public_id)
+    )
     return schemas.TestOut(message_public_id=message)
 
 
@@ -215,7 +221,9 @@ async def outcomes(
     public_id: PathId, caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> schemas.OutcomePage:
     """Each attempt of the last week, newest first."""
-    page = await service.outcomes(session, caller=caller, public_id=public_id, cursor=cursor, limit=limit)
+    page = await service.outcomes(
+        RequestContext(caller=caller), session, public_id=public_id, cursor=cursor, limit=limit
+    )
     items = [
         schemas.OutcomeOut(
             public_id=row.public_id,

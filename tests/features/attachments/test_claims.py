@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.attachments import service as attachments
 from saraban.attachments.adapters import MemoryStorage
@@ -44,27 +45,26 @@ class Desk:
             yield content
 
         return await attachments.upload(
+            context(caller=self.caller, address="127.0.0.1"),
             self.db,
             self.storage,
-            caller=self.caller,
             name="a.pdf",
             chunks=chunks(),
             rules=UploadRules(),
             clock=self.clock,
-            address="127.0.0.1",
         )
 
     async def claim(self, *public_ids: UUID, now: datetime = NOW) -> list[AttachmentRow]:
         return await self.db.transact(
             lambda session: attachments.claim(
-                session, caller=self.caller, public_ids=public_ids, pointer="/attachmentPublicIds", now=now
+                context(caller=self.caller, now=now), session, public_ids=public_ids, pointer="/attachmentPublicIds"
             )
         )
 
     async def attach(self, *public_ids: UUID) -> list[AttachmentRow]:
         return await self.db.transact(
             lambda session: attachments.attach_to_step(
-                session, caller=self.caller, public_ids=public_ids, history_id=new_id(), now=NOW
+                context(caller=self.caller, now=NOW), session, public_ids=public_ids, history_id=new_id()
             )
         )
 
@@ -92,7 +92,9 @@ class TestClaim:
         file = await desk.upload()
 
         async def fail(session: AsyncSession) -> None:
-            await attachments.claim(session, caller=desk.caller, public_ids=[file.public_id], pointer="/files", now=NOW)
+            await attachments.claim(
+                context(caller=desk.caller, now=NOW), session, public_ids=[file.public_id], pointer="/files"
+            )
             raise RuntimeError("the document was not created")
 
         with pytest.raises(RuntimeError):
@@ -197,12 +199,11 @@ class TestCleanUp:
                 await desk.claim(row.public_id)
 
         await attachments.upload(
+            context(caller=desk.caller, address=""),
             desk.db,
             desk.storage,
-            caller=desk.caller,
             name="a.pdf",
             chunks=peek(),
             rules=UploadRules(),
             clock=desk.clock,
-            address="",
         )

@@ -7,6 +7,7 @@ from uuid import UUID
 import httpx
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.attachments import service as attachments
 from saraban.identity import service as identity
@@ -35,7 +36,7 @@ async def make_permanent(app: Any, username: str, file: dict[str, Any]) -> None:
         caller = await identity.find_caller(session, username=username)
         assert caller is not None
         await attachments.claim(
-            session, caller=caller, public_ids=[UUID(file["publicId"])], pointer="/files", now=clock.now()
+            context(caller=caller, now=clock.now()), session, public_ids=[UUID(file["publicId"])], pointer="/files"
         )
 
     await app.state.db.transact(work)
@@ -159,7 +160,7 @@ class TestContent:
             caller = await identity.find_caller(session, username="dc.contractor")
             assert caller is not None
             row = await attachments.find(
-                session, caller=caller, public_id=UUID(file["publicId"]), rules=app.state.readers
+                context(caller=caller), session, public_id=UUID(file["publicId"]), rules=app.state.readers
             )
         await app.state.storage.delete(row.storage_key)
 

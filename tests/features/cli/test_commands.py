@@ -18,6 +18,7 @@ import sqlalchemy as sa
 import typer
 from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 import saraban
 from saraban import bootstrap, config
@@ -278,14 +279,14 @@ async def draw_a_letter(settings: Settings) -> str:
             caller = await identity.find_caller(session, username="dc.consultant")
             assert caller is not None
             plan = await numbering.plan(
-                session, caller=caller, request=world.letter(), now=system.clock.now(), zone=system.clock.zone
+                context(caller=caller, now=system.clock.now(), zone=system.clock.zone), session, request=world.letter()
             )
 
         async def number(_session: object, issued: numbering.Issued) -> str:
             return issued.number
 
         return await system.allocator.issue_and_write(
-            plan, caller=caller, holder=None, token=new_id(), address="", then=number, recall=number
+            context(caller=caller, address=""), plan, holder=None, token=new_id(), then=number, recall=number
         )
 
 

@@ -12,6 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban import bootstrap, config
 from saraban.attachments.models import Attachment
@@ -134,7 +135,9 @@ class TestDocuments:
         assert await load(stage, now=now, scripts=loader.SCRIPTS[:2]) == 1
 
         public_id = UUID(document["data"]["publicId"])
-        whole = await demo_actions.read(stage, caller=found.looker, public_id=public_id, where=first.where, now=now)
+        whole = await demo_actions.read(
+            context(caller=found.looker, now=now), stage, public_id=public_id, where=first.where
+        )
         assert whole["workflow"]["currentState"] == "approved"
 
     async def test_are_left_out_where_a_demo_account_is_closed(self, system: "System") -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import jsonschema_rs
 import sqlalchemy as sa
 from fastapi import FastAPI
+from tests.factories.contexts import context
 
 from saraban.documents.core import models
 from saraban.identity import service as identity
@@ -39,7 +40,7 @@ async def test_documents_say_no_other_words_and_no_other_values(desk: Desk, app:
         instances = (await session.execute(sa.select(WorkflowInstance.entity_type, WorkflowInstance.entity_id))).all()
         for entity_type, entity_id in instances:
             port = app.state.subjects.port(entity_type)
-            subject = (await port.facts(session, caller=system, entity_ids=[entity_id]))[entity_id]
+            subject = (await port.facts(context(caller=system), session, entity_ids=[entity_id]))[entity_id]
             read = engine.conditional_facts(engine.Facts(system, subject), "draft")
             for known in (vocabulary.OF_A_DOCUMENT, vocabulary.of_a_document(subject.kind)):
                 fits = jsonschema_rs.Draft202012Validator(jsonable(known), validate_formats=True, offline=True)

@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from tests.factories.contexts import context
 
 from saraban.bootstrap import System, closing, wire
 from saraban.config import Settings
@@ -132,7 +133,7 @@ class TestCurrentCaller:
         async with system.db.writing() as session:
             by = await identity.system_caller(session)
             await identity.set_active(
-                session, by=by, username="viewer", active=False, address="", now=system.clock.now()
+                context(caller=by, address="", now=system.clock.now()), session, username="viewer", active=False
             )
         assert (await viewer.get(ME)).status_code == 401
 
@@ -145,7 +146,11 @@ class TestCurrentCaller:
             by = await identity.system_caller(session)
             now = system.clock.now()
             await identity.grant_role(
-                session, by=by, username="viewer", role="Editor", organization_code="กทท.", address="", now=now
+                context(caller=by, address="", now=now),
+                session,
+                username="viewer",
+                role="Editor",
+                organization_code="กทท.",
             )
         assert "rfa.create" in (await viewer.get(ME)).json()["permissions"]
 

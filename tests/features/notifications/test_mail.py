@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban import bootstrap
 from saraban.bootstrap import System
@@ -43,7 +44,7 @@ async def happens(system: System, **changes: Any) -> Event:
 async def choose(system: System, **changes: Any) -> None:
     caller = await person(system, READER)
     order = PreferencesOrder(**({"email": True, "digest": False} | changes))
-    await system.db.transact(lambda session: save_preferences(session, caller=caller, order=order, now=NOW))
+    await system.db.transact(lambda session: save_preferences(context(caller=caller, now=NOW), session, order=order))
 
 
 class TestLetter:
@@ -70,7 +71,7 @@ class TestLetter:
     async def test_is_written_in_the_language_of_its_reader(self, system: System, server: SmtpServer) -> None:
         reader = await person(system, READER)
         await system.db.transact(
-            lambda session: identity.choose_language(session, caller=reader, language="en", now=NOW)
+            lambda session: identity.choose_language(context(caller=reader, now=NOW), session, language="en")
         )
         await happens(system, title="<b>ดิน</b> & หิน\r\nBcc: all@example.org")
         later(system, minutes=4)

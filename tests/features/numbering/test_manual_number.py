@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import orjson
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.kit.db import Database
@@ -114,7 +115,7 @@ class TestReason:
                 originator_organization_public_id=UUID(project.organizations["คคง."]),
                 recipient_organization_public_id=UUID(project.organizations["ผรม.1"]),
             )
-            plan = await numbering.plan(session, caller=caller, request=wanted, now=now, zone=zone)
+            plan = await numbering.plan(context(caller=caller, now=now, zone=zone), session, request=wanted)
             if verb == "void":
                 await numbering.void_number(session, public_id=UUID(drawn["publicId"]), now=now, **common)
             elif verb == "cancel":
@@ -310,8 +311,8 @@ class TestAudit:
         async with db.reading() as session:
             caller = await identity.find_caller(session, username="padmin")
             assert caller is not None
-            life = await numbering.number_history(session, caller=caller, public_id=UUID(stated["publicId"]))
-            again = await numbering.request_like(session, caller=caller, public_id=UUID(stated["publicId"]))
+            life = await numbering.number_history(context(caller=caller), session, public_id=UUID(stated["publicId"]))
+            again = await numbering.request_like(context(caller=caller), session, public_id=UUID(stated["publicId"]))
 
         assert life.may_replace
         assert again.originator_organization_public_id == UUID(project.organizations["คคง."])

@@ -14,6 +14,7 @@ from time import monotonic, sleep
 import httpx
 import pytest
 from prometheus_client import REGISTRY
+from tests.factories.contexts import context
 
 import saraban.worker.metrics  # noqa: F401  its counters begin when it is loaded
 from saraban.bootstrap import System
@@ -93,7 +94,7 @@ class TestCounters:
         plan = await world.plan(world.letter())
 
         draws = [
-            asyncio.create_task(allocator.issue(plan, caller=world.caller, token=new_id(), address=""))
+            asyncio.create_task(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()))
             for _ in range(9)
         ]
         await asyncio.sleep(0)

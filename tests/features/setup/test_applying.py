@@ -2,6 +2,7 @@
 
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
@@ -40,7 +41,7 @@ class TestApply:
         async with empty_db.reading() as session:
             caller = await identity.system_caller(session)
             project = await projects.find_project_by_code(session, code="BRIDGE")
-            read = await projects.read_project(session, caller=caller, public_id=project.public_id)
+            read = await projects.read_project(context(caller=caller), session, public_id=project.public_id)
             assert read.project_name_en == "River bridge"
             assert [(one.organization_code, one.role) for one in read.organizations] == [
                 ("ทช.", "OWNER"),
@@ -48,7 +49,7 @@ class TestApply:
                 ("ผรม.", "CONTRACTOR"),
             ]
             assert [one.contract_code for one in read.contracts] == ["BR-1"]
-            teams = await projects.review_teams(session, caller=caller, project_public_id=project.public_id)
+            teams = await projects.review_teams(context(caller=caller), session, project_public_id=project.public_id)
             assert [(one.code, [seat.discipline_code for seat in one.members]) for one in teams] == [
                 ("DESIGN", ["STR"])
             ]

@@ -4,6 +4,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
+from tests.factories.contexts import context
 
 from saraban.cli.codes import request_in_codes
 from saraban.identity import service as identity
@@ -17,7 +18,7 @@ from tests.project_files import NOW, applied, said
 
 async def exported(db: Database, code: str) -> str:
     async with db.reading() as session:
-        return await setup.export(session, caller=await identity.system_caller(session), code=code)
+        return await setup.export(context(caller=await identity.system_caller(session)), session, code=code)
 
 
 class TestExport:
@@ -94,7 +95,7 @@ async def numbers(db: Database) -> list[str]:
         places = ("LCBP3-C2", "ผรม.2", "คคง.", "LCBP3-C2")
         requests = [await request_in_codes(session, caller, places, kind, codes) for kind, codes in SENT]
         plans = [
-            await numbering.plan(session, caller=caller, request=one, now=NOW, zone=ZoneInfo("Asia/Bangkok"))
+            await numbering.plan(context(caller=caller, now=NOW, zone=ZoneInfo("Asia/Bangkok")), session, request=one)
             for one in requests
         ]
         return [(await numbering.preview(session, plan=plan)).number for plan in plans]

@@ -6,6 +6,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from fastapi import FastAPI
+from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.domain import catalogue
@@ -63,13 +64,11 @@ async def reader(app: FastAPI, sit: Sit) -> httpx.AsyncClient:
         giver = await identity.system_caller(session)
     await app.state.db.transact(
         lambda session: identity.grant_role(
+            context(caller=giver, address="", now=app.state.clock.now()),
             session,
-            by=giver,
             username="viewer",
             role=catalogue.ORG_ADMIN,
             organization_code="กทท.",
-            address="",
-            now=app.state.clock.now(),
         )
     )
     return await sit("viewer", "en")

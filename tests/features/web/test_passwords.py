@@ -6,6 +6,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
+from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
@@ -83,7 +84,9 @@ class TestInvitationPage:
         async with app.state.db.writing() as session:
             by = await identity.system_caller(session)
             long_ago = app.state.clock.now() - timedelta(days=8)
-            expired = await identity.invite_again(session, by=by, username="late", address="", now=long_ago)
+            expired = await identity.invite_again(
+                context(caller=by, address="", now=long_ago), session, username="late"
+            )
 
         for path in (used.path, expired.path, "/invitations/never-was-one", f"/invitations/{'x' * 200}"):
             for page in (await visitor.get(path), await visitor.post(path, data=typed())):

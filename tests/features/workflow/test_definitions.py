@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.kit.errors import Invalid, NotFound
 from saraban.workflow import service as workflow
@@ -19,7 +20,11 @@ async def set_active(office: Office, version: int, *, is_active: bool) -> Any:
     admin = await office.person("admin")
     return await office.db.transact(
         lambda session: workflow.set_active(
-            session, caller=admin, code="RFA_APPROVAL", version=version, is_active=is_active, now=NOW, address=""
+            context(caller=admin, now=NOW, address=""),
+            session,
+            code="RFA_APPROVAL",
+            version=version,
+            is_active=is_active,
         )
     )
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
@@ -67,7 +68,7 @@ class TestForce:
         assert office.box.steps[-1][1].forced
         async with office.db.reading() as session:
             taken = await workflow.history(
-                session, caller=await office.person(OWNER), subjects=office.subjects, public_id=instance
+                context(caller=await office.person(OWNER)), session, subjects=office.subjects, public_id=instance
             )
         assert [step.forced for step in taken] == [False, True]
 
@@ -256,7 +257,11 @@ class TestTerminate:
 
         await office.db.transact(
             lambda session: workflow.cancel(
-                session, entity_type=office.box.entity_type, entity_id=key, caller=caller, reason="gone", now=NOW
+                context(caller=caller, now=NOW),
+                session,
+                entity_type=office.box.entity_type,
+                entity_id=key,
+                reason="gone",
             )
         )
 
@@ -274,7 +279,7 @@ async def give(office: Office, instance: UUID, to: str, *, by: str = OWNER, **mo
 async def open_to(office: Office, by: str) -> list[UUID]:
     async with office.db.reading() as session:
         page = await workflow.list_tasks(
-            session, caller=await office.person(by), subjects=office.subjects, cursor=None, limit=20
+            context(caller=await office.person(by)), session, subjects=office.subjects, cursor=None, limit=20
         )
     return [item.envelope.instance_public_id for item in page.items]
 
@@ -307,7 +312,7 @@ class TestReassign:
 
         async with office.db.reading() as session:
             taken = await workflow.history(
-                session, caller=await office.person(OWNER), subjects=office.subjects, public_id=instance
+                context(caller=await office.person(OWNER)), session, subjects=office.subjects, public_id=instance
             )
 
         first, second = [step.reassigned for step in taken[-2:]]
@@ -335,7 +340,7 @@ class TestReassign:
             await give(office, instance, "reviewer.consultant")
         async with office.db.reading() as session:
             offered = await interventions.people(
-                session, caller=await office.person(OWNER), subjects=office.subjects, public_id=instance
+                context(caller=await office.person(OWNER)), session, subjects=office.subjects, public_id=instance
             )
 
         fault = refused.value.fields[0]
@@ -382,7 +387,7 @@ class TestReassign:
         async def people(by: str) -> list[str]:
             async with office.db.reading() as session:
                 found = await interventions.people(
-                    session, caller=await office.person(by), subjects=office.subjects, public_id=instance
+                    context(caller=await office.person(by)), session, subjects=office.subjects, public_id=instance
                 )
             return [person.username for person in found]
 
@@ -489,7 +494,7 @@ class TestWhatIsOpen:
         async def open_to(by: str) -> interventions.PermittedInterventions:
             async with office.db.reading() as session:
                 return await interventions.find(
-                    session, caller=await office.person(by), subjects=office.subjects, public_id=instance
+                    context(caller=await office.person(by)), session, subjects=office.subjects, public_id=instance
                 )
 
         owner, consultant, contractor = [await open_to(by) for by in (OWNER, CONSULTANT, CONTRACTOR)]
@@ -507,7 +512,7 @@ class TestWhatIsOpen:
         async with office.db.reading() as session:
             found = [
                 await interventions.find(
-                    session, caller=await office.person(by), subjects=office.subjects, public_id=instance
+                    context(caller=await office.person(by)), session, subjects=office.subjects, public_id=instance
                 )
                 for by in (OWNER, CONTRACTOR)
             ]

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
@@ -172,7 +173,9 @@ class TestMigrate:
         )
         caller = await office.person("dc.contractor")
         async with office.db.reading() as session:
-            taken = await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance)
+            taken = await workflow.history(
+                context(caller=caller), session, subjects=office.subjects, public_id=instance
+            )
         assert (taken[-1].migrated, taken[-1].action_label.en) == (
             {"before": 1, "after": 2},
             "Migrated to another workflow version",
@@ -226,12 +229,10 @@ class TestMigrate:
         await running(office, 5)
         made = await office.define(raw())
         batches = migration.migrate(
+            context(caller=await office.person("admin"), now=NOW, address=""),
             office.db,
-            caller=await office.person("admin"),
             subjects=office.subjects,
             plan=MigrationPlan(CODE, 2, {}, dry_run=False),
-            now=NOW,
-            address="",
             size=2,
         )
         async for _batch in batches:

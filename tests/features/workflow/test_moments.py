@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions, migration
@@ -86,7 +87,7 @@ class TestMigration:
         admin = await office.person("admin")
 
         async for _ in migration.migrate(
-            office.db, caller=admin, subjects=office.subjects, plan=plan, now=EARLIER, address=""
+            context(caller=admin, now=EARLIER, address=""), office.db, subjects=office.subjects, plan=plan
         ):
             pass
 
@@ -101,14 +102,12 @@ class TestAnswer:
         await answer(office, instance, of["structure"], by="reviewer.consultant")
 
         await review.answer(
+            context(caller=await office.person("dc.consultant"), now=EARLIER, address=""),
             office.db,
-            caller=await office.person("dc.consultant"),
             subjects=office.subjects,
             public_id=instance,
             branch_public_id=of["electrical"],
             reply=BranchAnswer("approve"),
-            now=EARLIER,
-            address="",
         )
 
         async with office.db.reading() as session:

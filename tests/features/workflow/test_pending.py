@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
@@ -49,7 +50,7 @@ async def organizations_waited_for(office: Office) -> set[int]:
 async def found(office: Office, instance: UUID, *, by: str) -> Any:
     caller = await office.person(by)
     async with office.db.reading() as session:
-        return await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
+        return await workflow.find(context(caller=caller), session, subjects=office.subjects, public_id=instance)
 
 
 async def asking_of(office: Office, instance: UUID, *, by: str = "admin", action: str = "reassign") -> InstanceRequest:
@@ -116,7 +117,9 @@ class TestHolders:
         instance = await waiting(office, PM)
         admin = await office.person("admin")
         async with office.db.reading() as session:
-            found = await interventions.people(session, caller=admin, subjects=office.subjects, public_id=instance)
+            found = await interventions.people(
+                context(caller=admin), session, subjects=office.subjects, public_id=instance
+            )
 
         assert "padmin" in {person.username for person in found}
 
@@ -253,7 +256,9 @@ class TestShown:
         async def listed(some: dict[str, Any]) -> tuple[dict[str, Any], int]:
             with statements(office.db) as sent:
                 async with office.db.reading() as session:
-                    known = await workflow.envelopes(session, caller=caller, entity_type="letterbox", facts=some)
+                    known = await workflow.envelopes(
+                        context(caller=caller), session, entity_type="letterbox", facts=some
+                    )
             return known, len(sent)
 
         all_, many = await listed(seen)
@@ -403,7 +408,7 @@ class TestStuck:
         other = await office.person("dc.consultant")
 
         async with office.db.reading() as session:
-            way = await interventions.find(session, caller=other, subjects=office.subjects, public_id=instance)
+            way = await interventions.find(context(caller=other), session, subjects=office.subjects, public_id=instance)
         assert not way.actions
         for by in ("dc.contractor", "dc.consultant"):
             asked = await asking_of(office, instance, by=by, action="close")

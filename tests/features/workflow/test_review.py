@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.events.service import Event, Handlers
@@ -464,7 +465,7 @@ class TestManyInstances:
                 bind = (await session.connection()).sync_connection
                 sa.event.listen(bind, "before_cursor_execute", seen)
                 found = await workflow.envelopes(
-                    session, caller=caller, entity_type=asked.box.entity_type, facts=asked.box.letters
+                    context(caller=caller), session, entity_type=asked.box.entity_type, facts=asked.box.letters
                 )
                 sa.event.remove(bind, "before_cursor_execute", seen)
             assert all(len(envelope.branches) == 3 for envelope in found.values())

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.identity.models import User
 from saraban.workflow.administration.schemas.interventions import MigratedOut
@@ -45,12 +46,10 @@ async def waited_for(office: Office) -> dict[str, Any]:
 
 async def go(office: Office, version: int = 2, *, dry_run: bool = False, mapping: Any = None) -> MigratedInstance:
     batches = migration.migrate(
+        context(caller=await office.person("admin"), now=LATER, address="127.0.0.1"),
         office.db,
-        caller=await office.person("admin"),
         subjects=office.subjects,
         plan=MigrationPlan("REVIEWED", version, mapping or {}, dry_run),
-        now=LATER,
-        address="127.0.0.1",
     )
     (line,) = [line async for batch in batches for line in batch.lines]
     return line

@@ -7,6 +7,7 @@ from uuid import UUID
 import httpx
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.kit.errors import Invalid
@@ -41,7 +42,7 @@ async def submitted(office: Office, **payload: Any) -> UUID:
 async def known(office: Office, instance: UUID) -> dict[str, Any]:
     async with office.db.reading() as session:
         caller = await office.person("approver.owner")
-        view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
+        view = await workflow.find(context(caller=caller), session, subjects=office.subjects, public_id=instance)
     return {one.name: one.value for one in view.values}
 
 
@@ -108,7 +109,9 @@ class TestTheHistory:
 
         async with office.db.reading() as session:
             caller = await office.person("approver.owner")
-            steps = await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance)
+            steps = await workflow.history(
+                context(caller=caller), session, subjects=office.subjects, public_id=instance
+            )
 
         first, second = ({one.name: one for one in step.values} for step in steps)
         assert (first["amount"].label.th, first["amount"].text.en) == ("จำนวนเงิน (บาท)", "99,000,000")
@@ -131,7 +134,9 @@ class TestTheHistory:
 
         async with office.db.reading() as session:
             caller = await office.person("dc.contractor")
-            steps = await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance)
+            steps = await workflow.history(
+                context(caller=caller), session, subjects=office.subjects, public_id=instance
+            )
 
         assert [[one.value for one in step.values] for step in steps] == [["read it"]]
         assert await known(office, instance) == {"note": "read it"}

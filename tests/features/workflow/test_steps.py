@@ -8,6 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 import sqlalchemy as sa
+from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.identity.models import User
@@ -38,7 +39,7 @@ async def sent(office: Office, raw: dict[str, Any] | None = None, **letter: Any)
 async def taken(office: Office, instance: UUID) -> Any:
     caller = await office.person("admin")
     async with office.db.reading() as session:
-        return await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance)
+        return await workflow.history(context(caller=caller), session, subjects=office.subjects, public_id=instance)
 
 
 class TestResponseCode:
@@ -100,7 +101,7 @@ class TestDue:
 
         await office.db.transact(
             lambda session: workflow.cancel(
-                session, entity_type="letterbox", entity_id=row.entity_id, caller=admin, reason="x", now=NOW
+                context(caller=admin, now=NOW), session, entity_type="letterbox", entity_id=row.entity_id, reason="x"
             )
         )
 
@@ -134,7 +135,9 @@ class TestAssign:
         for name in ("reviewer.consultant", "dc.consultant", "approver.owner"):
             caller = await office.person(name)
             async with office.db.reading() as session:
-                page = await workflow.list_tasks(session, caller=caller, subjects=office.subjects, cursor=None, limit=5)
+                page = await workflow.list_tasks(
+                    context(caller=caller), session, subjects=office.subjects, cursor=None, limit=5
+                )
             found[name] = [item.envelope.current_state for item in page.items]
 
         assert found == {"reviewer.consultant": ["review"], "dc.consultant": [], "approver.owner": []}

@@ -4,6 +4,8 @@ import copy
 from datetime import timedelta
 from typing import Any
 
+from tests.factories.contexts import context
+
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
 from tests.factories.letterbox import NOW, Office
@@ -13,7 +15,9 @@ from tests.statement_count import counting
 async def inbox(office: Office, username: str, *, cursor: str | None = None, limit: int = 20) -> Any:
     caller = await office.person(username)
     async with office.db.reading() as session:
-        return await workflow.list_tasks(session, caller=caller, subjects=office.subjects, cursor=cursor, limit=limit)
+        return await workflow.list_tasks(
+            context(caller=caller), session, subjects=office.subjects, cursor=cursor, limit=limit
+        )
 
 
 class TestInbox:
@@ -123,7 +127,9 @@ class TestEnvelopes:
             facts = dict(list(office.box.letters.items())[:count])
             async with office.db.reading() as session:
                 with counting(office.db) as statements:
-                    found = await workflow.envelopes(session, caller=caller, entity_type="letterbox", facts=facts)
+                    found = await workflow.envelopes(
+                        context(caller=caller), session, entity_type="letterbox", facts=facts
+                    )
             return len(statements), found
 
         few, _ = await ask(1)
@@ -142,7 +148,9 @@ class TestHistory:
         viewer = await office.person("viewer")
 
         async with office.db.reading() as session:
-            steps = await workflow.history(session, caller=viewer, subjects=office.subjects, public_id=instance)
+            steps = await workflow.history(
+                context(caller=viewer), session, subjects=office.subjects, public_id=instance
+            )
 
         assert [step.action for step in steps] == ["submit", "reject"]
         last = steps[-1]

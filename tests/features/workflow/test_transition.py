@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from tests.factories.contexts import context
 
 from saraban.attachments.models import Attachment
 from saraban.attachments.service import InvalidAttachments
@@ -96,12 +97,11 @@ class TestContextSchema:
         with pytest.raises(Invalid) as refused:
             await office.db.transact(
                 lambda session: workflow.start(
+                    context(caller=caller, now=NOW),
                     session,
                     code="WITH_SCHEMA",
                     entity_type="letter",
                     facts=facts,
-                    caller=caller,
-                    now=NOW,
                     context={"round": "one"},
                 )
             )
@@ -236,7 +236,9 @@ class TestVersion:
         caller, command = await office.person("reviewer.consultant"), Command("approve")
 
         async def overtaken(session: AsyncSession) -> None:
-            held = await hold(session, caller=caller, subjects=office.subjects, public_id=instance, command=command)
+            held = await hold(
+                context(caller=caller), session, subjects=office.subjects, public_id=instance, command=command
+            )
             await session.execute(sa.update(WorkflowInstance).values(version_no=WorkflowInstance.version_no + 1))
             await persist_transition(session, held, own_step(held, command), command=command, now=NOW, address="")
 
@@ -262,19 +264,17 @@ class TestVersion:
         instance = await office.pending()
         admin = await office.person("admin")
         async with office.db.reading() as session:
-            seen = await workflow.snapshot(session, caller=admin, subjects=office.subjects, public_id=instance)
+            seen = await workflow.snapshot(context(caller=admin), session, subjects=office.subjects, public_id=instance)
         await office.act(instance, "approve", by="reviewer.consultant")
 
         def late(command: Command) -> Any:
             return office.db.transact(
                 lambda session: workflow.transition(
+                    context(caller=admin, now=NOW, address=""),
                     session,
-                    caller=admin,
                     subjects=office.subjects,
                     public_id=instance,
                     command=command,
-                    now=NOW,
-                    address="",
                     seen=seen,
                 )
             )
@@ -386,7 +386,7 @@ class TestTerminate:
         for _ in range(2):
             await office.db.transact(
                 lambda session: workflow.cancel(
-                    session, entity_type="letterbox", entity_id=key, caller=caller, reason="withdrawn", now=NOW
+                    context(caller=caller, now=NOW), session, entity_type="letterbox", entity_id=key, reason="withdrawn"
                 )
             )
 
@@ -405,13 +405,15 @@ class TestTerminate:
         caller = await office.person("admin")
         await office.db.transact(
             lambda session: workflow.cancel(
-                session, entity_type="letterbox", entity_id=key, caller=caller, reason="withdrawn", now=NOW
+                context(caller=caller, now=NOW), session, entity_type="letterbox", entity_id=key, reason="withdrawn"
             )
         )
 
         async with office.db.reading() as session:
-            view = await workflow.find(session, caller=caller, subjects=office.subjects, public_id=instance)
-            steps = await workflow.history(session, caller=caller, subjects=office.subjects, public_id=instance)
+            view = await workflow.find(context(caller=caller), session, subjects=office.subjects, public_id=instance)
+            steps = await workflow.history(
+                context(caller=caller), session, subjects=office.subjects, public_id=instance
+            )
 
         shown = view
         assert (shown.current_state, shown.state_label.th, shown.state_label.en) == (
@@ -433,8 +435,10 @@ class TestStepFiles:
 
         viewer = await office.person("viewer")
         async with office.db.reading() as session:
-            view = await workflow.find(session, caller=viewer, subjects=office.subjects, public_id=instance)
-            steps = await workflow.history(session, caller=viewer, subjects=office.subjects, public_id=instance)
+            view = await workflow.find(context(caller=viewer), session, subjects=office.subjects, public_id=instance)
+            steps = await workflow.history(
+                context(caller=viewer), session, subjects=office.subjects, public_id=instance
+            )
         (shown,) = view.step_attachments
         assert (shown.public_id, shown.file_name, shown.step_code) == (file, "ผลตรวจ.pdf", "pending_review")
         assert shown.download_url.endswith(f"/attachments/{file}/content")
@@ -449,7 +453,9 @@ class TestStepFiles:
         async def may_read() -> bool:
             async with office.db.reading() as session:
                 key = await session.scalar(sa.select(Attachment.id).where(Attachment.public_id == file))
-                return await workflow.may_read_step_file(session, viewer, int(key or 0), subjects=office.subjects)
+                return await workflow.may_read_step_file(
+                    context(caller=viewer), session, int(key or 0), subjects=office.subjects
+                )
 
         assert await may_read()
         office.box.hidden[next(iter(office.box.letters))] = {"dc.contractor"}

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import repository
 from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
 
 AccessRule = Callable[[AsyncSession, Caller, int], Awaitable[bool]]
@@ -25,9 +26,9 @@ class AccessRules:
         """
         self._rules.append(rule)
 
-    async def allow(self, session: AsyncSession, *, caller: Caller, attachment_id: int) -> bool:
+    async def allow(self, ctx: RequestContext, session: AsyncSession, *, attachment_id: int) -> bool:
         for rule in self._rules:
-            if await rule(session, caller, attachment_id):
+            if await rule(session, ctx.caller, attachment_id):
                 return True
         return False
 
@@ -40,7 +41,7 @@ class FileUnavailable(DomainError):
     recovery = (Text("ติดต่อผู้ดูแลระบบ", "Contact the administrator."),)
 
 
-async def find(session: AsyncSession, *, caller: Caller, public_id: UUID, rules: AccessRules) -> AttachmentRow:
+async def find(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, rules: AccessRules) -> AttachmentRow:
     """
     :raises NotFound: when there is no such file, or none that the caller may know of
     """
@@ -48,9 +49,9 @@ async def find(session: AsyncSession, *, caller: Caller, public_id: UUID, rules:
     if row is None or row.checksum is None:
         raise NotFound(f"There is no attachment {public_id}.")
     if row.is_temporary:
-        allowed = row.uploaded_by_user_id == caller.user_id
+        allowed = row.uploaded_by_user_id == ctx.caller.user_id
     else:
-        allowed = await rules.allow(session, caller=caller, attachment_id=row.id)
+        allowed = await rules.allow(ctx, session, attachment_id=row.id)
     if not allowed:
         raise NotFound(f"There is no attachment {public_id}.")
     return repository.as_row(row)

@@ -1,7 +1,6 @@
 """The second phase: a document or a workflow step takes temporary files, in its own transaction."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -9,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import repository
 from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.models import Attachment
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 
 MAX_PER_STEP = 20
@@ -32,7 +31,7 @@ class InvalidAttachments(DomainError):
 
 
 async def claim(
-    session: AsyncSession, *, caller: Caller, public_ids: Sequence[UUID], pointer: str, now: datetime
+    ctx: RequestContext, session: AsyncSession, *, public_ids: Sequence[UUID], pointer: str
 ) -> list[AttachmentRow]:
     """
     Make the caller's uploads permanent, in the order given.
@@ -40,14 +39,14 @@ async def claim(
     :param pointer: of the list in the request, such as `/attachmentPublicIds`
     :raises Invalid: naming each id that is not the caller's own, temporary and unexpired upload
     """
-    rows, problems = await _usable(session, caller=caller, public_ids=public_ids, pointer=pointer, now=now)
+    rows, problems = await _usable(ctx, session, public_ids=public_ids, pointer=pointer)
     if problems:
         raise Invalid(f"{pointer}: some files cannot be attached.", fields=problems)
     return await _keep(session, rows, history_id=None)
 
 
 async def attach_to_step(
-    session: AsyncSession, *, caller: Caller, public_ids: Sequence[UUID], history_id: UUID | str, now: datetime
+    ctx: RequestContext, session: AsyncSession, *, public_ids: Sequence[UUID], history_id: UUID | str
 ) -> list[AttachmentRow]:
     """
     Make the caller's uploads permanent as the evidence of one workflow step.
@@ -56,7 +55,7 @@ async def attach_to_step(
     """
     if len(public_ids) > MAX_PER_STEP:
         raise InvalidAttachments(fields=[FieldProblem(STEP_FIELD, "too_many", _TOO_MANY, {"limit": MAX_PER_STEP})])
-    rows, problems = await _usable(session, caller=caller, public_ids=public_ids, pointer=STEP_FIELD, now=now)
+    rows, problems = await _usable(ctx, session, public_ids=public_ids, pointer=STEP_FIELD)
     if problems:
         raise InvalidAttachments(fields=problems)
     return await _keep(session, rows, history_id=str(history_id))
@@ -73,7 +72,7 @@ async def step_attachments(
 
 
 async def _usable(
-    session: AsyncSession, *, caller: Caller, public_ids: Sequence[UUID], pointer: str, now: datetime
+    ctx: RequestContext, session: AsyncSession, *, public_ids: Sequence[UUID], pointer: str
 ) -> tuple[list[Attachment], list[FieldProblem]]:
     found = await repository.lock(session, public_ids=set(public_ids)) if public_ids else {}
     problems = []
@@ -81,18 +80,18 @@ async def _usable(
         row = found.get(public_id)
         if public_id in public_ids[:index]:
             problems.append(FieldProblem(f"{pointer}/{index}", "duplicate", _TWICE))
-        elif row is None or not _free(row, caller, now):
+        elif row is None or not _free(ctx, row):
             problems.append(FieldProblem(f"{pointer}/{index}", "unknown", _UNUSABLE))
     return [found[public_id] for public_id in public_ids if public_id in found], problems
 
 
-def _free(row: Attachment, caller: Caller, now: datetime) -> bool:
+def _free(ctx: RequestContext, row: Attachment) -> bool:
     return (
-        row.uploaded_by_user_id == caller.user_id
+        row.uploaded_by_user_id == ctx.caller.user_id
         and row.is_temporary
         and row.checksum is not None
         and row.workflow_history_id is None
-        and (row.expires_at is None or row.expires_at > now)
+        and (row.expires_at is None or row.expires_at > ctx.now)
     )
 
 

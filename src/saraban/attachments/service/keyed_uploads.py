@@ -6,7 +6,7 @@ its end, kept nowhere, and compared by checksum.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import datetime
+from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -14,7 +14,7 @@ from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.schemas import UploadedFile
 from saraban.attachments.service.uploads import UploadRules, UploadStream, acceptable_file_name, upload
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import FieldProblem
@@ -24,16 +24,14 @@ OPERATION = "POST /attachments"
 
 
 async def upload_once(
+    ctx: RequestContext,
     db: Database,
     storage: Storage,
     *,
-    caller: Caller,
-    key: str | None,
     name: str,
     chunks: AsyncIterator[bytes],
     rules: UploadRules,
     clock: Clock,
-    address: str,
 ) -> OperationResult:
     """
     Do `upload` once for a key and give its answer to every repetition.
@@ -45,42 +43,28 @@ async def upload_once(
         async def keep(session: AsyncSession, row: AttachmentRow) -> None:
             await remember(session, _answer(row))
 
-        row = await upload(
-            db,
-            storage,
-            caller=caller,
-            name=name,
-            chunks=chunks,
-            rules=rules,
-            clock=clock,
-            address=address,
-            then=keep,
-        )
+        row = await upload(ctx, db, storage, name=name, chunks=chunks, rules=rules, clock=clock, then=keep)
         return _answer(row)
 
     return await answer_file_once(
+        replace(ctx, now=clock.now()),
         db,
-        caller=caller,
-        key=key,
         operation=OPERATION,
         payload={"file": acceptable_file_name(name)},
         intake=UploadStream(chunks, rules.max_bytes),
         checksum="checksum",
-        now=clock.now(),
         run=run,
     )
 
 
 async def answer_file_once(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
-    key: str | None,
     operation: str,
     payload: dict[str, str],
     intake: UploadStream,
     checksum: str,
-    now: datetime,
     run: Callable[[Remember], Awaitable[OperationResult]],
 ) -> OperationResult:
     """
@@ -92,7 +76,7 @@ async def answer_file_once(
     :raises KeyReused: when the key came before with another payload or other content
     """
     answer = await answer_once(
-        db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run
+        db, key=ctx.key, user=ctx.caller.public_id, operation=operation, payload=payload, now=ctx.now, run=run
     )
     if answer.replayed:
         async for _chunk in intake.pour():

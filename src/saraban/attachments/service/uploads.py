@@ -20,6 +20,7 @@ from saraban.attachments.domain.storage import Storage, storage_key
 from saraban.attachments.models import Attachment
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid
@@ -73,15 +74,14 @@ class FileTypeRefused(DomainError):
 
 
 async def upload(
+    ctx: RequestContext,
     db: Database,
     storage: Storage,
     *,
-    caller: Caller,
     name: str,
     chunks: AsyncIterator[bytes],
     rules: UploadRules,
     clock: Clock,
-    address: str,
     then: Then | None = None,
 ) -> AttachmentRow:
     """
@@ -95,10 +95,10 @@ async def upload(
     :raises FileTypeRefused: when the content is not of a taken kind, or not of the kind its name says
     :raises FileTooLarge: as soon as the limit is passed
     """
-    row = _new_row(acceptable_file_name(name), caller, clock)
+    row = _new_row(acceptable_file_name(name), ctx.caller, clock)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
     await db.transact(lambda session: _begin(session, row))
-    record = _UploadRecord(caller, public_id, name, clock, address)
+    record = _UploadRecord(ctx.caller, public_id, name, clock, ctx.address)
     try:
         stream = UploadStream(chunks, rules.max_bytes)
         await storage.write(key, stream.pour())

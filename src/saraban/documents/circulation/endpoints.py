@@ -15,6 +15,7 @@ from saraban.documents.core.dependencies.routes import RouteTexts, document_rout
 from saraban.documents.core.service import DocumentSearch
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, to_response
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
@@ -68,13 +69,9 @@ async def respond(
 ) -> Response:
     """By whom it names, once, while it is being passed round."""
     answer = await circulations.respond(
+        RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
         db,
-        caller=caller,
         public_id=public_id,
         response=body,
-        now=now.now(),
-        zone=now.zone,
-        address=address,
-        key=key,
     )
     return to_response(answer)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -27,6 +26,7 @@ from saraban.documents.transmittal.schemas import (
     TransmittedItem,
 )
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
 from saraban.kit.pipeline import SqlStatement
 
@@ -63,15 +63,13 @@ class TransmittalKind(core.RevisionedKind):
     def type_codes(self, _new: NewTransmittal) -> tuple[str, str | None]:
         return "TRANSMITTAL", None
 
-    async def check(
-        self, session: AsyncSession, *, caller: Caller, new: NewTransmittal, now: datetime, zone: ZoneInfo
-    ) -> TransmittalDraft:
+    async def check(self, ctx: RequestContext, session: AsyncSession, *, new: NewTransmittal) -> TransmittalDraft:
         """
         :raises ItemIsDraft: naming the document that has not been submitted yet
         :raises ItemIsCancelled: naming the document that is none any more
         """
-        items = await _check_items(session, caller=caller, project=new.project_public_id, asked=new.items)
-        draft = await super().check(session, caller=caller, new=new, now=now, zone=zone)
+        items = await _check_items(session, caller=ctx.caller, project=new.project_public_id, asked=new.items)
+        draft = await super().check(session, caller=ctx.caller, new=new, now=ctx.now, zone=ctx.zone)
         return TransmittalDraft(draft.order, draft.plan, draft.recipients, draft.references, draft.contract_id, items)
 
     async def insert_own(
@@ -107,7 +105,7 @@ class TransmittalKind(core.RevisionedKind):
         return ()
 
     async def change_own(
-        self, session: AsyncSession, caller: Caller, row: core.DocumentRow, changes: DocumentChanges
+        self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
     ) -> Mapping[str, tuple[Any, Any]]:
         assert isinstance(changes, TransmittalChanges)  # the register says so
         noted: dict[str, tuple[Any, Any]] = {}
@@ -121,7 +119,7 @@ class TransmittalKind(core.RevisionedKind):
             )
             await repository.change(session, document_id=row.document.id, purpose=changes.purpose)
         if changes.items is not None:
-            noted["items"] = await _change_items(session, caller, row, changes.items)
+            noted["items"] = await _change_items(session, ctx.caller, row, changes.items)
         return noted
 
 
@@ -190,7 +188,9 @@ async def _change_items(
 async def _check_items(
     session: AsyncSession, *, caller: Caller, project: UUID, asked: Sequence[TransmittedItem]
 ) -> _Items:
-    rows = await core.visible(session, caller=caller, public_ids=[item.document_public_id for item in asked])
+    rows = await core.visible(
+        RequestContext(caller=caller), session, public_ids=[item.document_public_id for item in asked]
+    )
     found: _Items = []
     named: set[UUID] = set()
     for place, item in enumerate(asked):

@@ -17,6 +17,7 @@ from saraban.events import service as events
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_name, acceptable_username, canonical_username
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import accounts as repository
@@ -61,9 +62,9 @@ class AccountSummary:
 
 
 async def create_user(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    by: Caller,
     username: str,
     password: str,
     email: str,
@@ -71,8 +72,6 @@ async def create_user(
     last_name: str = "",
     organization_code: str | None = None,
     is_service: bool = False,
-    address: str,
-    now: datetime,
 ) -> UUID:
     """
     Open an account without roles and give its public id.
@@ -82,8 +81,8 @@ async def create_user(
     """
     passwords.require_strong(password, acceptable_username(username))
     user = await open_account(
+        ctx,
         session,
-        by=by,
         username=username,
         password_hash=await passwords.hash_password(password),
         email=email,
@@ -91,16 +90,15 @@ async def create_user(
         last_name=last_name,
         organization_code=organization_code,
         is_service=is_service,
-        now=now,
     )
-    await record(session, "user.create", user, by=by, address=address, now=now)
+    await record(session, "user.create", user, by=ctx.caller, address=ctx.address, now=ctx.now)
     return user.public_id
 
 
 async def open_account(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    by: Caller,
     username: str,
     password_hash: str,
     email: str,
@@ -108,7 +106,6 @@ async def open_account(
     last_name: str,
     organization_code: str | None,
     is_service: bool = False,
-    now: datetime,
 ) -> User:
     """
     Write the row of an account; what it is called in the audit trail is for the caller to say.
@@ -119,7 +116,7 @@ async def open_account(
     name, mail = acceptable_username(username), acceptable_address(email)
     first, last = acceptable_name("/firstName", first_name), acceptable_name("/lastName", last_name)
     home = await role_scopes.find_scope(session, organization=organization_code)
-    by.require("user.create", home.scope)
+    ctx.caller.require("user.create", home.scope)
     if await repository.is_taken(session, username=name, email=mail):
         raise UsernameTaken(values={"value": username})
     user = User(
@@ -130,8 +127,8 @@ async def open_account(
         last_name=last or None,
         primary_organization_id=home.organization_id,
         is_service=is_service,
-        created_at=now,
-        updated_at=now,
+        created_at=ctx.now,
+        updated_at=ctx.now,
     )
     session.add(user)
     await session.flush()
@@ -143,63 +140,59 @@ async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
     return tuple(_account(user, code, roles) for user, code, roles in rows)
 
 
-async def set_active(
-    session: AsyncSession, *, by: Caller, username: str, active: bool, address: str, now: datetime
-) -> None:
+async def set_active(ctx: RequestContext, session: AsyncSession, *, username: str, active: bool) -> None:
     """Open or close an account; a closed one is refused at its next request."""
     await rights_lock.hold_exclusive(session)
-    user = await load_manageable(session, by=by, username=username, permission="user.edit" if active else "user.delete")
-    user.is_active, user.updated_at = active, now
+    user = await load_manageable(
+        session, by=ctx.caller, username=username, permission="user.edit" if active else "user.delete"
+    )
+    user.is_active, user.updated_at = active, ctx.now
     if not active:
-        await tokens.revoke_all(session, user_id=user.user_id, now=now)
-    await record(session, "user.enable" if active else "user.disable", user, by=by, address=address, now=now)
-    await _record_event(session, user, now)
+        await tokens.revoke_all(session, user_id=user.user_id, now=ctx.now)
+    await record(
+        session, "user.enable" if active else "user.disable", user, by=ctx.caller, address=ctx.address, now=ctx.now
+    )
+    await _record_event(session, user, ctx.now)
 
 
-async def limit_draws(
-    session: AsyncSession, *, by: Caller, username: str, per_minute: int | None, address: str, now: datetime
-) -> None:
+async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: str, per_minute: int | None) -> None:
     """
     Set how many numbers an account may draw in a minute.
 
     :param per_minute: None for the limit that everybody has, 0 for none at all
     """
-    user = await load_manageable(session, by=by, username=username, permission="user.edit")
-    user.draws_per_minute, user.updated_at = per_minute, now
-    await record(session, "user.limit", user, by=by, address=address, now=now)
+    user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
+    user.draws_per_minute, user.updated_at = per_minute, ctx.now
+    await record(session, "user.limit", user, by=ctx.caller, address=ctx.address, now=ctx.now)
 
 
-async def unlock(session: AsyncSession, *, by: Caller, username: str, address: str, now: datetime) -> None:
-    user = await load_manageable(session, by=by, username=username, permission="user.edit")
-    user.failed_attempts, user.locked_until, user.updated_at = 0, now, now
-    await record(session, "user.unlock", user, by=by, address=address, now=now)
+async def unlock(ctx: RequestContext, session: AsyncSession, *, username: str) -> None:
+    user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
+    user.failed_attempts, user.locked_until, user.updated_at = 0, ctx.now, ctx.now
+    await record(session, "user.unlock", user, by=ctx.caller, address=ctx.address, now=ctx.now)
 
 
-async def set_password(
-    session: AsyncSession, *, by: Caller, username: str, password: str, address: str, now: datetime
-) -> None:
+async def set_password(ctx: RequestContext, session: AsyncSession, *, username: str, password: str) -> None:
     """
     Replace a password, unlock the account and end its sessions.
 
     :raises Invalid: when the password is too weak
     """
-    user = await load_manageable(session, by=by, username=username, permission="user.edit")
+    user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
     passwords.require_strong(password, user.username)
-    await replace_password(session, user, await passwords.hash_password(password), now=now)
-    await record(session, "user.reset_password", user, by=by, address=address, now=now)
+    await replace_password(session, user, await passwords.hash_password(password), now=ctx.now)
+    await record(session, "user.reset_password", user, by=ctx.caller, address=ctx.address, now=ctx.now)
 
 
 async def grant_role(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    by: Caller,
     username: str,
     role: str,
     organization_code: str | None = None,
     project_code: str | None = None,
     contract_code: str | None = None,
-    address: str,
-    now: datetime,
 ) -> None:
     """
     Give a role in one place, or everywhere; a role that is already given there is left as it is.
@@ -209,26 +202,30 @@ async def grant_role(
     """
     await rights_lock.hold_exclusive(session)
     user = await _existing(session, username)
-    wanted = await _wanted(session, by, role, organization_code, project_code, contract_code)
+    wanted = await _wanted(session, ctx.caller, role, organization_code, project_code, contract_code)
     if await repository.assignment(session, user_id=user.user_id, **wanted.where):
         return
-    session.add(UserAssignment(user_id=user.user_id, assigned_by_user_id=by.user_id, assigned_at=now, **wanted.where))
+    session.add(
+        UserAssignment(
+            user_id=user.user_id, assigned_by_user_id=ctx.caller.user_id, assigned_at=ctx.now, **wanted.where
+        )
+    )
     await session.flush()
-    await record(session, "user.grant_role", user, by=by, address=address, now=now, details=wanted.details)
-    await _record_event(session, user, now)
+    await record(
+        session, "user.grant_role", user, by=ctx.caller, address=ctx.address, now=ctx.now, details=wanted.details
+    )
+    await _record_event(session, user, ctx.now)
 
 
 async def revoke_role(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    by: Caller,
     username: str,
     role: str,
     organization_code: str | None = None,
     project_code: str | None = None,
     contract_code: str | None = None,
-    address: str,
-    now: datetime,
 ) -> None:
     """
     Take a role back that was given in one place, or everywhere; what is given elsewhere stays.
@@ -239,14 +236,16 @@ async def revoke_role(
     """
     await rights_lock.hold_exclusive(session)
     user = await _existing(session, username)
-    wanted = await _wanted(session, by, role, organization_code, project_code, contract_code)
+    wanted = await _wanted(session, ctx.caller, role, organization_code, project_code, contract_code)
     assignment = await repository.assignment(session, user_id=user.user_id, **wanted.where)
     if assignment is None:
         raise NotFound(f"The account “{username}” does not have the role {role} there.")
     await session.delete(assignment)
     await session.flush()
-    await record(session, "user.revoke_role", user, by=by, address=address, now=now, details=wanted.details)
-    await _record_event(session, user, now)
+    await record(
+        session, "user.revoke_role", user, by=ctx.caller, address=ctx.address, now=ctx.now, details=wanted.details
+    )
+    await _record_event(session, user, ctx.now)
 
 
 def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:

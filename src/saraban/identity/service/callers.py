@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING, Grant
 from saraban.identity.repository import callers as repository
 from saraban.identity.repository import organizations
@@ -175,19 +176,21 @@ def _grant(row: Any) -> Grant:
     return Grant(row.role_name, permissions, row.organization_id, row.project_id, row.contract_id)
 
 
-async def profile(session: AsyncSession, *, caller: Caller) -> Profile:
-    rows = {row.id: organization_summary(row) for row in await organizations.many(session, ids=caller.organization_ids)}
-    held = await repository.assignments_of(session, user_id=caller.user_id)
+async def profile(ctx: RequestContext, session: AsyncSession) -> Profile:
+    rows = {
+        row.id: organization_summary(row) for row in await organizations.many(session, ids=ctx.caller.organization_ids)
+    }
+    held = await repository.assignments_of(session, user_id=ctx.caller.user_id)
     return Profile(
-        public_id=caller.public_id,
-        username=caller.username,
-        display_name=caller.display_name,
-        organization=rows.get(caller.organization_id) if caller.organization_id else None,
+        public_id=ctx.caller.public_id,
+        username=ctx.caller.username,
+        display_name=ctx.caller.display_name,
+        organization=rows.get(ctx.caller.organization_id) if ctx.caller.organization_id else None,
         organizations=list(rows.values()),
         roles=[HeldRole(role=row.role_name, level=row.scope, place=_held_scope(row)) for row in held],
-        permissions=sorted(caller.permissions),
-        language="en" if caller.language == "en" else "th",
-        is_service=caller.is_service,
+        permissions=sorted(ctx.caller.permissions),
+        language="en" if ctx.caller.language == "en" else "th",
+        is_service=ctx.caller.is_service,
     )
 
 

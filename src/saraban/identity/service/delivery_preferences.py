@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserPreference
 from saraban.identity.repository import accounts as repository
 from saraban.identity.service.callers import display_name
@@ -43,38 +42,37 @@ async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[
 
 
 async def save_delivery_preferences(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     by_mail: bool,
     digest: bool,
     digest_hour: int,
     quiet_from: int | None,
     quiet_until: int | None,
     channels: Mapping[str, Any],
-    now: datetime,
 ) -> None:
     """Save how the caller wants to be notified from now on."""
-    row = await repository.lock_preference(session, user_id=caller.user_id)
+    row = await repository.lock_preference(session, user_id=ctx.caller.user_id)
     if row is None:
-        row = UserPreference(user_id=caller.user_id, language=caller.language)
+        row = UserPreference(user_id=ctx.caller.user_id, language=ctx.caller.language)
         session.add(row)
     row.notify_email, row.digest_mode, row.digest_hour = by_mail, digest, digest_hour
     row.quiet_from, row.quiet_until, row.channels = quiet_from, quiet_until, dict(channels)
-    row.updated_at = now
+    row.updated_at = ctx.now
     await session.flush()
 
 
-async def chosen_language(session: AsyncSession, *, caller: Caller) -> str | None:
+async def chosen_language(ctx: RequestContext, session: AsyncSession) -> str | None:
     """Return the language a user once chose, None before that: then the browser is asked."""
-    return await repository.chosen_language(session, user_id=caller.user_id)
+    return await repository.chosen_language(session, user_id=ctx.caller.user_id)
 
 
-async def choose_language(session: AsyncSession, *, caller: Caller, language: str, now: datetime) -> None:
+async def choose_language(ctx: RequestContext, session: AsyncSession, *, language: str) -> None:
     """Remember in which language a user reads."""
     if language not in {"th", "en"}:
         raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
-    await repository.choose_language(session, user_id=caller.user_id, language=language, now=now)
+    await repository.choose_language(session, user_id=ctx.caller.user_id, language=language, now=ctx.now)
 
 
 def _delivery(user: User, chosen: UserPreference | None) -> DeliveryProfile:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_username
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import role_scopes
@@ -107,16 +108,16 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, address: s
         session.add(Organization(organization_code=code, organization_name=name, created_at=now, updated_at=now))
         await session.flush()
     person = await create_user(
+        RequestContext(caller=by, address=address, now=now),
         session,
-        by=by,
         username=first.username,
         password=first.password,
         email=first.email,
         organization_code=code,
-        address=address,
-        now=now,
     )
-    await grant_role(session, by=by, username=first.username, role=catalogue.SUPERADMIN, address=address, now=now)
+    await grant_role(
+        RequestContext(caller=by, address=address, now=now), session, username=first.username, role=catalogue.SUPERADMIN
+    )
     return await load_caller(session, person)
 
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as events
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserInvitation
 from saraban.identity.repository import invitations as repository
 from saraban.identity.service import passwords
@@ -56,16 +56,14 @@ class Invitation:
 
 
 async def invite_user(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    by: Caller,
     username: str,
     email: str,
     first_name: str = "",
     last_name: str = "",
     organization_code: str | None = None,
-    address: str,
-    now: datetime,
 ) -> Invitation:
     """
     Open an account without a password and without roles, and invite its person.
@@ -74,27 +72,26 @@ async def invite_user(
     :raises UsernameTaken: when the name or the address is in use
     """
     user = await open_account(
+        ctx,
         session,
-        by=by,
         username=username,
         password_hash=passwords.NO_PASSWORD,
         email=email,
         first_name=first_name,
         last_name=last_name,
         organization_code=organization_code,
-        now=now,
     )
-    await record(session, "user.create", user, by=by, address=address, now=now)
-    return await _invite(session, user, by=by, address=address, now=now)
+    await record(session, "user.create", user, by=ctx.caller, address=ctx.address, now=ctx.now)
+    return await _invite(ctx, session, user)
 
 
-async def invite_again(session: AsyncSession, *, by: Caller, username: str, address: str, now: datetime) -> Invitation:
+async def invite_again(ctx: RequestContext, session: AsyncSession, *, username: str) -> Invitation:
     """
     Replace the link of an account; a password that is there stays good until the person sets another.
 
     :raises Invalid: for a closed account and for an account of a program
     """
-    user = await load_manageable(session, by=by, username=username, permission="user.edit")
+    user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
     if user.is_service or not user.is_active:
         raise invalid(
             "/username",
@@ -103,7 +100,7 @@ async def invite_again(session: AsyncSession, *, by: Caller, username: str, addr
             "“{value}” is closed or belongs to a program, so nobody can be invited to it.",
             value=user.username,
         )
-    return await _invite(session, user, by=by, address=address, now=now)
+    return await _invite(ctx, session, user)
 
 
 async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime) -> Invitation | None:
@@ -155,21 +152,21 @@ async def accept_invitation(
     return invited.username
 
 
-async def _invite(session: AsyncSession, user: User, *, by: Caller, address: str, now: datetime) -> Invitation:
+async def _invite(ctx: RequestContext, session: AsyncSession, user: User) -> Invitation:
     token = new_secret()
     row = await repository.of_user(session, user_id=user.user_id)
     if row is None:
-        row = UserInvitation(user_id=user.user_id, created_at=now)
+        row = UserInvitation(user_id=user.user_id, created_at=ctx.now)
         session.add(row)
-    row.token_hash, row.expires_at, row.updated_at = digest(token), now + LIFE, now
+    row.token_hash, row.expires_at, row.updated_at = digest(token), ctx.now + LIFE, ctx.now
     await session.flush()
-    await record(session, "user.invite", user, by=by, address=address, now=now)
+    await record(session, "user.invite", user, by=ctx.caller, address=ctx.address, now=ctx.now)
     await events.record(
         session,
         name=USER_INVITED,
         aggregate_type="user",
         aggregate_id=str(user.public_id),
         payload={"userPublicId": str(user.public_id)},
-        now=now,
+        now=ctx.now,
     )
     return Invitation(user.public_id, user.username, display_name(user), token)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.organization import party_role, role_names_of
 from saraban.identity.repository import organizations as repository
 from saraban.identity.schemas import OrganizationPage, OrganizationSummary
@@ -19,9 +19,9 @@ from saraban.kit.pagination import page_of
 
 
 async def list_organizations(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     search: str | None = None,
     role: str | None = None,
     cursor: str | None = None,
@@ -31,7 +31,7 @@ async def list_organizations(
         session,
         search=search,
         roles=role_names_of(role) if role else (),
-        inactive_too=caller.may_anywhere("organization.view"),
+        inactive_too=ctx.caller.may_anywhere("organization.view"),
         cursor=cursor,
         limit=limit,
     )
@@ -39,12 +39,12 @@ async def list_organizations(
     return OrganizationPage(items=[organization_summary(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-async def read_organization(session: AsyncSession, *, caller: Caller, public_id: UUID) -> OrganizationSummary:
+async def read_organization(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> OrganizationSummary:
     """
     :raises NotFound: when there is none, or it is retired and the caller may not see those
     """
     row = await repository.one(session, public_id=public_id)
-    if row is None or not (row.is_active or caller.may_anywhere("organization.view")):
+    if row is None or not (row.is_active or ctx.caller.may_anywhere("organization.view")):
         raise NotFound(f"There is no organization {public_id}.")
     return organization_summary(row)
 

@@ -1,12 +1,12 @@
 """Everybody changes the own password, knowing the present one. Tries are counted: a session that was left open is no key."""
 
-from datetime import datetime
+from dataclasses import replace
 from math import ceil
 from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.repository import accounts as repository
 from saraban.identity.service import passwords
 from saraban.identity.service.accounts import record, replace_password
@@ -30,14 +30,13 @@ class TooManyPasswords(DomainError):
 
 
 async def change_password(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
     limiter: RateLimiter,
     current: str,
     new: str,
     refresh_token: str = "",
-    address: str,
     clock: Clock,
 ) -> None:
     """
@@ -47,31 +46,31 @@ async def change_password(
     :raises Invalid: when the present password is wrong or the new one too weak
     :raises TooManyPasswords: after too many tries
     """
-    await count_attempt(limiter, "password", str(caller.public_id), OF_ACCOUNT, minutes=MINUTES)
-    passwords.require_strong(new, caller.username, pointer="/newPassword")
+    await count_attempt(limiter, "password", str(ctx.caller.public_id), OF_ACCOUNT, minutes=MINUTES)
+    passwords.require_strong(new, ctx.caller.username, pointer="/newPassword")
     async with db.reading() as session:
-        user = await repository.by_username(session, username=caller.username)
+        user = await repository.by_username(session, username=ctx.caller.username)
     if not await passwords.matches(current, user.password_hash if user is not None else None):
-        await _note_failure(db, caller, address=address, now=clock.now())
+        await _note_failure(replace(ctx, now=clock.now()), db)
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
     password_hash = await passwords.hash_password(new)
 
     async def settle(session: AsyncSession) -> None:
-        row = await repository.for_update(session, user_id=caller.user_id)
+        row = await repository.for_update(session, user_id=ctx.caller.user_id)
         if row is None or not row.is_active:
             raise NotSignedIn
         now = clock.now()
         await replace_password(session, row, password_hash, but=digest(refresh_token), now=now)
-        await record(session, "user.change_password", row, by=caller, address=address, now=now)
+        await record(session, "user.change_password", row, by=ctx.caller, address=ctx.address, now=now)
 
     await db.transact(settle)
 
 
-async def _note_failure(db: Database, caller: Caller, *, address: str, now: datetime) -> None:
+async def _note_failure(ctx: RequestContext, db: Database) -> None:
     async def note(session: AsyncSession) -> None:
-        row = await repository.for_update(session, user_id=caller.user_id)
+        row = await repository.for_update(session, user_id=ctx.caller.user_id)
         if row is not None:
-            await record(session, "user.change_password_failed", row, by=caller, address=address, now=now)
+            await record(session, "user.change_password_failed", row, by=ctx.caller, address=ctx.address, now=ctx.now)
 
     await db.transact(note)
 

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.people_workbook import ImportedPerson, RequestedRole, at_workbook_row, read_people
 from saraban.identity.models import User
 from saraban.identity.repository import accounts as repository
@@ -44,13 +45,7 @@ class PeopleImport:
 
 
 async def import_people(
-    session: AsyncSession,
-    *,
-    by: Caller,
-    rows: Iterable[Sequence[object]],
-    dry_run: bool = False,
-    address: str,
-    now: datetime,
+    ctx: RequestContext, session: AsyncSession, *, rows: Iterable[Sequence[object]], dry_run: bool = False
 ) -> PeopleImport:
     """
     Invite everybody in a sheet, whose first row has the headings.
@@ -60,13 +55,15 @@ async def import_people(
     """
     people, faults = read_people(rows)
     async with session.begin_nested() as attempt:
-        work = _Work(session, by, address, now, faults)
+        work = _Work(session, ctx.caller, ctx.address, ctx.now, faults)
         for person in people:
             await work.take(person)
         if work.faults:
             raise Invalid("The sheet has faults.", fields=sorted(work.faults, key=_line))
         for name, wish in work.grants:  # at the end: it keeps others from what rests on roles
-            await grant_role(session, by=by, username=name, role=wish.role, **wish.codes, address=address, now=now)
+            await grant_role(
+                session, by=ctx.caller, username=name, role=wish.role, **wish.codes, address=ctx.address, now=ctx.now
+            )
         if dry_run:
             await attempt.rollback()
     return PeopleImport(work.invitations, work.known)
@@ -102,15 +99,13 @@ class _Work:
             return
         try:
             invitation = await invite_user(
+                RequestContext(caller=self._by, address=self._address, now=self._now),
                 self._session,
-                by=self._by,
                 username=cells["username"],
                 email=cells["email"],
                 first_name=cells.get("firstName", ""),
                 last_name=cells.get("lastName", ""),
                 organization_code=cells["organization"],
-                address=self._address,
-                now=self._now,
             )
         except UsernameTaken as taken:
             self.faults.append(FieldProblem(f"/{person.line}/email", "taken", taken.words, {"value": cells["email"]}))

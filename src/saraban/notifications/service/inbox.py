@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import Page, page_of
 from saraban.notifications import repository
@@ -33,45 +33,45 @@ class NotificationView:
 
 
 async def listing(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     language: str,
     unread: bool | None = None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[NotificationView]:
     """Return the caller's own notifications, newest first."""
-    rows = await repository.page(session, user_id=caller.user_id, unread=unread, cursor=cursor, limit=limit)
+    rows = await repository.page(session, user_id=ctx.caller.user_id, unread=unread, cursor=cursor, limit=limit)
     views = [_view(row, language) for row in rows]
     return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
 
 
-async def unread_count(session: AsyncSession, *, caller: Caller) -> int:
-    return await repository.count_unread(session, user_id=caller.user_id)
+async def unread_count(ctx: RequestContext, session: AsyncSession) -> int:
+    return await repository.count_unread(session, user_id=ctx.caller.user_id)
 
 
-async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> None:
+async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> None:
     """
     Mark one notification read; doing it again changes nothing.
 
     :raises NotFound: when the caller has no such notification
     """
-    row = await repository.one(session, user_id=caller.user_id, public_id=public_id)
+    row = await repository.one(session, user_id=ctx.caller.user_id, public_id=public_id)
     if row is None:
         raise NotFound(f"There is no notification {public_id}.")
     row.is_read = True
     await session.flush()
 
 
-async def settle(session: AsyncSession, *, caller: Caller, entity_id: str) -> None:
+async def settle(ctx: RequestContext, session: AsyncSession, *, entity_id: str) -> None:
     """Take back what asked the caller to act on a document, once it is done."""
-    await repository.mark_own_settled(session, entity_id=entity_id, user_id=caller.user_id)
+    await repository.mark_own_settled(session, entity_id=entity_id, user_id=ctx.caller.user_id)
 
 
-async def read_all(session: AsyncSession, *, caller: Caller, now: datetime) -> None:
+async def read_all(ctx: RequestContext, session: AsyncSession) -> None:
     """Mark everything read that the caller was told of until `now`."""
-    await repository.read_all(session, user_id=caller.user_id, until=now)
+    await repository.read_all(session, user_id=ctx.caller.user_id, until=ctx.now)
 
 
 def _view(row: Notification, language: str) -> NotificationView:

@@ -1,11 +1,9 @@
 """What a person chose about being told; the same words serve the API and the page."""
 
-from datetime import datetime
-
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import DeliveryProfile
 from saraban.kit.errors import invalid
 from saraban.notifications.domain.delivery_preferences import DeliveryPreferences
@@ -13,9 +11,9 @@ from saraban.notifications.domain.kinds import ACTION, KINDS
 from saraban.notifications.schemas import ChannelChoice, PreferencesAnswer, PreferencesOrder
 
 
-async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on: bool) -> PreferencesAnswer:
+async def read_preferences(ctx: RequestContext, session: AsyncSession, *, mail_is_on: bool) -> PreferencesAnswer:
     """Return the caller's choices, each kind of notice among them."""
-    chosen = (await identity.load_delivery_profiles(session, user_ids=[caller.user_id]))[caller.user_id]
+    chosen = (await identity.load_delivery_profiles(session, user_ids=[ctx.caller.user_id]))[ctx.caller.user_id]
     preferences = preferences_of(chosen)
     return PreferencesAnswer(
         address=chosen.email,
@@ -37,7 +35,7 @@ async def read_preferences(session: AsyncSession, *, caller: Caller, mail_is_on:
     )
 
 
-async def save_preferences(session: AsyncSession, *, caller: Caller, order: PreferencesOrder, now: datetime) -> None:
+async def save_preferences(ctx: RequestContext, session: AsyncSession, *, order: PreferencesOrder) -> None:
     """
     Keep the caller's choices; a kind that is left out goes by every channel but webhooks.
 
@@ -55,8 +53,8 @@ async def save_preferences(session: AsyncSession, *, caller: Caller, order: Pref
                 "Tasks that need your action must have at least one channel.",
             )
     await identity.save_delivery_preferences(
+        ctx,
         session,
-        caller=caller,
         by_mail=order.email,
         digest=order.digest,
         digest_hour=order.digest_hour,
@@ -66,7 +64,6 @@ async def save_preferences(session: AsyncSession, *, caller: Caller, order: Pref
             choice.kind: {"inApp": choice.in_app, "email": choice.email, "webhook": choice.webhook}
             for choice in order.channels
         },
-        now=now,
     )
 
 

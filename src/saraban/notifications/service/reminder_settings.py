@@ -1,12 +1,12 @@
 """When a project is reminded of due dates: its administrators say, everybody who sees the project may read it."""
 
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.notifications.domain.reminders import ReminderSchedule
 from saraban.notifications.models import ReminderPlan
@@ -18,32 +18,26 @@ from saraban.projects import service as projects
 MANAGE = "project.edit"
 
 
-async def read_reminders(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> ReminderSettings:
+async def read_reminders(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> ReminderSettings:
     """
     :raises NotFound: when there is no such project that the caller may see
     """
-    place = await _seen(session, caller, project_public_id)
+    place = await _seen(session, ctx.caller, project_public_id)
     rows = await repository.plans(session, project_ids=[place.id])
     plan = schedule_of(rows[0]) if rows else ReminderSchedule()
     return ReminderSettings(before=list(plan.before), after=list(plan.after), every=plan.every, hour=plan.hour)
 
 
 async def set_reminders(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    project_public_id: UUID,
-    order: ReminderSettings,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, order: ReminderSettings
 ) -> None:
     """
     Tell when a project is reminded; what went out already does not go out again.
 
     :raises Forbidden: when the caller does not manage the project
     """
-    place = await _seen(session, caller, project_public_id)
-    caller.require(MANAGE, Scope(project=place.id))
+    place = await _seen(session, ctx.caller, project_public_id)
+    ctx.caller.require(MANAGE, Scope(project=place.id))
     await projects.lock_project(session, project_id=place.id)
     values = {
         "days_before": sorted(set(order.before), reverse=True),
@@ -54,21 +48,21 @@ async def set_reminders(
     row = await session.get(ReminderPlan, place.id) or ReminderPlan(project_id=place.id)
     for name, value in values.items():
         setattr(row, name, value)
-    row.updated_by_user_id, row.updated_at = caller.user_id, now
+    row.updated_by_user_id, row.updated_at = ctx.caller.user_id, ctx.now
     session.add(row)
     await session.flush()
     await audit.write(
         session,
         action="project.reminders",
-        caller=caller,
+        caller=ctx.caller,
         entity_type="project",
         entity_id=str(project_public_id),
         details=values,
-        address=address,
-        now=now,
+        address=ctx.address,
+        now=ctx.now,
     )
 
 
 async def _seen(session: AsyncSession, caller: Caller, public_id: UUID) -> projects.ProjectRef:
-    await projects.read_project(session, caller=caller, public_id=public_id)
+    await projects.read_project(RequestContext(caller=caller), session, public_id=public_id)
     return await projects.find_project(session, public_id=public_id, pointer="path:publicId")

@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit import etags
 from saraban.kit.errors import invalid
 from saraban.kit.http import (
@@ -54,7 +55,7 @@ async def list_formats(
 ) -> FormatsOut:
     """The formats of one project, or of every project whose formats the caller may read."""
     page = await formats.list_formats(
-        session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
+        RequestContext(caller=caller), session, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
     return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
 
@@ -78,8 +79,8 @@ async def preview_format(
 ) -> FormatPreviewOut:
     """The next three numbers of the series that counted last, before and after, and what the format could meet."""
     effect = await format_preview.format_effect(
+        RequestContext(caller=caller, now=now.now(), zone=now.zone),
         session,
-        caller=caller,
         project_public_id=body.project_public_id,
         type_code=body.correspondence_type_code,
         narrowing=body.narrowing,
@@ -90,8 +91,6 @@ async def preview_format(
             overflow=body.overflow,
             reason=None,
         ),
-        now=now.now(),
-        zone=now.zone,
     )
     return FormatPreviewOut(
         template=effect.template.text,
@@ -104,7 +103,7 @@ async def preview_format(
 @router.get("/configs/{publicId}/history", dependencies=READ_LIMIT, summary="Read what a format was")
 async def format_history(public_id: PathId, session: ReadSession, caller: CurrentCaller) -> FormatHistoryOut:
     """Newest first, with who changed it and why."""
-    versions = await formats.format_history(session, caller=caller, public_id=public_id)
+    versions = await formats.format_history(RequestContext(caller=caller), session, public_id=public_id)
     return FormatHistoryOut(
         items=[
             FormatVersionOut(
@@ -133,7 +132,7 @@ async def delete_format(
     """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
     await db.transact(
         lambda session: formats.delete_format(
-            session, caller=caller, public_id=public_id, reason=reason, now=now.now(), address=address
+            RequestContext(caller=caller, now=now.now(), address=address), session, public_id=public_id, reason=reason
         )
     )
 
@@ -147,7 +146,7 @@ async def read_format(
     language: Language,
 ) -> FormatOut:
     """With the formats of the project that could print the same number, as `warnings`."""
-    row = await formats.read_format(session, caller=caller, public_id=public_id)
+    row = await formats.read_format(RequestContext(caller=caller), session, public_id=public_id)
     response.headers["ETag"] = f'"{row.format.version}"'
     return _format(row, await format_preview.colliding_formats(session, row), language)
 
@@ -160,8 +159,8 @@ async def save_format(
 
     async def work(session: Any) -> FormatOut:
         row = await formats.save_format(
+            RequestContext(caller=caller, now=now.now(), address=address),
             session,
-            caller=caller,
             project_public_id=body.project_public_id,
             type_code=body.correspondence_type_code,
             narrowing=body.narrowing,
@@ -172,8 +171,6 @@ async def save_format(
                 overflow=body.overflow,
                 reason=body.reason,
             ),
-            now=now.now(),
-            address=address,
         )
         return _format(row, await format_preview.colliding_formats(session, row), language)
 
@@ -202,13 +199,11 @@ async def change_format(
 
     async def work(session: Any) -> FormatOut:
         row = await formats.change_format(
+            RequestContext(caller=caller, now=now.now(), address=address),
             session,
-            caller=caller,
             public_id=public_id,
             version=version,
             changes=changes,
-            now=now.now(),
-            address=address,
         )
         return _format(row, await format_preview.colliding_formats(session, row), language)
 

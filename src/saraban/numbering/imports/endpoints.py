@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.attachments.service import answer_file_once
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import (
     Address,
     Db,
@@ -96,27 +97,24 @@ async def upload_import(
 
     async def run(remember: Remember) -> OperationResult:
         found = await uploads.upload_import(
+            RequestContext(caller=caller, address=address),
             db,
             storage,
-            caller=caller,
             project_public_id=project_public_id,
             sheet=sheet,
             clock=clock,
-            address=address,
         )
         answer = OperationResult(202, _import(found, language).model_dump(mode="json", by_alias=True))
         await db.transact(lambda session: remember(session, answer))
         return answer
 
     answer = await answer_file_once(
+        RequestContext(caller=caller, key=key, now=clock.now()),
         db,
-        caller=caller,
-        key=key,
         operation=_UPLOAD,
         payload={"file": sheet.name, "projectPublicId": str(project_public_id)},
         intake=sheet.intake,
         checksum="fileSha256",
-        now=clock.now(),
         run=run,
     )
     headers = {"Location": f"{request.url.path}/{answer.body['publicId']}"}
@@ -134,7 +132,7 @@ async def list_imports(
 ) -> ImportsOut:
     """Newest first, those at a terminal too."""
     page = await uploads.list_imports(
-        session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
+        RequestContext(caller=caller), session, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
     return ImportsOut(
         items=[ImportSummaryOut.model_validate(_summary(one)) for one in page.items], next_cursor=page.next_cursor
@@ -144,7 +142,7 @@ async def list_imports(
 @router.get("/imports/{publicId}", dependencies=READ_LIMIT, summary="Read an import")
 async def read_import(public_id: PathId, session: ReadSession, caller: CurrentCaller, language: Language) -> ImportOut:
     """How far it is, and what the dry run or the import found."""
-    found = await uploads.read_import(session, caller=caller, public_id=public_id)
+    found = await uploads.read_import(RequestContext(caller=caller), session, public_id=public_id)
     return _import(found, language)
 
 
@@ -164,12 +162,10 @@ async def commit_import(
 
     async def work(session: AsyncSession) -> ImportOut:
         found = await uploads.start_import(
+            RequestContext(caller=caller, now=moment, address=address),
             session,
-            caller=caller,
             public_id=public_id,
             moves=[CounterMove(one.series, one.to) for one in body.moves],
-            now=moment,
-            address=address,
         )
         return _import(found, language)
 
@@ -188,7 +184,7 @@ async def import_result(
     public_id: PathId, session: ReadSession, caller: CurrentCaller, storage: FileStorage
 ) -> Response:
     """Each line of the file again, with what came of it, or, before the commit, what would."""
-    key = await uploads.import_result(session, storage, caller=caller, public_id=public_id)
+    key = await uploads.import_result(RequestContext(caller=caller), session, storage, public_id=public_id)
     await session.close()  # a slow download must not keep a connection
     headers = {
         "Content-Disposition": f'attachment; filename="import-{public_id}.xlsx"',

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.http import (
     Address,
@@ -153,17 +154,17 @@ async def generate(
     token = request_token(key=key, user=caller.public_id, operation=_GENERATE, payload=payload)
 
     async def draw(remember: Remember) -> OperationResult:
-        plan = await number_plan.plan_apart(db, caller=caller, request=request_of(body), now=moment, zone=now.zone)
+        plan = await number_plan.plan_apart(
+            RequestContext(caller=caller, now=moment, zone=now.zone), db, request=request_of(body)
+        )
 
         async def keep(session: Any, issued: Issued) -> None:
             await remember(session, OperationResult(201, number_out(issued).model_dump(mode="json", by_alias=True)))
 
         issued = await numbers.issue(
+            RequestContext(caller=caller, address=address, key=key),
             plan,
-            caller=caller,
             token=token,
-            address=address,
-            idempotency_key=key,
             remember=keep if key is not None else None,
         )
         return OperationResult(201, number_out(issued).model_dump(mode="json", by_alias=True))
@@ -178,7 +179,9 @@ async def generate(
 @router.post("/preview", dependencies=READ_LIMIT, summary="Preview the next number")
 async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller, now: Now) -> PreviewOut:
     """Consume nothing; somebody else may get the shown number first."""
-    plan = await number_plan.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)
+    plan = await number_plan.plan(
+        RequestContext(caller=caller, now=now.now(), zone=now.zone), session, request=request_of(body)
+    )
     next_one = await number_plan.preview(session, plan=plan)
     return PreviewOut(
         document_number=next_one.number,
@@ -214,17 +217,17 @@ async def reserve(
 
     async def run(remember: Remember) -> OperationResult:
         async with db.reading() as session:
-            plan = await number_plan.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
+            plan = await number_plan.plan(
+                RequestContext(caller=caller, now=moment, zone=now.zone), session, request=request_of(body)
+            )
 
         async def keep(session: AsyncSession, issued: Issued) -> None:
             await remember(session, _reserved(issued))
 
         issued = await numbers.issue(
+            RequestContext(caller=caller, address=address, key=key),
             plan,
-            caller=caller,
             token=token,
-            address=address,
-            idempotency_key=key,
             remember=keep if key is not None else None,
             lasts=lasts,
         )
@@ -250,7 +253,7 @@ async def confirm(
     async def work(session: AsyncSession) -> NumberStateOut:
         return life_out(
             await reservations.confirm_reservation(
-                session, caller=caller, token=body.reservation_token, now=moment, address=address
+                RequestContext(caller=caller, now=moment, address=address), session, token=body.reservation_token
             )
         )
 
@@ -267,7 +270,10 @@ async def cancel(
 
     async def work(session: AsyncSession) -> NumberStateOut:
         issued = await reservations.cancel_reservation(
-            session, caller=caller, token=body.reservation_token, reason=body.reason, now=moment, address=address
+            RequestContext(caller=caller, now=moment, address=address),
+            session,
+            token=body.reservation_token,
+            reason=body.reason,
         )
         return life_out(issued)
 
@@ -284,7 +290,10 @@ async def void(
 
     async def work(session: AsyncSession) -> NumberStateOut:
         issued = await lifecycle.void_number(
-            session, caller=caller, public_id=body.public_id, reason=body.reason, now=moment, address=address
+            RequestContext(caller=caller, now=moment, address=address),
+            session,
+            public_id=body.public_id,
+            reason=body.reason,
         )
         return life_out(issued)
 
@@ -315,18 +324,18 @@ async def void_and_replace(
     async def run(remember: Remember) -> OperationResult:
         async with db.reading() as session:
             asked = request_of(body.replacement)
-            plan = await number_plan.plan(session, caller=caller, request=asked, now=moment, zone=now.zone)
+            plan = await number_plan.plan(
+                RequestContext(caller=caller, now=moment, zone=now.zone), session, request=asked
+            )
 
         async def then(session: AsyncSession, issued: Issued) -> OperationResult:
             await lifecycle.replace_number(
+                RequestContext(caller=caller, now=moment, address=address),
                 session,
-                caller=caller,
                 public_id=body.public_id,
                 project_id=plan.project.id,
                 replacement=issued,
                 reason=body.reason,
-                now=moment,
-                address=address,
             )
             answer = _replaced(body, issued)
             await remember(session, answer)
@@ -336,12 +345,10 @@ async def void_and_replace(
             return _replaced(body, issued)
 
         return await numbers.issue_and_write(
+            RequestContext(caller=caller, address=address, key=key),
             plan,
-            caller=caller,
             holder=None,
             token=token,
-            address=address,
-            idempotency_key=key,
             then=then,
             recall=recall,
         )
@@ -361,10 +368,12 @@ async def preview_override(
     """The number as it would be printed, whether it is taken or in a range, and how far the counter would jump."""
     asked, day = request_of(body), body.issued_on
     plan = await manual_number.plan_on(
-        session, caller=caller, request=asked, issued_on=day, now=now.now(), zone=now.zone
+        RequestContext(caller=caller, now=now.now(), zone=now.zone), session, request=asked, issued_on=day
     )
     statement = ManualNumber(body.document_number, body.sequence)
-    effect = await manual_number.manual_number_effect(session, caller=caller, plan=plan, statement=statement)
+    effect = await manual_number.manual_number_effect(
+        RequestContext(caller=caller), session, plan=plan, statement=statement
+    )
     return ManualNumberEffectOut(
         document_number=effect.number,
         sequence=effect.sequence,
@@ -410,19 +419,17 @@ async def override(
     async def work(session: AsyncSession) -> NumberOut:
         asked, day = request_of(body), body.issued_on
         plan = await manual_number.plan_on(
-            session, caller=caller, request=asked, issued_on=day, now=moment, zone=now.zone
+            RequestContext(caller=caller, now=moment, zone=now.zone), session, request=asked, issued_on=day
         )
         issued = await manual_number.issue_manually(
+            RequestContext(caller=caller, key=key, address=address),
             session,
-            caller=caller,
             plan=plan,
             statement=ManualNumber(body.document_number, body.sequence),
             reason=body.reason,
             moves_counter=body.move_counter,
             confirmed_jump=body.confirmed_jump,
             token=token,
-            key=key,
-            address=address,
             now=moment,
         )
         return number_out(issued)
@@ -439,15 +446,12 @@ async def reset_counter(
 
     async def work(session: AsyncSession) -> ResetOut:
         before, after = await counter_reset.reset_counter(
+            RequestContext(caller=caller, key=key, now=moment, address=address),
             session,
-            caller=caller,
             project_public_id=body.project_public_id,
             series=body.series,
             to=body.last_number,
             reason=body.reason,
-            key=key,
-            now=moment,
-            address=address,
         )
         return ResetOut(series=body.series, last_number_before=before, last_number=after)
 
@@ -469,7 +473,13 @@ async def list_errors(
 ) -> NumberErrorsOut:
     """Newest first, of every project; rows are kept for `SARABAN_NUMBER_ERROR_DAYS`."""
     page = await refusals.list_errors(
-        session, caller=caller, kind=error_type, username=username, trace=trace_id, cursor=cursor, limit=limit
+        RequestContext(caller=caller),
+        session,
+        kind=error_type,
+        username=username,
+        trace=trace_id,
+        cursor=cursor,
+        limit=limit,
     )
     return NumberErrorsOut(items=[_error(row) for row in page.items], next_cursor=page.next_cursor)
 

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.endpoints import once, request_of
@@ -35,17 +36,18 @@ async def create_range(
     moment = now.now()
 
     async def work(session: AsyncSession) -> RangeOut:
-        plan = await number_plan.plan(session, caller=caller, request=request_of(body), now=moment, zone=now.zone)
+        plan = await number_plan.plan(
+            RequestContext(caller=caller, now=moment, zone=now.zone), session, request=request_of(body)
+        )
         row = await service.create_range(
+            RequestContext(caller=caller, address=address),
             session,
-            caller=caller,
             plan=plan,
             kind=body.kind,
             first=body.first_number,
             last=body.last_number,
             organization=body.organization_public_id,
             reason=body.reason,
-            address=address,
             confirmed_size=body.confirmed_size,
         )
         return _range(row)
@@ -57,10 +59,12 @@ async def create_range(
 @router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
 async def preview_range(body: RangePreviewIn, session: ReadSession, caller: CurrentCaller, now: Now) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
-    plan = await number_plan.plan(session, caller=caller, request=request_of(body), now=now.now(), zone=now.zone)
+    plan = await number_plan.plan(
+        RequestContext(caller=caller, now=now.now(), zone=now.zone), session, request=request_of(body)
+    )
     effect = await service.range_effect(
+        RequestContext(caller=caller),
         session,
-        caller=caller,
         plan=plan,
         kind=body.kind,
         first=body.first_number,
@@ -86,7 +90,7 @@ async def list_ranges(
 ) -> RangesOut:
     """Newest first, the released ones too."""
     page = await service.list_ranges(
-        session, caller=caller, project_public_id=project_public_id, cursor=cursor, limit=limit
+        RequestContext(caller=caller), session, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
     return RangesOut(items=[_range(row) for row in page.items], next_cursor=page.next_cursor)
 
@@ -100,7 +104,7 @@ async def release_range(
 
     async def work(session: AsyncSession) -> ReleasedOut:
         await service.release_range(
-            session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
+            RequestContext(caller=caller, now=moment, address=address), session, public_id=public_id, reason=body.reason
         )
         return ReleasedOut(public_id=public_id, released_at=moment)
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from uuid import UUID
 
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid, unknown
 from saraban.kit.ids import new_id
@@ -108,14 +107,21 @@ class _RequestedRange:
 
 
 async def range_effect(
-    session: AsyncSession, *, caller: Caller, plan: Plan, kind: str, first: int, last: int, organization: UUID | None
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    plan: Plan,
+    kind: str,
+    first: int,
+    last: int,
+    organization: UUID | None,
 ) -> RangeEffect:
     """
     Show what closing a range would do, without doing it.
 
     :raises: what `close` raises, but for a size that was not confirmed
     """
-    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
+    ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     requested = await _asked_by(session, plan, kind, first, last, organization)
     state = await counters.counter_state(session, SeriesKey(plan.project.id, plan.series, 0), lock=False)
@@ -139,16 +145,15 @@ async def _following(session: AsyncSession, plan: Plan, state: CounterState) -> 
 
 
 async def create_range(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     plan: Plan,
     kind: str,
     first: int,
     last: int,
     organization: UUID | None,
     reason: str,
-    address: str,
     confirmed_size: int | None = None,
 ) -> RangeRow:
     """
@@ -160,21 +165,21 @@ async def create_range(
     :raises RangeOverlaps: when part of it is closed already
     :raises RangePassed: when the series has counted past `first`
     """
-    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
+    ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     reason = checked_reason(reason)
     requested = await _asked_by(session, plan, kind, first, last, organization)
     await counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
     counter = await _locked(session, requested)
     _check_confirmed(requested, plan.template, counter, confirmed_size)
-    row = await _closed(session, requested, counter, caller=caller, reason=reason, now=plan.now, address=address)
+    row = await _closed(replace(ctx, now=plan.now), session, requested, counter, reason=reason)
     return RangeRow(row, organization, first - 1 if kind == RangeKind.KEPT else None)
 
 
 async def create_range_in_series(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     series: str,
     kind: str,
@@ -182,8 +187,6 @@ async def create_range_in_series(
     last: int,
     organization: UUID | None,
     reason: str,
-    now: datetime,
-    address: str,
     confirmed_size: int | None = None,
 ) -> NumberRange:
     """
@@ -192,7 +195,7 @@ async def create_range_in_series(
     :raises Invalid: also at `/series`, when the project has no such series
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     reason = checked_reason(reason)
     owner = await _owner(session, project, kind, organization)
     requested = _RequestedRange(project, fold(series), kind, first, last, owner)
@@ -205,7 +208,7 @@ async def create_range_in_series(
     if owner is not None and owner.id != counter.originator_organization_id:
         _refuse_if_printed(template, str(codes["originator"]))
     _check_confirmed(requested, template, counter, confirmed_size)
-    return await _closed(session, requested, counter, caller=caller, reason=reason, now=now, address=address)
+    return await _closed(ctx, session, requested, counter, reason=reason)
 
 
 async def _asked_by(
@@ -263,14 +266,7 @@ def _check_confirmed(
 
 
 async def _closed(
-    session: AsyncSession,
-    requested: _RequestedRange,
-    counter: NumberCounter,
-    *,
-    caller: Caller,
-    reason: str,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, requested: _RequestedRange, counter: NumberCounter, *, reason: str
 ) -> NumberRange:
     where = {"project_id": requested.project.id, "series": requested.series}
     row = NumberRange(
@@ -282,30 +278,26 @@ async def _closed(
         last_number=requested.last,
         organization_id=requested.owner.id if requested.owner else None,
         reason=reason,
-        user_id=caller.user_id,
-        created_at=now,
+        user_id=ctx.caller.user_id,
+        created_at=ctx.now,
     )
-    await repository.add_range(session, row, like=counter, now=now)
+    await repository.add_range(session, row, like=counter, now=ctx.now)
     counter.range_count, counter.version = counter.range_count + 1, counter.version + 1
-    await _note(
-        session, row, counter, caller=caller, old=None, new=requested.kind, reason=reason, now=now, address=address
-    )
+    await _note(ctx, session, row, counter, old=None, new=requested.kind, reason=reason)
     return row
 
 
 async def list_ranges(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[RangeRow]:
     """Return the ranges of a project, the released ones too, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    caller.require("numbering.view_counters", Scope(project=project.id))
+    ctx.caller.require("numbering.view_counters", Scope(project=project.id))
     page = await repository.ranges_page(session, project_id=project.id, cursor=cursor, limit=limit)
     return Page([RangeRow(*row) for row in page.items], page.next_cursor)
 
 
-async def release_range(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
-) -> NumberRange:
+async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> NumberRange:
     """
     Open a range again: what the main counter has not passed, it will give.
 
@@ -313,7 +305,7 @@ async def release_range(
     """
     reason = checked_reason(reason)
     found = await counters.range_by_public_id(session, public_id)
-    if found is None or not caller.may(MANAGE_NUMBERS, Scope(project=found.project_id)):
+    if found is None or not ctx.caller.may(MANAGE_NUMBERS, Scope(project=found.project_id)):
         raise NotFound("There is no such range.")
     counter = await counters.locked_counter(session, project_id=found.project_id, series=found.series)
     row = await repository.locked_range(session, public_id)
@@ -321,24 +313,13 @@ async def release_range(
     await session.refresh(row)
     if row.released_at is not None:
         raise RangeReleased
-    row.released_at = now
+    row.released_at = ctx.now
     counter.range_count, counter.version = counter.range_count - 1, counter.version + 1
     if row.kind == RangeKind.KEPT:
         await repository.raise_version(session, project_id=row.project_id, series=row.series, range_=row.number)
     await session.flush()
     forget_resolutions(session)
-    await _note(
-        session,
-        row,
-        counter,
-        caller=caller,
-        old=row.kind,
-        new=RANGE_RELEASED,
-        reason=reason,
-        now=now,
-        address=address,
-        passed=counter.last_number,
-    )
+    await _note(ctx, session, row, counter, old=row.kind, new=RANGE_RELEASED, reason=reason, passed=counter.last_number)
     return row
 
 
@@ -360,16 +341,14 @@ async def _owner(
 
 
 async def _note(
+    ctx: RequestContext,
     session: AsyncSession,
     row: NumberRange,
     counter: NumberCounter,
     *,
-    caller: Caller,
     old: str | None,
     new: str,
     reason: str,
-    now: datetime,
-    address: str,
     passed: int | None = None,
 ) -> None:
     """:param passed: where the main counter stood: what it had passed by then stays a hole of this range's"""
@@ -389,8 +368,8 @@ async def _note(
             "old_value": orjson.dumps({**facts, "state": old}).decode() if old else None,
             "new_value": orjson.dumps({**facts, "state": new}).decode(),
             "reason": reason,
-            "user_id": caller.user_id,
-            "ip_address": address[:45] or None,
-            "created_at": now,
+            "user_id": ctx.caller.user_id,
+            "ip_address": ctx.address[:45] or None,
+            "created_at": ctx.now,
         },
     )

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Db, Now, PageCursor, PageLimit, ReadSession
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import format_choice
@@ -38,7 +39,7 @@ async def resolve(
 ) -> NumberResolutionOut:
     """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
     found = await number_history.resolve_number(
-        session, caller=caller, project_public_id=project_public_id, number=number
+        RequestContext(caller=caller), session, project_public_id=project_public_id, number=number
     )
     current = found.current
     choice = await format_choice.format_choice(session, current.public_id)
@@ -66,7 +67,7 @@ async def list_series(
 ) -> SeriesListOut:
     """By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence."""
     page = await ledger.list_series(
-        session, caller=caller, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
+        RequestContext(caller=caller), session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
     )
     return SeriesListOut(items=[_series(row) for row in page.items], next_cursor=page.next_cursor)
 
@@ -87,8 +88,8 @@ async def account(
     `UNEXPLAINED` is what must never be there: `saraban number verify` looks for it in the whole database.
     """
     found = await ledger.series_ledger(
+        RequestContext(caller=caller),
         session,
-        caller=caller,
         project_public_id=project_public_id,
         series=series,
         first=first,
@@ -159,7 +160,11 @@ async def export_ledger(
 ) -> Response:
     """Every number in whatever state, in the order of issue; times are those of the deployment's zone."""
     rows = await ledger.ledger_rows(
-        db, caller=caller, project_public_id=project_public_id, zone=now.zone, type_code=type_code, series=series
+        RequestContext(caller=caller, zone=now.zone),
+        db,
+        project_public_id=project_public_id,
+        type_code=type_code,
+        series=series,
     )
     return await _sent(f"ledger.{form}", form, rows)
 

@@ -1,12 +1,12 @@
 """When a project works: public holidays are shipped, its weekend and the days that differ are the project's own."""
 
 from collections.abc import Collection
-from datetime import date, datetime
+from datetime import date
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
 from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, Weekday, WorkCalendar
 from saraban.projects.domain.thai_holidays import YEARS, public_holidays
@@ -27,13 +27,15 @@ async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalend
     )
 
 
-async def read_calendar(session: AsyncSession, *, caller: Caller, project_public_id: UUID, year: int) -> CalendarYear:
+async def read_calendar(
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, year: int
+) -> CalendarYear:
     """
     Return one year of a project's calendar.
 
     :raises NotFound: when there is no such project that the caller may see
     """
-    project = await visible_project(session, caller, project_public_id)
+    project = await visible_project(ctx, session, project_public_id)
     found = {day: _shipped(day, name) for day, name in public_holidays().items()}
     found |= {row.day: _own(row) for row in await repository.calendar_days(session, project_id=project.id)}
     return CalendarYear(
@@ -45,76 +47,61 @@ async def read_calendar(session: AsyncSession, *, caller: Caller, project_public
 
 
 async def set_weekend(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    project_public_id: UUID,
-    weekend: Collection[Weekday],
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, weekend: Collection[Weekday]
 ) -> None:
     """
     Set the weekdays on which a project does not work.
 
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await lock_managed_project(session, caller, project_public_id)
+    project = await lock_managed_project(ctx, session, project_public_id)
     text = ",".join(day for day in WEEKDAYS if day in weekend)
     row = await repository.weekend(session, project_id=project.id)
     if row is None:
         session.add(
-            ProjectCalendar(project_id=project.id, weekend=text, updated_by_user_id=caller.user_id, updated_at=now)
+            ProjectCalendar(
+                project_id=project.id, weekend=text, updated_by_user_id=ctx.caller.user_id, updated_at=ctx.now
+            )
         )
     else:
-        row.weekend, row.updated_by_user_id, row.updated_at = text, caller.user_id, now
-    await record_change(
-        session, "calendar.weekend", project, {"weekend": text}, caller=caller, now=now, address=address
-    )
+        row.weekend, row.updated_by_user_id, row.updated_at = text, ctx.caller.user_id, ctx.now
+    await record_change(ctx, session, "calendar.weekend", project, {"weekend": text})
 
 
 async def add_day(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    project_public_id: UUID,
-    day: date,
-    order: NewCalendarDay,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, day: date, order: NewCalendarDay
 ) -> CalendarDay:
     """
     Make a day a holiday of the project, or a day that it works; what the project said of it before is replaced.
 
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await lock_managed_project(session, caller, project_public_id)
+    project = await lock_managed_project(ctx, session, project_public_id)
     row = await repository.calendar_day(session, project_id=project.id, on=day)
     if row is None:
         row = ProjectDay(project_id=project.id, day=day)
         session.add(row)
     row.is_working = order.kind == "WORKING"
     row.name_th, row.name_en = order.name_th, order.name_en
-    row.created_by_user_id, row.created_at = caller.user_id, now
+    row.created_by_user_id, row.created_at = ctx.caller.user_id, ctx.now
     details = {"day": day.isoformat(), "kind": order.kind}
-    await record_change(session, "calendar.day_added", project, details, caller=caller, now=now, address=address)
+    await record_change(ctx, session, "calendar.day_added", project, details)
     return _own(row)
 
 
-async def remove_day(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, day: date, now: datetime, address: str
-) -> None:
+async def remove_day(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, day: date) -> None:
     """
     Take back what a project said of a day, so that weekend and public holidays decide again.
 
     :raises NotFound: when it said nothing of that day
     """
-    project = await lock_managed_project(session, caller, project_public_id)
+    project = await lock_managed_project(ctx, session, project_public_id)
     row = await repository.calendar_day(session, project_id=project.id, on=day)
     if row is None:
         raise NotFound(f"The project says nothing of its own about {day}.")
     await session.delete(row)
     details = {"day": day.isoformat()}
-    await record_change(session, "calendar.day_removed", project, details, caller=caller, now=now, address=address)
+    await record_change(ctx, session, "calendar.day_removed", project, details)
 
 
 async def _weekend(session: AsyncSession, project_id: int) -> list[Weekday]:

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.organization import party_role
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import NotFound
@@ -34,29 +35,29 @@ from saraban.projects.schemas import (
 
 
 async def list_projects(
-    session: AsyncSession, *, caller: Caller, search: str | None = None, cursor: str | None = None, limit: int = 50
+    ctx: RequestContext, session: AsyncSession, *, search: str | None = None, cursor: str | None = None, limit: int = 50
 ) -> ProjectPage:
     rows = await repository.page(
-        session, _visible(caller), sandbox=_sandbox(caller), search=search, cursor=cursor, limit=limit
+        session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), search=search, cursor=cursor, limit=limit
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
     items = [ProjectSummary.model_validate(row, from_attributes=True) for row in page.items]
     return ProjectPage(items=items, next_cursor=page.next_cursor)
 
 
-async def projects_of(session: AsyncSession, *, caller: Caller) -> tuple[ProjectRef, ...]:
+async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[ProjectRef, ...]:
     """Return every project the caller may see, by code."""
-    rows = await repository.every(session, _visible(caller), sandbox=_sandbox(caller))
+    rows = await repository.every(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
     return tuple(
         ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows
     )
 
 
-async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID) -> ProjectDetail:
+async def read_project(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> ProjectDetail:
     """
     :raises NotFound: when there is none that the caller may see
     """
-    project = await visible_project(session, caller, public_id)
+    project = await visible_project(ctx, session, public_id)
     return ProjectDetail(
         public_id=project.public_id,
         project_code=project.project_code,
@@ -67,39 +68,39 @@ async def read_project(session: AsyncSession, *, caller: Caller, public_id: UUID
     )
 
 
-async def organizations(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[PartySummary]:
-    return await _members(session, await visible_project(session, caller, project_public_id))
+async def organizations(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> list[PartySummary]:
+    return await _members(session, await visible_project(ctx, session, project_public_id))
 
 
-async def contracts(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ContractSummary]:
-    return await _contracts(session, await visible_project(session, caller, project_public_id))
+async def contracts(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> list[ContractSummary]:
+    return await _contracts(session, await visible_project(ctx, session, project_public_id))
 
 
 async def disciplines(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, contract_public_id: UUID | None = None
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, contract_public_id: UUID | None = None
 ) -> list[CodeSummary]:
-    project = await visible_project(session, caller, project_public_id)
+    project = await visible_project(ctx, session, project_public_id)
     rows = await repository.disciplines(session, project_id=project.id, contract=contract_public_id)
     return [CodeSummary.model_validate(row, from_attributes=True) for row in rows]
 
 
 async def rfa_types(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, contract_public_id: UUID | None = None
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, contract_public_id: UUID | None = None
 ) -> list[CodeSummary]:
-    project = await visible_project(session, caller, project_public_id)
+    project = await visible_project(ctx, session, project_public_id)
     rows = await repository.rfa_types(session, project_id=project.id, contract=contract_public_id)
     return [CodeSummary.model_validate(row, from_attributes=True) for row in rows]
 
 
 async def sub_types(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     contract_public_id: UUID | None = None,
     type_code: str | None = None,
 ) -> list[SubTypeSummary]:
-    project = await visible_project(session, caller, project_public_id)
+    project = await visible_project(ctx, session, project_public_id)
     rows = await repository.sub_types(session, project_id=project.id, contract=contract_public_id, type_code=type_code)
     return [SubTypeSummary.model_validate(row, from_attributes=True) for row in rows]
 
@@ -111,8 +112,8 @@ async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
     return [TypeSummary(code=code, name_th=says.th, name_en=says.en) for code, says in names]
 
 
-async def visible_project(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
-    project = await repository.one(session, _visible(caller), sandbox=_sandbox(caller), public_id=public_id)
+async def visible_project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
+    project = await repository.one(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), public_id=public_id)
     if project is None:
         raise NotFound(f"There is no project {public_id}.")
     return project

@@ -1,14 +1,13 @@
 """What every change to a project's own settings has in common: who may make it, in whose turn, and what is kept of it."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.projects.models import Project
 from saraban.projects.repository import lookup
@@ -17,15 +16,15 @@ from saraban.projects.service.project_lists import visible_project
 MANAGE = "project.edit"
 
 
-async def lock_managed_project(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+async def lock_managed_project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
     """
     Return a project that the caller manages, held until the end of the transaction.
 
     :raises NotFound: when there is no such project that the caller may see
     :raises Forbidden: when the caller does not manage it
     """
-    project = await visible_project(session, caller, public_id)
-    caller.require(MANAGE, Scope(project=project.id))
+    project = await visible_project(ctx, session, public_id)
+    ctx.caller.require(MANAGE, Scope(project=project.id))
     await lock_project(session, project_id=project.id)
     return project
 
@@ -36,23 +35,16 @@ async def lock_project(session: AsyncSession, *, project_id: int) -> None:
 
 
 async def record_change(
-    session: AsyncSession,
-    action: str,
-    project: Project,
-    details: Mapping[str, Any],
-    *,
-    caller: Caller,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, Any]
 ) -> None:
     """Write into the audit trail what was done to a project."""
     await audit.write(
         session,
         action=action,
-        caller=caller,
+        caller=ctx.caller,
         entity_type="project",
         entity_id=str(project.public_id),
         details=details,
-        address=address,
-        now=now,
+        address=ctx.address,
+        now=ctx.now,
     )

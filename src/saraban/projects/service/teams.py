@@ -6,7 +6,6 @@ Whoever changes a team tells it as `review_team.changed`; workflows then ask the
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember, rights_lock
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import NotFound, invalid
@@ -50,27 +50,27 @@ async def memberships(
     return tuple(TeamMembership(row.project_id, row.user_id, row.team_code, row.discipline_code) for row in rows)
 
 
-async def review_teams(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> list[ReviewTeamOut]:
+async def review_teams(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> list[ReviewTeamOut]:
     """
     Return the teams of a project with their members, by code.
 
     :raises NotFound: when there is no such project that the caller may see
     """
-    project = await visible_project(session, caller, project_public_id)
+    project = await visible_project(ctx, session, project_public_id)
     teams = await repository.teams(session, project_id=project.id)
     rows = await repository.members(session, team_ids=[team.id for team in teams])
     return [_shown(team, [row for row in rows if row.ReviewTeamMember.team_id == team.id]) for team in teams]
 
 
 async def participants(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, search: str = ""
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, search: str = ""
 ) -> tuple[OrganizationMember, ...]:
     """
     Return whom a team of the project can have, by a part of the name; the first hundred.
 
     :raises NotFound: when there is no such project that the caller may see
     """
-    project = await visible_project(session, caller, project_public_id)
+    project = await visible_project(ctx, session, project_public_id)
     taking_part = await repository.organization_ids(session, project_id=project.id)
     people = await identity.users_of(session, taking_part, project_id=project.id)
     wanted = search.strip().casefold()
@@ -79,15 +79,13 @@ async def participants(
 
 
 async def save_team(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     code: str,
     order: ReviewTeamIn,
     new: bool | None = None,
-    now: datetime,
-    address: str,
 ) -> ReviewTeamOut:
     """
     Make a team, or change what it is called and whether it is asked.
@@ -97,7 +95,7 @@ async def save_team(
     :raises NotFound: when it is to be changed and there is none
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await _changed(session, caller, project_public_id)
+    project = await _changed(session, ctx.caller, project_public_id)
     team = await repository.team(session, project_id=project.id, code=code)
     if team is None and new is False:
         raise NotFound(f"The project has no review team {code}.")
@@ -106,39 +104,35 @@ async def save_team(
     if team is None:
         if len(await repository.teams(session, project_id=project.id)) >= MOST_TEAMS:
             raise invalid("", "too_many", "มีทีมได้ไม่เกิน {most} ทีม", "At most {most} teams are allowed.", most=MOST_TEAMS)
-        team = ReviewTeam(project_id=project.id, team_code=code, created_at=now)
+        team = ReviewTeam(project_id=project.id, team_code=code, created_at=ctx.now)
         session.add(team)
-    team.name_th, team.name_en, team.is_active, team.updated_at = order.name_th, order.name_en, order.is_active, now
+    team.name_th, team.name_en, team.is_active, team.updated_at = order.name_th, order.name_en, order.is_active, ctx.now
     details = {"team": code, "isActive": order.is_active}
-    await _told(session, "review_team.saved", project, details, caller=caller, now=now, address=address)
+    await _told(ctx, session, "review_team.saved", project, details)
     return _shown(team, await repository.members(session, team_ids=[team.id]))
 
 
-async def remove_team(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, code: str, now: datetime, address: str
-) -> None:
+async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, code: str) -> None:
     """
     Remove a team with its members; what they have answered stays theirs.
 
     :raises NotFound: when there is no such team
     """
-    project = await _changed(session, caller, project_public_id)
+    project = await _changed(session, ctx.caller, project_public_id)
     team = await _team(session, project, code)
     await repository.remove_members(session, team_id=team.id)
     await session.delete(team)
-    await _told(session, "review_team.removed", project, {"team": code}, caller=caller, now=now, address=address)
+    await _told(ctx, session, "review_team.removed", project, {"team": code})
 
 
 async def save_member(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     code: str,
     user_public_id: UUID,
     order: TeamMemberIn,
-    now: datetime,
-    address: str,
 ) -> ReviewTeamOut:
     """
     Return somebody a place in a team, or change it.
@@ -146,7 +140,7 @@ async def save_member(
     :raises NotFound: when there is no such team, or no such person who takes part in the project
     :raises Invalid: when no contract of the project has the discipline
     """
-    project = await _changed(session, caller, project_public_id)
+    project = await _changed(session, ctx.caller, project_public_id)
     team = await _team(session, project, code)
     user_id = await _participant(session, project, user_public_id)
     discipline = order.discipline_code
@@ -158,30 +152,23 @@ async def save_member(
         if len(await repository.members(session, team_ids=[team.id])) >= MOST_MEMBERS:
             th, en = "ทีมหนึ่งมีได้ไม่เกิน {most} คน", "At most {most} members are allowed in a team."
             raise invalid("", "too_many", th, en, most=MOST_MEMBERS)
-        row = ReviewTeamMember(team_id=team.id, user_id=user_id, created_at=now)
+        row = ReviewTeamMember(team_id=team.id, user_id=user_id, created_at=ctx.now)
         session.add(row)
     row.discipline_code, row.member_role = discipline, order.role
     details = {"team": code, "user": str(user_public_id), "discipline": discipline, "role": order.role}
-    await _told(session, "review_team.member_saved", project, details, caller=caller, now=now, address=address)
+    await _told(ctx, session, "review_team.member_saved", project, details)
     return _shown(team, await repository.members(session, team_ids=[team.id]))
 
 
 async def remove_member(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    project_public_id: UUID,
-    code: str,
-    user_public_id: UUID,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, code: str, user_public_id: UUID
 ) -> None:
     """
     Take somebody out of a team.
 
     :raises NotFound: when there is no such team, or the person is not in it
     """
-    project = await _changed(session, caller, project_public_id)
+    project = await _changed(session, ctx.caller, project_public_id)
     team = await _team(session, project, code)
     rows = await repository.members(session, team_ids=[team.id])
     row = next((each.ReviewTeamMember for each in rows if each.public_id == user_public_id), None)
@@ -189,12 +176,12 @@ async def remove_member(
         raise NotFound(f"{user_public_id} is not in the team {code}.")
     await session.delete(row)
     details = {"team": code, "user": str(user_public_id)}
-    await _told(session, "review_team.member_removed", project, details, caller=caller, now=now, address=address)
+    await _told(ctx, session, "review_team.member_removed", project, details)
 
 
 async def _changed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
     """The project whose teams are changed: never while somebody writes down whom they are."""
-    project = await lock_managed_project(session, caller, public_id)
+    project = await lock_managed_project(RequestContext(caller=caller), session, public_id)
     await rights_lock.hold_exclusive(session)
     return project
 
@@ -232,14 +219,7 @@ def _shown(team: ReviewTeam, rows: Collection[Any]) -> ReviewTeamOut:
 
 
 async def _told(
-    session: AsyncSession,
-    action: str,
-    project: Project,
-    details: dict[str, Any],
-    *,
-    caller: Caller,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: dict[str, Any]
 ) -> None:
     """Open reviews hear of it, and the audit trail keeps it."""
     await events.record(
@@ -248,6 +228,6 @@ async def _told(
         aggregate_type="project",
         aggregate_id=str(project.public_id),
         payload={"projectPublicId": str(project.public_id), "team": details["team"]},
-        now=now,
+        now=ctx.now,
     )
-    await record_change(session, action, project, details, caller=caller, now=now, address=address)
+    await record_change(ctx, session, action, project, details)

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import delete
 
 from saraban.identity import service as identity
+from saraban.identity.domain.context import RequestContext
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.service.formats import FormatInUse
 from saraban.projects import service as projects
@@ -125,12 +126,10 @@ async def _format(saving: ApplyContext, one: Difference) -> bool:
     assert row is not None
     try:
         await numbering.delete_format(
+            RequestContext(caller=saving.caller, now=saving.now, address=saving.address),
             saving.session,
-            caller=saving.caller,
             public_id=row.public_id,
             reason=REASON,
-            now=saving.now,
-            address=saving.address,
         )
     except FormatInUse:
         return False

@@ -8,6 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from saraban.identity import service as identity
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import NumberFormat
@@ -28,15 +29,13 @@ async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None
                 await _account(saving, one)
                 continue
             invitation = await identity.invite_user(
+                RequestContext(caller=saving.caller, address=saving.address, now=saving.now),
                 saving.session,
-                by=saving.caller,
                 username=values["username"],
                 email=values["email"],
                 first_name=values["firstName"],
                 last_name=values["lastName"],
                 organization_code=values.get("organization"),
-                address=saving.address,
-                now=saving.now,
             )
             saving.invitations.append(invitation)
 
@@ -165,12 +164,10 @@ async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) ->
     for one in those:
         with saving.placed(one.at, {"workflowCode": "workflow", "typeCode": "type"}):
             await workflow_assignment.assign(
+                RequestContext(caller=saving.caller, now=saving.now, address=saving.address),
                 saving.session,
-                caller=saving.caller,
                 place=choice_place(saving, one.values),
                 workflow_code=one.values["workflow"],
-                now=saving.now,
-                address=saving.address,
             )
 
 

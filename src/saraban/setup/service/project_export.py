@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.text import fold
@@ -17,7 +17,7 @@ from saraban.setup.service import current_project
 MANAGE = "project.edit"
 
 
-async def export(session: AsyncSession, *, caller: Caller, code: str) -> str:
+async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> str:
     """
     Give the YAML text of a project.
 
@@ -30,7 +30,7 @@ async def export(session: AsyncSession, *, caller: Caller, code: str) -> str:
     project = await repository.project(session, code=fold(code))
     if project is None or not project.is_active:
         raise NotFound(f"There is no project {code}.")
-    caller.require(MANAGE, Scope(project=project.id))
+    ctx.caller.require(MANAGE, Scope(project=project.id))
     data = await current_project.read_project(session, project)
     people = await _people(session, project, data)
     shared = await current_project.read_shared(session, codes=_organizations(data, people), usernames=())

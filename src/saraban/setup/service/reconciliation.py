@@ -7,14 +7,13 @@ Whatever the file leaves out stays as it is; `prune` closes what its lists leave
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import groupby
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.identity.service import Invitation, rights_lock
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
@@ -64,16 +63,14 @@ class AppliedFile:
 
 
 async def apply(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     content: bytes,
     prune: bool = False,
     update_shared: bool = False,
     dry_run: bool = False,
     operator: str | None = None,
-    now: datetime,
-    address: str,
 ) -> AppliedFile:
     """
     Make a project what a file says, and say what that changed; a second time it changes nothing.
@@ -83,7 +80,7 @@ async def apply(
     :raises Invalid: naming line and key of each fault
     :raises ProjectConflict: naming what belongs to the installation or to another project
     """
-    caller.require(EVERYTHING, Scope())
+    ctx.caller.require(EVERYTHING, Scope())
     read = read_file(content)
     await rights_lock.hold_exclusive(session)  # one file at a time
     wanted = project_items(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
@@ -97,7 +94,7 @@ async def apply(
         return AppliedFile(read.file.project.code, found, applied=False)
     if conflicts:
         raise _conflict(read, found, conflicts)
-    saving = ApplyContext(session, caller, read, wanted, project, now=now, address=address)
+    saving = ApplyContext(session, ctx.caller, read, wanted, project, now=ctx.now, address=ctx.address)
     async with session.begin_nested() as attempt:
         await save(saving, found)
         # What refers to others goes before them.

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
@@ -96,13 +97,13 @@ class NewDocumentPage(PageModel):
 
 async def form_choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form: Form) -> FormChoices | None:
     """Gather the choices; None when the caller takes part in no project."""
-    known = await projects.projects_of(session, caller=caller)
+    known = await projects.projects_of(RequestContext(caller=caller), session)
     project = next(
         (one for one in known if str(one.public_id) == form.get("projectPublicId")), known[0] if known else None
     )
     if project is None:
         return None
-    detail = await projects.read_project(session, caller=caller, public_id=project.public_id)
+    detail = await projects.read_project(RequestContext(caller=caller), session, public_id=project.public_id)
     acts_for = await _acts_for(session, caller)
     own = [one for one in detail.organizations if one.public_id in acts_for] or list(detail.organizations)
     originator = _chosen(form, kind.organization_field, own) or _primary(own, acts_for)
@@ -133,7 +134,7 @@ async def form_choices(session: AsyncSession, *, caller: Caller, kind: WebKind, 
 
 async def _acts_for(session: AsyncSession, caller: Caller) -> dict[UUID, int]:
     """The organizations the caller may act for, the main one first, as far as forms need to know them."""
-    profile = await identity.profile(session, caller=caller)
+    profile = await identity.profile(RequestContext(caller=caller), session)
     main = profile.organization.public_id if profile.organization else None
     ordered = sorted(profile.organizations, key=lambda one: (one.public_id != main, one.organization_code))
     return {one.public_id: place for place, one in enumerate(ordered)}
@@ -226,7 +227,9 @@ async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now,
     try:
         await limit_reading(request, page.caller)
         plan = await numbering.plan(
-            session, caller=page.caller, request=_asked(shelf.web, form), now=clock.now(), zone=clock.zone
+            RequestContext(caller=page.caller, now=clock.now(), zone=clock.zone),
+            session,
+            request=_asked(shelf.web, form),
         )
         found = await numbering.preview(session, plan=plan)
     except DomainError as error:

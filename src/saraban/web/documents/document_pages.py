@@ -17,6 +17,7 @@ from saraban.documents.correspondence import service as correspondences
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
@@ -198,14 +199,12 @@ class _KindPages:
         clock: Clock,
     ) -> Page[DocumentSummaryRow]:
         page = await core.listing(
+            RequestContext(caller=caller, now=clock.now(), zone=clock.zone),
             session,
             self.kind,
-            caller=caller,
             search=self.search(wanted),
             cursor=cursor,
             limit=limit,
-            now=clock.now(),
-            zone=clock.zone,
         )
         return Page([register_row(self.web, item) for item in page.items], page.next_cursor)
 
@@ -220,7 +219,9 @@ class _KindPages:
         )
 
     async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
-        return await core.read(session, self.kind, caller=caller, public_id=public_id, now=clock.now(), zone=clock.zone)
+        return await core.read(
+            RequestContext(caller=caller, now=clock.now(), zone=clock.zone), session, self.kind, public_id=public_id
+        )
 
     def etag(self, found: Any) -> str:
         return core.etag(found)
@@ -270,9 +271,9 @@ class CirculationPages(_KindPages):
 
     async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> DocumentDetails:
         found = await circulations.permitted_actions(
-            session, caller=caller, public_id=document.public_id, now=clock.now(), zone=clock.zone
+            RequestContext(caller=caller, now=clock.now(), zone=clock.zone), session, public_id=document.public_id
         )
-        history = await core.history(session, self.kind, caller=caller, public_id=document.public_id)
+        history = await core.history(RequestContext(caller=caller), session, self.kind, public_id=document.public_id)
         return DocumentDetails(
             offers=OpenActions(
                 edit=found.edit,

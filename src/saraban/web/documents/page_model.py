@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.errors import Text
 from saraban.web.documents.document_pages import DocumentDetails, DocumentPages, OpenActions, state_of
@@ -142,7 +143,7 @@ async def read_view(
     coming: tuple[Text, ...] = ()
     if flow is not None:
         instance = flow.instance_public_id
-        taken = await workflow.history(session, caller=caller, subjects=subjects, public_id=instance)
+        taken = await workflow.history(RequestContext(caller=caller), session, subjects=subjects, public_id=instance)
         coming = await workflow.states_ahead(session, public_id=instance)
     around = await shelf.around(session, caller=caller, document=document, clock=clock)
     seen = DocumentView(shelf.web, document, flow, state_of(found), around, taken, coming)

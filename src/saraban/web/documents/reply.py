@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import Text
 
 CREATE: Final = "correspondence.create"
@@ -19,7 +20,7 @@ async def sender(session: AsyncSession, caller: Caller, document: Any) -> UUID |
     issued = getattr(document, "issued_at", None) is not None and document.cancelled_at is None
     if not issued or not caller.may_anywhere(CREATE):
         return None
-    profile = await identity.profile(session, caller=caller)
+    profile = await identity.profile(RequestContext(caller=caller), session)
     mine = {one.public_id for one in profile.organizations}
     return next((one.public_id for one in document.recipients if one.public_id in mine), None)
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Forbidden
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.numbering import service as numbering
@@ -54,15 +55,12 @@ async def reset(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
     async def work(session: AsyncSession) -> ResetIn:
         order: ResetIn = validated(request, ResetIn, _payload(form))
         await numbering.reset_counter(
+            RequestContext(caller=page.caller, key=None, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             project_public_id=order.project_public_id,
             series=order.series,
             to=order.last_number,
             reason=order.reason,
-            key=None,
-            now=clock.now(),
-            address=page.address,
         )
         return order
 
@@ -92,10 +90,10 @@ async def _show(
     form: FormValues = EMPTY_FORM,
     error: DomainError | None = None,
 ) -> Response:
-    if not numbering.may_reset_counter(page.caller):
+    if not numbering.may_reset_counter(RequestContext(caller=page.caller)):
         raise Forbidden("Only a Super Admin resets a counter.")
     found = await numbering.series_ledger(
-        session, caller=page.caller, project_public_id=project, series=series, limit=1
+        RequestContext(caller=page.caller), session, project_public_id=project, series=series, limit=1
     )
     return page.show(
         CounterResetPage(account=found, place=project, form=form, faults=form_errors(error, page.language))

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
@@ -139,7 +140,7 @@ async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UU
     places = await projects_with_permission(page, session, VIEW)
     place = chosen_project(places, project or page.project)
     found = await numbering.list_formats(
-        session, caller=page.caller, project_public_id=place.public_id, cursor=None, limit=MOST
+        RequestContext(caller=page.caller), session, project_public_id=place.public_id, cursor=None, limit=MOST
     )
     rows = sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing))
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
@@ -180,14 +181,12 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
 
 async def _effect(page: PageRequest, session: AsyncSession, clock: Clock, typed: FormatForm) -> numbering.FormatEffect:
     return await numbering.format_effect(
+        RequestContext(caller=page.caller, now=clock.now(), zone=clock.zone),
         session,
-        caller=page.caller,
         project_public_id=_uuid(typed.project),
         type_code=typed.type,
         narrowing=typed.narrowing,
         wanted=typed.wanted,
-        now=clock.now(),
-        zone=clock.zone,
     )
 
 
@@ -204,8 +203,8 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
         order: FormatIn = validated(request, FormatIn, _payload(typed) | {"projectPublicId": typed.project})
         await _refuse_another(session, page, order)
         row = await numbering.save_format(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             project_public_id=order.project_public_id,
             type_code=order.correspondence_type_code,
             narrowing=order.narrowing,
@@ -216,8 +215,6 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
                 overflow=order.overflow,
                 reason=order.reason,
             ),
-            now=clock.now(),
-            address=page.address,
         )
         return row.format.public_id
 
@@ -227,7 +224,7 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
 async def _refuse_another(session: AsyncSession, page: PageRequest, order: FormatIn) -> None:
     """This form makes formats; who changes one must have seen it."""
     found = await numbering.list_formats(
-        session, caller=page.caller, project_public_id=order.project_public_id, cursor=None, limit=MOST
+        RequestContext(caller=page.caller), session, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
     asked = (order.correspondence_type_code, order.narrowing)
     if any((row.type_code, row.format.narrowing) == asked for row in found.items):
@@ -243,7 +240,7 @@ async def _refuse_another(session: AsyncSession, page: PageRequest, order: Forma
 async def show(
     public_id: UUID, page: CurrentPage, session: ReadSession, saved: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
-    row = await numbering.read_format(session, caller=page.caller, public_id=public_id)
+    row = await numbering.read_format(RequestContext(caller=page.caller), session, public_id=public_id)
     return await _show(page, session, FormatForm.saved(row), row=row, done=saved == "1")
 
 
@@ -254,8 +251,8 @@ async def change(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     async def work(session: AsyncSession) -> UUID:
         order: FormatChange = validated(request, FormatChange, _payload(typed))
         await numbering.change_format(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             public_id=public_id,
             version=_version(typed.version),
             changes={
@@ -265,8 +262,6 @@ async def change(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
                 "overflow": order.overflow,
                 "reason": order.reason,
             },
-            now=clock.now(),
-            address=page.address,
         )
         return public_id
 
@@ -278,10 +273,13 @@ async def delete(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     reason = text(await read_form(request), "reason")
 
     async def work(session: AsyncSession) -> str:
-        row = await numbering.read_format(session, caller=page.caller, public_id=public_id)
+        row = await numbering.read_format(RequestContext(caller=page.caller), session, public_id=public_id)
         order: FormatChange = validated(request, FormatChange, {"reason": reason})
         await numbering.delete_format(
-            session, caller=page.caller, public_id=public_id, reason=order.reason, now=clock.now(), address=page.address
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            session,
+            public_id=public_id,
+            reason=order.reason,
         )
         return str(row.project_public_id)
 
@@ -333,7 +331,7 @@ async def _again(
     async with db.reading() as session:
         row = None
         if public_id is not None:
-            row = await numbering.read_format(session, caller=page.caller, public_id=public_id)
+            row = await numbering.read_format(RequestContext(caller=page.caller), session, public_id=public_id)
             typed = typed or FormatForm.saved(row)
         assert typed is not None
         return await _show(page, session, typed, row=row, error=error)
@@ -350,7 +348,9 @@ async def _show(
 ) -> Response:
     place = await projects.find_project(session, public_id=_uuid(typed.project), pointer="/projectPublicId")
     versions = (
-        await numbering.format_history(session, caller=page.caller, public_id=row.format.public_id) if row else []
+        await numbering.format_history(RequestContext(caller=page.caller), session, public_id=row.format.public_id)
+        if row
+        else []
     )
     return page.show(
         FormatPage(

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
@@ -65,13 +66,12 @@ async def upload(
 ) -> Response:
     try:
         found = await numbering.upload_import(
+            RequestContext(caller=page.caller, address=page.address),
             db,
             storage,
-            caller=page.caller,
             project_public_id=project,
             sheet=numbering.ImportFile.of(sent.name, sent.chunks()),
             clock=clock,
-            address=page.address,
         )
     except DomainError as error:
         if has_own_page(error) or error.kind is ErrorKind.FORBIDDEN:
@@ -91,14 +91,12 @@ async def commit(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:
-        found = await numbering.read_import(session, caller=page.caller, public_id=public_id)
+        found = await numbering.read_import(RequestContext(caller=page.caller), session, public_id=public_id)
         await numbering.start_import(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             public_id=public_id,
             moves=_ticked(form, found),
-            now=clock.now(),
-            address=page.address,
         )
 
     try:
@@ -136,7 +134,7 @@ async def _list(
     places = await projects_with_permission(page, session, MANAGE_FORMATS)
     place = chosen_project(places, project or page.project)
     found = await numbering.list_imports(
-        session, caller=page.caller, project_public_id=place.public_id, cursor=cursor, limit=ROWS
+        RequestContext(caller=page.caller), session, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
     return page.show(
         ImportsPage(
@@ -155,7 +153,7 @@ async def _list(
 async def _show(
     page: PageRequest, session: AsyncSession, public_id: UUID, *, error: DomainError | None = None
 ) -> Response:
-    found = await numbering.read_import(session, caller=page.caller, public_id=public_id)
+    found = await numbering.read_import(RequestContext(caller=page.caller), session, public_id=public_id)
     return page.show(
         ImportPage(
             row=found.row,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -63,12 +64,10 @@ async def void(public_id: UUID, page: CurrentPage, db: Db, clock: Now, numbers: 
             return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
         await db.transact(
             lambda session: numbering.void_number(
+                RequestContext(caller=page.caller, now=clock.now(), address=page.address),
                 session,
-                caller=page.caller,
                 public_id=public_id,
                 reason=order.reason,
-                now=clock.now(),
-                address=page.address,
             )
         )
     except DomainError as error:
@@ -83,19 +82,19 @@ async def _replaced(
     now, asked = clock.now(), {"publicId": str(order.public_id)}
     token = request_token(key=key, user=page.caller.public_id, operation="PAGE /numbers/void", payload=asked)
     async with db.reading() as session:
-        wanted = await numbering.request_like(session, caller=page.caller, public_id=order.public_id)
-        plan = await numbering.plan(session, caller=page.caller, request=wanted, now=now, zone=clock.zone)
+        wanted = await numbering.request_like(RequestContext(caller=page.caller), session, public_id=order.public_id)
+        plan = await numbering.plan(
+            RequestContext(caller=page.caller, now=now, zone=clock.zone), session, request=wanted
+        )
 
     async def then(session: AsyncSession, issued: numbering.Issued) -> UUID:
         await numbering.replace_number(
+            RequestContext(caller=page.caller, now=now, address=page.address),
             session,
-            caller=page.caller,
             public_id=order.public_id,
             project_id=plan.project.id,
             replacement=issued,
             reason=order.reason,
-            now=now,
-            address=page.address,
         )
         return issued.public_id
 
@@ -103,12 +102,10 @@ async def _replaced(
         return issued.public_id
 
     return await numbers.issue_and_write(
+        RequestContext(caller=page.caller, address=page.address, key=key),
         plan,
-        caller=page.caller,
         holder=None,
         token=token,
-        address=page.address,
-        idempotency_key=key,
         then=then,
         recall=recall,
     )
@@ -121,7 +118,7 @@ async def confirm(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Res
     try:
         await db.transact(
             lambda session: numbering.confirm_reservation(
-                session, caller=page.caller, token=public_id, now=now, address=page.address
+                RequestContext(caller=page.caller, now=now, address=page.address), session, token=public_id
             )
         )
     except DomainError as error:
@@ -139,12 +136,10 @@ async def cancel(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
         order: CancelReservationIn = validated(request, CancelReservationIn, payload)
         await db.transact(
             lambda session: numbering.cancel_reservation(
+                RequestContext(caller=page.caller, now=clock.now(), address=page.address),
                 session,
-                caller=page.caller,
                 token=order.reservation_token,
                 reason=order.reason,
-                now=clock.now(),
-                address=page.address,
             )
         )
     except DomainError as error:
@@ -168,7 +163,7 @@ async def _show(
     error: DomainError | None = None,
     form: FormValues = EMPTY_FORM,
 ) -> Response:
-    found = await numbering.number_history(session, caller=page.caller, public_id=public_id)
+    found = await numbering.number_history(RequestContext(caller=page.caller), session, public_id=public_id)
     return page.show(
         NumberPage(
             life=found,

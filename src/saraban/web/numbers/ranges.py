@@ -10,6 +10,7 @@ from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind
@@ -97,8 +98,8 @@ async def close(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
     async def work(session: AsyncSession) -> UUID:
         order: RangeForm = validated(request, RangeForm, _payload(form))
         await numbering.create_range_in_series(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             project_public_id=order.project_public_id,
             series=order.series,
             kind=order.kind,
@@ -106,8 +107,6 @@ async def close(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
             last=order.last_number,
             organization=order.organization_public_id,
             reason=order.reason,
-            now=clock.now(),
-            address=page.address,
             confirmed_size=order.confirmed_size,
         )
         return order.project_public_id
@@ -126,7 +125,10 @@ async def release(public_id: UUID, page: CurrentPage, db: Db, clock: Now, reques
     async def work(session: AsyncSession) -> None:
         order: ReleaseIn = validated(request, ReleaseIn, {"reason": text(form, "reason") or ""})
         await numbering.release_range(
-            session, caller=page.caller, public_id=public_id, reason=order.reason, now=clock.now(), address=page.address
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            session,
+            public_id=public_id,
+            reason=order.reason,
         )
 
     try:

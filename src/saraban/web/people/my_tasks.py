@@ -8,6 +8,7 @@ from typing import ClassVar
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.http import Now, PageCursor, ReadSession
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
@@ -43,7 +44,7 @@ async def inbox(
     """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
     now = clock.now()
     found = await workflow.list_tasks(
-        session, caller=page.caller, subjects=subjects, cursor=cursor, limit=ROWS, now=now
+        RequestContext(caller=page.caller), session, subjects=subjects, cursor=cursor, limit=ROWS, now=now
     )
     template = "people/my_tasks.html"
     if page.is_fragment:

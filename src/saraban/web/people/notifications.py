@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
 from saraban.notifications import service as notifications
@@ -64,8 +65,8 @@ async def listing(
 ) -> Response:
     """Everything the reader was told, or only what is unread."""
     found = await notifications.listing(
+        RequestContext(caller=page.caller),
         session,
-        caller=page.caller,
         language=page.language,
         unread=True if unread == "1" else None,
         cursor=cursor,
@@ -81,15 +82,17 @@ async def listing(
 @router.get("/notifications/bell")
 async def bell(page: CurrentPage, session: ReadSession) -> Response:
     """The newest few, for the drop-down."""
-    found = await notifications.listing(session, caller=page.caller, language=page.language, limit=IN_BELL)
-    count = await notifications.unread_count(session, caller=page.caller)
+    found = await notifications.listing(
+        RequestContext(caller=page.caller), session, language=page.language, limit=IN_BELL
+    )
+    count = await notifications.unread_count(RequestContext(caller=page.caller), session)
     return page.show(BellFragment(items=found.items, count=count, by_name=BY_NAME))
 
 
 @router.post("/notifications/read-all")
 async def read_all(caller: CurrentCaller, db: Db, clock: Now) -> Response:
     now = clock.now()
-    await db.transact(lambda session: notifications.read_all(session, caller=caller, now=now))
+    await db.transact(lambda session: notifications.read_all(RequestContext(caller=caller, now=now), session))
     return RedirectResponse("/notifications", status_code=303)
 
 
@@ -98,7 +101,7 @@ async def open_one(
     public_id: UUID, caller: CurrentCaller, db: Db, to: Annotated[str, Form(max_length=200)] = "/notifications"
 ) -> Response:
     """Marks it read and goes to what it is about."""
-    await db.transact(lambda session: notifications.read(session, caller=caller, public_id=public_id))
+    await db.transact(lambda session: notifications.read(RequestContext(caller=caller), session, public_id=public_id))
     kind, _, _ = to.removeprefix("/").partition("/")
     known = {"webhooks", *(web.path for web in BY_NAME.values())}
     return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
@@ -118,7 +121,7 @@ async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
 
     async def work(session: AsyncSession) -> None:
         order: PreferencesOrder = validated(request, PreferencesOrder, _payload(form))
-        await notifications.save_preferences(session, caller=page.caller, order=order, now=now)
+        await notifications.save_preferences(RequestContext(caller=page.caller, now=now), session, order=order)
 
     try:
         await db.transact(work)
@@ -150,5 +153,5 @@ async def _show(
     page: PageRequest, session: AsyncSession, *, done: bool = False, error: Invalid | None = None
 ) -> Response:
     mail_is_on = page.request.app.state.mail_settings is not None
-    chosen = await notifications.read_preferences(session, caller=page.caller, mail_is_on=mail_is_on)
+    chosen = await notifications.read_preferences(RequestContext(caller=page.caller), session, mail_is_on=mail_is_on)
     return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=done, faults=form_errors(error, page.language)))

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity import service as identity
 from saraban.identity.dependencies import REFRESH_COOKIE, Attempts, refuse_cross_site
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import InvitationEnded
 from saraban.kit.errors import DomainError, invalid
 from saraban.kit.http import Address, Db, Now
@@ -94,13 +95,12 @@ async def change(
     try:
         _require_same(password, repeat)
         await identity.change_password(
+            RequestContext(caller=page.caller, address=page.address),
             db,
-            caller=page.caller,
             limiter=attempts,
             current=current,
             new=password,
             refresh_token=request.cookies.get(REFRESH_COOKIE, ""),
-            address=page.address,
             clock=clock,
         )
     except DomainError as error:

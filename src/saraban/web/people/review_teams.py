@@ -10,6 +10,7 @@ from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.identity.service import OrganizationMember
 from saraban.kit.db import Database
@@ -99,7 +100,9 @@ async def people(
     page: CurrentPage, session: ReadSession, project: UUID, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
     """The choices of the form that fit what was typed."""
-    found = await projects.participants(session, caller=page.caller, project_public_id=project, search=q)
+    found = await projects.participants(
+        RequestContext(caller=page.caller), session, project_public_id=project, search=q
+    )
     return page.show(PeopleOptions(people=found, chosen=""))
 
 
@@ -112,14 +115,12 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
     async def work(session: AsyncSession) -> None:
         order: NewTeam = validated(request, NewTeam, {**_names(form), "code": code})
         await projects.save_team(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             project_public_id=project,
             code=order.code,
             order=ReviewTeamIn(name_th=order.name_th, name_en=order.name_en),
             new=True,
-            now=clock.now(),
-            address=page.address,
         )
 
     async def again(session: AsyncSession, error: DomainError) -> Response:
@@ -145,14 +146,12 @@ async def save(code: Code, page: CurrentPage, db: Db, clock: Now, request: Reque
         active = text(form, "isActive") is not None
         order: ReviewTeamIn = validated(request, ReviewTeamIn, {**_names(form), "isActive": active})
         await projects.save_team(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             project_public_id=project_in(form),
             code=code,
             order=order,
             new=False,
-            now=clock.now(),
-            address=page.address,
         )
 
     return await _changed(page, db, form, code, work, "saved")
@@ -165,12 +164,10 @@ async def remove(code: Code, page: CurrentPage, db: Db, clock: Now, request: Req
 
     async def work(session: AsyncSession) -> None:
         await projects.remove_team(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             project_public_id=project,
             code=code,
-            now=clock.now(),
-            address=page.address,
         )
 
     return await _changed(page, db, form, code, work, "removed", back=f"{HOME}?project={project}&done=removed")
@@ -188,14 +185,12 @@ async def place(code: Code, page: CurrentPage, db: Db, clock: Now, request: Requ
         order: NewTeamMember = validated(request, NewTeamMember, typed)
         try:
             await projects.save_member(
+                RequestContext(caller=page.caller, now=clock.now(), address=page.address),
                 session,
-                caller=page.caller,
                 project_public_id=project,
                 code=code,
                 user_public_id=order.user_public_id,
                 order=TeamMemberIn(discipline_code=order.discipline_code, role=order.role),
-                now=clock.now(),
-                address=page.address,
             )
         except NotFound as error:
             # Of the person; when it is the team that is gone, the page that is shown again says so.
@@ -212,13 +207,11 @@ async def take_out(code: Code, page: CurrentPage, db: Db, clock: Now, request: R
     async def work(session: AsyncSession) -> None:
         order: TeamMemberRef = validated(request, TeamMemberRef, {"userPublicId": text(form, "userPublicId") or ""})
         await projects.remove_member(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             project_public_id=project_in(form),
             code=code,
             user_public_id=order.user_public_id,
-            now=clock.now(),
-            address=page.address,
         )
 
     return await _changed(page, db, form, code, work, "out")
@@ -241,7 +234,7 @@ async def _changed(
 
 
 async def _place(page: PageRequest, session: AsyncSession, project: UUID | None) -> tuple[ProjectRef, list[ProjectRef]]:
-    places = list(page.projects or await projects.projects_of(session, caller=page.caller))
+    places = list(page.projects or await projects.projects_of(RequestContext(caller=page.caller), session))
     if not places:
         raise NotFound("There is no project whose teams you may see.")
     return next((one for one in places if one.public_id == project), places[0]), places
@@ -261,7 +254,9 @@ async def _list(
         ReviewTeamsPage(
             place=here,
             places=places,
-            teams=await projects.review_teams(session, caller=page.caller, project_public_id=here.public_id),
+            teams=await projects.review_teams(
+                RequestContext(caller=page.caller), session, project_public_id=here.public_id
+            ),
             form=form,
             done=done,
             may_manage=page.caller.may(MANAGE, Scope(project=here.id)),

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.projects import service as projects
@@ -41,12 +42,16 @@ class WebhooksPage(PageModel):
 
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = "") -> Response:
-    own = await webhooks.listing_own(session, caller=page.caller, cursor=None, limit=_ROWS)
+    own = await webhooks.listing_own(RequestContext(caller=page.caller), session, cursor=None, limit=_ROWS)
     groups = [WebhookGroup(None, own.items)]
-    for project in await projects.projects_of(session, caller=page.caller):
+    for project in await projects.projects_of(RequestContext(caller=page.caller), session):
         if page.caller.may(MANAGE, Scope(project=project.id)):
             found = await webhooks.listing(
-                session, caller=page.caller, project_public_id=project.public_id, cursor=None, limit=_ROWS
+                RequestContext(caller=page.caller),
+                session,
+                project_public_id=project.public_id,
+                cursor=None,
+                limit=_ROWS,
             )
             groups.append(WebhookGroup(project.code, found.items))
     return page.show(WebhooksPage(groups=groups, done=done))
@@ -67,13 +72,11 @@ async def off(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Respons
 async def _switched(page: PageRequest, db: Any, clock: Any, public_id: UUID, *, is_active: bool) -> Response:
     async def work(session: AsyncSession) -> None:
         await webhooks.change(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             public_id=public_id,
             change=webhooks.WebhookChange(is_active=is_active),
             if_match=None,
-            now=clock.now(),
-            address=page.address,
         )
 
     await db.transact(work)

@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, Response
 import saraban
 from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, client_address
@@ -203,8 +204,8 @@ async def page_request(request: Request, caller: CurrentCaller, db: Db) -> PageR
     known: tuple[ProjectRef, ...] = ()
     if "hx-request" not in request.headers:
         async with db.reading() as session:
-            unread = await notifications.unread_count(session, caller=caller)
-            known = await projects.projects_of(session, caller=caller)
+            unread = await notifications.unread_count(RequestContext(caller=caller), session)
+            known = await projects.projects_of(RequestContext(caller=caller), session)
     return PageRequest(request, caller, languages.of(request), unread, known)
 
 

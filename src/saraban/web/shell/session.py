@@ -17,6 +17,7 @@ from saraban.identity.dependencies import (
     Tokens,
     refuse_cross_site,
 )
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import LogInThrottled, NotSignedIn, PasswordsBusy, WrongCredentials
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Address, Db, Now
@@ -92,7 +93,7 @@ async def log_in(
     set_session_cookies(request, response)
     async with db.reading() as session:
         caller = await identity.load_caller(session, public_id=opened.public_id)
-        chosen = await identity.chosen_language(session, caller=caller)
+        chosen = await identity.chosen_language(RequestContext(caller=caller), session)
     if chosen:
         remember_language(response, chosen)
     return response
@@ -133,7 +134,9 @@ async def choose_language(
             caller = await identity.load_caller(session, public_id=subject)
     except NotSignedIn:
         return response
-    await db.transact(lambda session: identity.choose_language(session, caller=caller, language=lang, now=clock.now()))
+    await db.transact(
+        lambda session: identity.choose_language(RequestContext(caller=caller, now=clock.now()), session, language=lang)
+    )
     return response
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.catalogue import permission_words, role_words
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -105,7 +106,7 @@ class DefinitionVersionPage(PageModel):
 async def listing(page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(VIEW)
     found = await versions.workflows(session)
-    starters = await workflow_assignment.assigned_kinds(session, caller=page.caller)
+    starters = await workflow_assignment.assigned_kinds(RequestContext(caller=page.caller), session)
     return page.show(
         DefinitionsPage(
             workflows=found,
@@ -134,7 +135,9 @@ async def show(
     before = against if against is not None else next(iter(older), None)
     changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
     definition = dsl.read(found.dsl, published=True)
-    starters = (await workflow_assignment.assigned_kinds(session, caller=page.caller)).get(code, AssignedKinds())
+    starters = (await workflow_assignment.assigned_kinds(RequestContext(caller=page.caller), session)).get(
+        code, AssignedKinds()
+    )
     return page.show(
         DefinitionVersionPage(
             workflow=known,
@@ -181,13 +184,11 @@ async def _set_active(page: PageRequest, db: Any, clock: Any, code: str, version
 
     async def work(session: AsyncSession) -> None:
         await workflow.set_active(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             code=code,
             version=version,
             is_active=is_active,
-            now=clock.now(),
-            address=page.address,
         )
 
     await db.transact(work)

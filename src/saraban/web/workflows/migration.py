@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.web.shell.forms import form_errors, read_form, text
@@ -83,12 +84,10 @@ async def migrate(
     result, fault = None, None
     try:
         batches = migration.migrate(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             db,
-            caller=page.caller,
             subjects=subjects,
             plan=MigrationPlan(code, version, mapping, dry_run=not moves),
-            now=clock.now(),
-            address=page.address,
             most=AT_ONCE,
         )
         result = _result([batch async for batch in batches], moved=moves)

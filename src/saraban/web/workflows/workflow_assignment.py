@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
@@ -111,12 +112,10 @@ async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
         order: WorkflowAssignmentIn = validated(request, WorkflowAssignmentIn, typed | {"projectPublicId": project})
         place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
         await workflow_assignment.assign(
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
             session,
-            caller=page.caller,
             place=place,
             workflow_code=order.workflow_code,
-            now=clock.now(),
-            address=page.address,
         )
 
     return await _done(page, db, form, work, project, "chosen")
@@ -130,7 +129,7 @@ async def take_back(page: CurrentPage, db: Db, clock: Now, request: Request) -> 
 
     async def work(session: AsyncSession) -> None:
         await workflow_assignment.unassign(
-            session, caller=page.caller, place=place, now=clock.now(), address=page.address
+            RequestContext(caller=page.caller, now=clock.now(), address=page.address), session, place=place
         )
 
     return await _done(page, db, form, work, project, "taken")
@@ -159,7 +158,7 @@ async def rfa_types(session: AsyncSession, caller: Caller, places: Iterable[Proj
     """Return what the RFA types of projects are called; of a code that several have, as the first calls it."""
     found: dict[str, Text] = {}
     for place in places:
-        for one in await projects.rfa_types(session, caller=caller, project_public_id=place.public_id):
+        for one in await projects.rfa_types(RequestContext(caller=caller), session, project_public_id=place.public_id):
             found.setdefault(one.code, Text(one.name_th or one.code, one.name_en or one.code))
     return found
 
@@ -174,7 +173,9 @@ async def rfa_types_named(
     codes = {one.type_code for one in named if one.type_code is not None and REGISTERS[one.kind].by_rfa_type}
     if codes <= known.keys():
         return known
-    return await rfa_types(session, caller, await projects.projects_of(session, caller=caller)) | dict(known)
+    return await rfa_types(session, caller, await projects.projects_of(RequestContext(caller=caller), session)) | dict(
+        known
+    )
 
 
 def assignment_rows(found: Sequence[WorkflowAssignmentView], project: UUID | None) -> Iterator[AssignmentRow]:
@@ -225,12 +226,13 @@ async def _show(
 ) -> Response:
     page.caller.require_somewhere(VIEW)
     kind = kind if kind in REGISTERS else FIRST
-    places = list(page.projects or await projects.projects_of(session, caller=page.caller))
+    places = list(page.projects or await projects.projects_of(RequestContext(caller=page.caller), session))
     here = _here(page, places, project)
     offers = await workflow_assignment.assignable_workflows(session)
     found = list(
         assignment_rows(
-            await workflow_assignment.listing(session, caller=page.caller), here.public_id if here else None
+            await workflow_assignment.listing(RequestContext(caller=page.caller), session),
+            here.public_id if here else None,
         )
     )
     own = await rfa_types(session, page.caller, [here] if here else places)
@@ -249,7 +251,7 @@ async def _show(
             words_of=partial(documents_label, rfa_types=named),
             form=form,
             done=done,
-            may_choose=workflow_assignment.may_assign(page.caller, here),
+            may_choose=workflow_assignment.may_assign(RequestContext(caller=page.caller), here),
             faults=form_errors(error, page.language),
         )
     )

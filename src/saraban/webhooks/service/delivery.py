@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as outbox
 from saraban.events.service import Event, Handlers, NewEvent, Postponed
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id, new_id
@@ -83,10 +83,10 @@ def _about(event: Event) -> tuple[UUID | None, UUID | None]:
     return _id(event.payload.get("projectPublicId")), _id(event.payload.get("documentPublicId"))
 
 
-async def test(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> UUID:
+async def test(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> UUID:
     """Have a webhook told something that means nothing, and return the id of the message."""
-    row = await subscriptions.read(session, caller=caller, public_id=public_id)
-    event = Event(new_id(), TEST, "webhook", str(row.public_id), {}, now)
+    row = await subscriptions.read(ctx, session, public_id=public_id)
+    event = Event(new_id(), TEST, "webhook", str(row.public_id), {}, ctx.now)
     await outbox.record_all(session, [_requested(row, event)])
     return event.public_id
 

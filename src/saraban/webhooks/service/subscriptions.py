@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit import etags
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
@@ -100,16 +101,14 @@ class WebhookChange:
 
 
 async def create(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     url: str,
     description: str,
     events: Sequence[str],
     topics: Sequence[str] = (),
-    now: datetime,
-    address: str,
 ) -> Webhook:
     """
     Have `url` told of the project's events from now on; its secret is shown this once.
@@ -117,42 +116,38 @@ async def create(
     :param topics: of `workflow.webhook`; none for all
     :raises TooManyWebhooks: at the limit of a project
     """
-    project = await _project(session, caller, project_public_id)
+    project = await _project(session, ctx.caller, project_public_id)
     _check(url)
     if await repository.count(session, of=repository.of_project(project)) >= MOST:
         raise TooManyWebhooks
-    row = _new(caller, project, url, description, events, now)
+    row = _new(ctx, project, url, description, events)
     row.topics = _unique(topics) or None
     _check_topics(row)
     session.add(row)
-    await _note(session, "create", row, caller=caller, now=now, address=address)
+    await _note(ctx, session, "create", row)
     return row
 
 
-async def create_own(
-    session: AsyncSession, *, caller: Caller, url: str, description: str, now: datetime, address: str
-) -> Webhook:
+async def create_own(ctx: RequestContext, session: AsyncSession, *, url: str, description: str) -> Webhook:
     """
     Have `url` told what the caller chose to be told by webhook; its secret is shown this once.
 
     :raises TooManyOwnWebhooks: at the limit of a person
     """
     _check(url)
-    if await repository.count(session, of=repository.of_person(caller.user_id)) >= MOST_OWN:
+    if await repository.count(session, of=repository.of_person(ctx.caller.user_id)) >= MOST_OWN:
         raise TooManyOwnWebhooks
-    row = _new(caller, None, url, description, [NOTICE], now)
+    row = _new(ctx, None, url, description, [NOTICE])
     session.add(row)
-    await _note(session, "create", row, caller=caller, now=now, address=address)
+    await _note(ctx, session, "create", row)
     return row
 
 
-def _new(
-    caller: Caller, project: int | None, url: str, description: str, events: Sequence[str], now: datetime
-) -> Webhook:
+def _new(ctx: RequestContext, project: int | None, url: str, description: str, events: Sequence[str]) -> Webhook:
     return Webhook(
         public_id=new_id(),
         project_id=project,
-        user_id=caller.user_id,
+        user_id=ctx.caller.user_id,
         url=url,
         description=description,
         event_names=_unique(events),
@@ -161,48 +156,41 @@ def _new(
         given_up=0,
         secret=_secret(),
         version=1,
-        created_at=now,
-        updated_at=now,
+        created_at=ctx.now,
+        updated_at=ctx.now,
     )
 
 
 async def listing(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[Webhook]:
     """Return the webhooks of a project, newest first."""
-    project = await _project(session, caller, project_public_id)
+    project = await _project(session, ctx.caller, project_public_id)
     rows = await repository.page(session, of=repository.of_project(project), cursor=cursor, limit=limit)
     return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
 
-async def listing_own(session: AsyncSession, *, caller: Caller, cursor: str | None, limit: int) -> Page[Webhook]:
+async def listing_own(ctx: RequestContext, session: AsyncSession, *, cursor: str | None, limit: int) -> Page[Webhook]:
     """Return the webhooks that the caller set up for himself, newest first."""
-    rows = await repository.page(session, of=repository.of_person(caller.user_id), cursor=cursor, limit=limit)
+    rows = await repository.page(session, of=repository.of_person(ctx.caller.user_id), cursor=cursor, limit=limit)
     return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
 
-async def read(session: AsyncSession, *, caller: Caller, public_id: UUID) -> Webhook:
+async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Webhook:
     """
     :raises NotFound: when there is none that the caller may manage
     """
-    return await _managed(session, caller, public_id)
+    return await _managed(session, ctx.caller, public_id)
 
 
 async def change(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    change: WebhookChange,
-    if_match: str | None,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, change: WebhookChange, if_match: str | None
 ) -> Webhook:
     """
     :param if_match: the `ETag` that the caller has seen, None when he does not say
     :raises WebhookChanged: when it is another by now
     """
-    row = await _managed(session, caller, public_id, locked=True)
+    row = await _managed(session, ctx.caller, public_id, locked=True)
     _check_version(row, if_match)
     if change.url is not None:
         _check(change.url)
@@ -221,13 +209,13 @@ async def change(
     if change.is_active is not None:
         row.is_active, row.off_because = change.is_active, None
         row.failing_since, row.given_up = None, 0
-    row.version, row.updated_at = row.version + 1, now
-    await _note(session, "change", row, caller=caller, now=now, address=address)
+    row.version, row.updated_at = row.version + 1, ctx.now
+    await _note(ctx, session, "change", row)
     return row
 
 
 async def rotate(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, if_match: str | None = None, now: datetime, address: str
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, if_match: str | None = None
 ) -> Webhook:
     """
     Return the webhook another secret; for a day messages are signed with the old one as well.
@@ -236,34 +224,34 @@ async def rotate(
     :raises WebhookChanged: when it is another by now
     :raises TooManySecrets: when it was changed so often within a day that one more would cut an earlier secret short
     """
-    row = await _managed(session, caller, public_id, locked=True)
+    row = await _managed(session, ctx.caller, public_id, locked=True)
     _check_version(row, if_match)
-    earlier = secrets.valid_secrets(row.earlier_secrets, now=now)
+    earlier = secrets.valid_secrets(row.earlier_secrets, now=ctx.now)
     if len(earlier) >= secrets.MOST:
         free = earlier[-1].until
         raise TooManySecrets(
             values={"most": secrets.MOST, "until": f"{free:%Y-%m-%dT%H:%M:%SZ}"},
-            retry_after=(free - now).total_seconds(),
+            retry_after=(free - ctx.now).total_seconds(),
         )
-    earlier.insert(0, secrets.EarlierSecret(row.secret, now + secrets.OVERLAP))
+    earlier.insert(0, secrets.EarlierSecret(row.secret, ctx.now + secrets.OVERLAP))
     row.earlier_secrets, row.secret = [one.kept for one in earlier], _secret()
-    row.version, row.updated_at = row.version + 1, now
-    await _note(session, "rotate", row, caller=caller, now=now, address=address)
+    row.version, row.updated_at = row.version + 1, ctx.now
+    await _note(ctx, session, "rotate", row)
     return row
 
 
-async def remove(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime, address: str) -> None:
+async def remove(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> None:
     """Forget a webhook; what it was to be told and has not been yet is not sent."""
-    row = await _managed(session, caller, public_id, locked=True)
-    await _note(session, "remove", row, caller=caller, now=now, address=address)
+    row = await _managed(session, ctx.caller, public_id, locked=True)
+    await _note(ctx, session, "remove", row)
     await repository.remove(session, row=row)
 
 
 async def outcomes(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, cursor: str | None, limit: int
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, cursor: str | None, limit: int
 ) -> Page[WebhookOutcome]:
     """Return the last attempts to tell a webhook something, newest first."""
-    row = await _managed(session, caller, public_id)
+    row = await _managed(session, ctx.caller, public_id)
     rows = await repository.outcomes(session, webhook_id=row.id, cursor=cursor, limit=limit)
     return page_of(rows, limit=limit, key=lambda outcome: (outcome.created_at, outcome.public_id))
 
@@ -279,7 +267,7 @@ def earlier_until(row: Webhook) -> datetime | None:
 
 
 async def _project(session: AsyncSession, caller: Caller, public_id: UUID) -> int:
-    seen = await projects.read_project(session, caller=caller, public_id=public_id)
+    seen = await projects.read_project(RequestContext(caller=caller), session, public_id=public_id)
     project = await projects.find_project(session, public_id=seen.public_id, pointer="path:publicId")
     caller.require(MANAGES, Scope(project=project.id))
     return project.id
@@ -325,9 +313,7 @@ def _secret() -> str:
     return encoded(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
 
-async def _note(
-    session: AsyncSession, action: str, row: Webhook, *, caller: Caller, now: datetime, address: str
-) -> None:
+async def _note(ctx: RequestContext, session: AsyncSession, action: str, row: Webhook) -> None:
     await session.flush()
     details = {
         "url": row.url,
@@ -339,10 +325,10 @@ async def _note(
     await audit.write(
         session,
         action=f"webhook.{action}",
-        caller=caller,
+        caller=ctx.caller,
         entity_type="webhook",
         entity_id=str(row.public_id),
         details=details,
-        address=address,
-        now=now,
+        address=ctx.address,
+        now=ctx.now,
     )

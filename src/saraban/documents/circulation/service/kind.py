@@ -40,6 +40,7 @@ from saraban.documents.core.domain.changes import field_changes
 from saraban.documents.core.domain.dates import is_overdue
 from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
@@ -103,29 +104,23 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         """Return the port that `bootstrap` registers with the workflow."""
         return CirculationSubject()
 
-    async def check(
-        self, session: AsyncSession, *, caller: Caller, new: NewCirculation, now: datetime, zone: ZoneInfo
-    ) -> CirculationDraft:
+    async def check(self, ctx: RequestContext, session: AsyncSession, *, new: NewCirculation) -> CirculationDraft:
         """
         :raises CirculationExists: when the organization circulates this document already
         """
         project = await projects.find_project(session, public_id=new.project_public_id, pointer="/projectPublicId")
         organization = await core.originator_of(
-            session,
-            caller=caller,
-            project=project,
-            stated=new.organization_public_id,
-            pointer="/organizationPublicId",
+            ctx, session, project=project, stated=new.organization_public_id, pointer="/organizationPublicId"
         )
         request = numbering.NumberRequest(
             project_public_id=project.public_id,
             correspondence_type_code=domain.TYPE_CODE,
             originator_organization_public_id=organization.public_id,
         )
-        plan = await numbering.plan(session, caller=caller, request=request, now=now, zone=zone)
-        today = local_date(now, zone)
+        plan = await numbering.plan(ctx, session, request=request)
+        today = local_date(ctx.now, ctx.zone)
         check_day(new.deadline_date, today, "/deadlineDate")
-        correspondence = await _circulated_document(session, caller, new, organization.id)
+        correspondence = await _circulated_document(session, ctx.caller, new, organization.id)
         assignees = await assignees_of(
             session,
             new.assignees,
@@ -138,27 +133,23 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
 
     async def insert(
         self,
+        ctx: RequestContext,
         session: AsyncSession,
         draft: CirculationDraft,
         issued: numbering.Issued,
         *,
-        caller: Caller,
         public_id: UUID,
-        now: datetime,
-        zone: ZoneInfo,
     ) -> CirculationRow:
-        circulation = await _insert_row(session, caller, draft, issued, public_id, now)
-        await repository.add_assignees(session, routings_of(circulation, draft.assignees, now))
+        circulation = await _insert_row(ctx, session, draft, issued, public_id)
+        await repository.add_assignees(session, routings_of(circulation, draft.assignees, ctx.now))
         files = draft.order.attachment_public_ids
         if files:
-            rows = await attachments.claim(
-                session, caller=caller, public_ids=files, pointer="/attachmentPublicIds", now=now
-            )
+            rows = await attachments.claim(ctx, session, public_ids=files, pointer="/attachmentPublicIds")
             await repository.link_files(session, circulation_id=circulation.id, attachment_ids=[row.id for row in rows])
         return (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
 
-    async def find(self, session: AsyncSession, *, caller: Caller, public_id: UUID) -> CirculationRow:
-        rows = await repository.visible(session, reach=reach(caller), public_ids=[public_id])
+    async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationRow:
+        rows = await repository.visible(session, reach=reach(ctx), public_ids=[public_id])
         if not rows:
             raise NotFound("There is no such circulation sheet.")
         return rows[0]
@@ -167,27 +158,19 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return await repository.by_number(session, project_id=project_id, number=number)
 
     async def page(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,
-        search: core.DocumentSearch,
-        cursor: str | None,
-        limit: int,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, *, search: core.DocumentSearch, cursor: str | None, limit: int
     ) -> Page[CirculationRow]:
         if search.status is not None and search.status not in domain.STATUSES:
             raise core.not_in_list("query:status", list(domain.STATUSES))
         filters = CirculationFilters(
-            reach=reach(caller),
+            reach=reach(ctx),
             project=search.project,
             status=domain.STATUSES[search.status] if search.status else None,
             correspondence=search.correspondence,
             text=fold(search.text).strip() or None if search.text else None,
             due_before=search.due_before,
-            overdue_on=local_date(now, zone) if search.overdue else None,
-            person=caller.user_id if search.mine else None,
+            overdue_on=local_date(ctx.now, ctx.zone) if search.overdue else None,
+            person=ctx.caller.user_id if search.mine else None,
         )
         return await repository.page(session, filters=filters, cursor=cursor, limit=limit)
 
@@ -210,31 +193,23 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
 
     async def summaries(
         self,
+        ctx: RequestContext,
         session: AsyncSession,
         rows: Sequence[CirculationRow],
         *,
-        caller: Caller,
         envelopes: Mapping[str, Envelope],
         today: date,
-        zone: ZoneInfo,
     ) -> Sequence[CirculationSummary]:
         return [CirculationSummary(**_fields(row, today)) for row in rows]
 
     async def answer(
-        self,
-        session: AsyncSession,
-        row: CirculationRow,
-        *,
-        caller: Caller,
-        envelope: Envelope | None,
-        today: date,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, envelope: Envelope | None, today: date
     ) -> CirculationAnswer:
         circulation = row.circulation
         return CirculationAnswer(
             **_fields(row, today),
             remarks=circulation.remarks,
-            correspondence=await _about(session, caller, row),
+            correspondence=await _about(session, ctx.caller, row),
             assignees=[assignee_answer(one, today) for one in row.assignees],
             attachments=[
                 core.file_answer(attachment, is_main=is_main)
@@ -248,42 +223,36 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         )
 
     async def revision_labels(
-        self,
-        _session: AsyncSession,
-        row: CirculationRow,
-        *,
-        caller: Caller,
+        self, ctx: RequestContext, _session: AsyncSession, row: CirculationRow
     ) -> dict[str, str | None]:
         return {row.entity_id: None}
 
-    def require_edit(self, caller: Caller, row: CirculationRow) -> None:
-        caller.require(domain.CREATE, self.scope(row))
+    def require_edit(self, ctx: RequestContext, row: CirculationRow) -> None:
+        ctx.caller.require(domain.CREATE, self.scope(row))
 
     async def change(
         self,
+        ctx: RequestContext,
         session: AsyncSession,
         row: CirculationRow,
         envelope: Envelope | None,
         *,
-        caller: Caller,
         changes: CirculationChanges,
-        now: datetime,
-        zone: ZoneInfo,
     ) -> dict[str, dict[str, Any]]:
         if envelope is None or not envelope.can_edit:
             raise core.NotADraft
-        values = _values(changes, now, zone)
+        values = _values(changes, ctx.now, ctx.zone)
         noted = field_changes(
             {name: getattr(row.circulation, column) for name, column in _COLUMNS.items()},
             {name: values[column] for name, column in _COLUMNS.items() if column in values},
         )
         if changes.assignees is not None:
-            noted |= await change_assignees(session, row, changes, now, zone)
-        await repository.change(session, circulation_id=row.circulation.id, values={**values, "updated_at": now})
+            noted |= await change_assignees(session, row, changes, ctx.now, ctx.zone)
+        await repository.change(session, circulation_id=row.circulation.id, values={**values, "updated_at": ctx.now})
         return noted
 
     async def check_cancel(
-        self, _session: AsyncSession, row: CirculationRow, envelope: Envelope | None, *, caller: Caller
+        self, ctx: RequestContext, _session: AsyncSession, row: CirculationRow, envelope: Envelope | None
     ) -> None:
         """
         A draft is cancelled by whoever writes circulations, later by whoever closes them.
@@ -293,31 +262,24 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         if row.circulation.closed_at is not None:
             raise CirculationClosed
         in_draft = envelope is not None and envelope.current_state == domain.DRAFT
-        caller.require(domain.CREATE if in_draft else domain.CLOSE, self.scope(row))
+        ctx.caller.require(domain.CREATE if in_draft else domain.CLOSE, self.scope(row))
 
     async def mark_cancelled(
-        self,
-        session: AsyncSession,
-        row: CirculationRow,
-        *,
-        caller: Caller,
-        reason: str,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, reason: str
     ) -> Sequence[UUID]:
         values = {
             "circulation_status_code": domain.STATUSES[domain.CANCELLED],
-            "closed_at": now,
-            "cancelled_at": now,
-            "cancelled_by": caller.user_id,
+            "closed_at": ctx.now,
+            "cancelled_at": ctx.now,
+            "cancelled_by": ctx.caller.user_id,
             "cancel_reason": reason,
-            "updated_at": now,
+            "updated_at": ctx.now,
         }
         await repository.change(session, circulation_id=row.circulation.id, values=values)
         pending = [
             one.user.public_id for one in row.assignees if one.user is not None and domain.is_open(state_of(one))
         ]
-        await close_open(session, row.assignees, reason=reason, now=now)
+        await close_open(session, row.assignees, reason=reason, now=ctx.now)
         return pending
 
     async def number_request(self, _session: AsyncSession, row: CirculationRow) -> numbering.NumberRequest:
@@ -347,7 +309,7 @@ async def _circulated_document(
     public_id = order.correspondence_public_id
     if public_id is None:
         return None
-    row = (await core.visible(session, caller=caller, public_ids=[public_id])).get(public_id)
+    row = (await core.visible(RequestContext(caller=caller), session, public_ids=[public_id])).get(public_id)
     if row is None or row.project.public_id != order.project_public_id:
         raise invalid(
             "/correspondencePublicId", "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not in this project."
@@ -360,12 +322,7 @@ async def _circulated_document(
 
 
 async def _insert_row(
-    session: AsyncSession,
-    caller: Caller,
-    draft: CirculationDraft,
-    issued: numbering.Issued,
-    public_id: UUID,
-    now: datetime,
+    ctx: RequestContext, session: AsyncSession, draft: CirculationDraft, issued: numbering.Issued, public_id: UUID
 ) -> Circulation:
     circulation = Circulation(
         public_id=public_id,
@@ -378,10 +335,10 @@ async def _insert_row(
         circulation_status_code=domain.STATUSES[domain.DRAFT],
         priority=draft.order.priority,
         remarks=draft.order.remarks,
-        created_by_user_id=caller.user_id,
+        created_by_user_id=ctx.caller.user_id,
         deadline_date=draft.order.deadline_date,
-        created_at=now,
-        updated_at=now,
+        created_at=ctx.now,
+        updated_at=ctx.now,
     )
     try:
         await repository.add(session, circulation)
@@ -418,7 +375,7 @@ def _fields(row: CirculationRow, today: date) -> dict[str, Any]:
 async def _about(session: AsyncSession, caller: Caller, row: CirculationRow) -> ReferenceAnswer | None:
     if row.correspondence is None:
         return None
-    found = await core.visible(session, caller=caller, public_ids=[row.correspondence])
+    found = await core.visible(RequestContext(caller=caller), session, public_ids=[row.correspondence])
     return core.reference(found[row.correspondence]) if found else None
 
 
@@ -439,25 +396,15 @@ class OpenCirculations:
     """Cancels the open circulations of a document together with it, in the same transaction (EC-CORR-001)."""
 
     async def document_cancelled(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,
-        document: UUID,
-        reason: str,
-        address: str,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, *, document: UUID, reason: str
     ) -> None:
         rows = await repository.open_circulations_of(session, document=document)
         await workflow.lock(session, entity_type=domain.ENTITY_TYPE, entity_ids=[row.entity_id for row in rows])
         # One may have been closed until here.
         for row in await repository.open_circulations_of(session, document=document):
-            await core.cancel_held(
-                session, CIRCULATION, row, caller=caller, reason=reason, now=now, zone=zone, address=address
-            )
+            await core.cancel_held(ctx, session, CIRCULATION, row, reason=reason)
 
 
-async def reads_file(session: AsyncSession, caller: Caller, attachment_id: int) -> bool:
+async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Return whether a file belongs to a circulation that the caller may see."""
-    return await repository.reaches_file(session, reach=reach(caller), attachment_id=attachment_id)
+    return await repository.reaches_file(session, reach=reach(ctx), attachment_id=attachment_id)

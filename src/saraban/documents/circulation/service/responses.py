@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -16,6 +14,7 @@ from saraban.documents.circulation.service.kind import CIRCULATION
 from saraban.documents.circulation.service.workflow_subject import facts_of
 from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
 from saraban.kit.idempotency import OperationResult
@@ -33,17 +32,7 @@ class NotRouting(DomainError):
     recovery = (REFRESH,)
 
 
-async def respond(
-    db: Database,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    response: AssigneeResponse,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
-    key: str | None = None,
-) -> OperationResult:
+async def respond(ctx: RequestContext, db: Database, *, public_id: UUID, response: AssigneeResponse) -> OperationResult:
     """
     Record the caller's answer, or that of somebody who is away and has delegated it to the caller.
 
@@ -53,73 +42,53 @@ async def respond(
     :raises AlreadyAnswered: the second time
     """
     return await core.change_once(
+        ctx,
         db,
         CIRCULATION,
-        lambda session: _respond(session, caller, public_id, response, now=now, zone=zone, address=address),
-        caller=caller,
+        lambda session: _respond(ctx, session, public_id, response),
         path=f"{public_id}/responses",
         payload=response.model_dump(mode="json", by_alias=True),
-        now=now,
-        zone=zone,
-        key=key,
         status=201,
     )
 
 
 async def _respond(
-    session: AsyncSession,
-    caller: Caller,
-    public_id: UUID,
-    response: AssigneeResponse,
-    *,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, public_id: UUID, response: AssigneeResponse
 ) -> CirculationRow:
     if response.status == "REJECTED" and not (response.comment or "").strip():
         raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
-    row, envelope = await core.hold_current(session, CIRCULATION, caller=caller, public_id=public_id, zone=zone)
+    row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id=public_id)
     if envelope is None:
         raise NotRouting
     code = envelope.workflow_code
-    seat, part = await _assignee(session, caller, row, named=response.on_behalf_of, workflow_code=code, now=now)
+    seat, part = await _assignee(ctx, session, row, named=response.on_behalf_of, workflow_code=code)
     if envelope.current_state != domain.ROUTING or envelope.terminal:
         raise NotRouting
-    await take_answer(session, part, status=response.status, comment=response.comment, now=now)
+    await take_answer(session, part, status=response.status, comment=response.comment, now=ctx.now)
     row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
-    await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row), now=now)
+    await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row), now=ctx.now)
     details: dict[str, object] = {"status": response.status, "comment": response.comment}
-    if seat is not caller:
+    if seat is not ctx.caller:
         details["onBehalfOfPublicId"] = str(seat.public_id)
-    await core.record(
-        session, CIRCULATION, "answered", "respond", caller=caller, row=row, address=address, now=now, details=details
-    )
+    await core.record(ctx, session, CIRCULATION, "answered", "respond", row=row, details=details)
     return row
 
 
 async def _assignee(
-    session: AsyncSession,
-    caller: Caller,
-    row: CirculationRow,
-    *,
-    named: UUID | None,
-    workflow_code: str,
-    now: datetime,
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, named: UUID | None, workflow_code: str
 ) -> tuple[Caller, AssigneeRow]:
     """Whose part is answered: the caller's own while it is open, then that of the one who has delegated it."""
-    own = own_row(caller, row.assignees)
-    if named == caller.public_id or (named is None and own is not None and domain.is_open(state_of(own))):
-        return caller, _checked(caller, row, own)
-    seats = await delegators_of(
-        session, caller, workflow_code=workflow_code, project_id=row.circulation.project_id, now=now
-    )
+    own = own_row(ctx.caller, row.assignees)
+    if named == ctx.caller.public_id or (named is None and own is not None and domain.is_open(state_of(own))):
+        return ctx.caller, _checked(ctx.caller, row, own)
+    seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
     if named is not None:
         seat = acting.seat_of(seats, named)
         return seat, _checked(seat, row, own_row(seat, row.assignees))
     theirs = [(seat, part) for seat in seats if (part := own_row(seat, row.assignees)) and may_answer(seat, row, part)]
     if len(theirs) > 1:
         raise acting.several([seat for seat, _ in theirs])
-    return theirs[0] if theirs else (caller, _checked(caller, row, own))
+    return theirs[0] if theirs else (ctx.caller, _checked(ctx.caller, row, own))
 
 
 def own_row(person: Caller, assignees: Sequence[AssigneeRow]) -> AssigneeRow | None:
@@ -152,16 +121,14 @@ class CirculationActions:
     respond_for: tuple[Represented, ...] = ()
 
 
-async def permitted_actions(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime, zone: ZoneInfo
-) -> CirculationActions:
+async def permitted_actions(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationActions:
     """
     Return which of edit, cancel and respond are open to the caller now, and for whom else they may answer.
 
     :raises NotFound: also for a sheet of another organization
     """
-    row = await CIRCULATION.find(session, caller=caller, public_id=public_id)
-    found = await core.envelopes(session, CIRCULATION, caller=caller, rows=[row], zone=zone)
+    row = await CIRCULATION.find(ctx, session, public_id=public_id)
+    found = await core.envelopes(ctx, session, CIRCULATION, rows=[row])
     envelope = found.get(row.entity_id)
     if row.circulation.cancelled_at is not None or envelope is None or envelope.terminal:
         return CirculationActions()
@@ -170,27 +137,19 @@ async def permitted_actions(
     routing = envelope.current_state == domain.ROUTING
     asked = row.assignees if routing else ()
     return CirculationActions(
-        edit=envelope.can_edit and caller.may(domain.CREATE, scope),
-        cancel=caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
-        respond=(own := own_row(caller, asked)) is not None and may_answer(caller, row, own),
-        respond_for=await _others(session, caller, row, asked, workflow_code=envelope.workflow_code, now=now),
+        edit=envelope.can_edit and ctx.caller.may(domain.CREATE, scope),
+        cancel=ctx.caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
+        respond=(own := own_row(ctx.caller, asked)) is not None and may_answer(ctx.caller, row, own),
+        respond_for=await _others(ctx, session, row, asked, workflow_code=envelope.workflow_code),
     )
 
 
 async def _others(
-    session: AsyncSession,
-    caller: Caller,
-    row: CirculationRow,
-    parts: Sequence[AssigneeRow],
-    *,
-    workflow_code: str,
-    now: datetime,
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, parts: Sequence[AssigneeRow], *, workflow_code: str
 ) -> tuple[Represented, ...]:
     if not any(domain.is_open(state_of(one)) for one in parts):
         return ()
-    seats = await delegators_of(
-        session, caller, workflow_code=workflow_code, project_id=row.circulation.project_id, now=now
-    )
+    seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
     return tuple(
         Represented(seat.public_id, seat.display_name)
         for seat in seats

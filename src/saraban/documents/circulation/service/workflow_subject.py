@@ -13,6 +13,7 @@ from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.service.assignees import NotAssigned, close_open, reach, state_of, take_answer
 from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.workflow import service as workflow
 
@@ -48,7 +49,9 @@ def facts_of(row: CirculationRow) -> workflow.SubjectFacts:
         organizations={circulation.organization_id: (row.organization.public_id, row.organization.organization_code)},
         edit_permission=domain.CREATE,
         seen_by=lambda person, _state: may_see(
-            reach(person), organization=circulation.organization_id, project=circulation.project_id
+            reach(RequestContext(caller=person)),
+            organization=circulation.organization_id,
+            project=circulation.project_id,
         ),
         open_to=lambda organization, _state: organization == circulation.organization_id,
     )
@@ -63,15 +66,15 @@ class CirculationSubject:
         return domain.ENTITY_TYPE
 
     async def facts(
-        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
+        self, ctx: RequestContext, session: AsyncSession, *, entity_ids: Collection[str]
     ) -> dict[str, workflow.SubjectFacts]:
-        rows = await repository.visible(session, reach=reach(caller), public_ids=core.ids_of(entity_ids))
+        rows = await repository.visible(session, reach=reach(ctx), public_ids=core.ids_of(entity_ids))
         return {row.entity_id: facts_of(row) for row in rows}
 
     async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:
         found: dict[str, workflow.SubjectFacts] = {}
         for key, caller in callers.items():
-            found |= await self.facts(session, caller=caller, entity_ids=[key])
+            found |= await self.facts(RequestContext(caller=caller), session, entity_ids=[key])
         return found
 
     async def moved(self, session: AsyncSession, moves: Sequence[workflow.SubjectStep]) -> workflow.AppliedSteps:

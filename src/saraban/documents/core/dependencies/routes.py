@@ -16,6 +16,7 @@ from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRev
 from saraban.documents.core.service import AnyKind, DocumentSearch, RevisionedKind
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import (
     Address,
     Db,
@@ -91,7 +92,12 @@ def _read_routes(
         caller: Caller = guarded(permission),
     ) -> Response:
         found = await core.listing(
-            session, kind, caller=caller, search=search, cursor=cursor, limit=limit, now=now.now(), zone=now.zone
+            RequestContext(caller=caller, now=now.now(), zone=now.zone),
+            session,
+            kind,
+            search=search,
+            cursor=cursor,
+            limit=limit,
         )
         return page_of(found)
 
@@ -103,7 +109,9 @@ def _read_routes(
         caller: Caller = guarded(permission),
     ) -> Response:
         """Answers 404 also for what the caller may not know of."""
-        answer = await core.read(session, kind, caller=caller, public_id=public_id, now=now.now(), zone=now.zone)
+        answer = await core.read(
+            RequestContext(caller=caller, now=now.now(), zone=now.zone), session, kind, public_id=public_id
+        )
         return document(answer)
 
     @router.get("/{publicId}/history", summary="Everything that happened, newest first")
@@ -112,7 +120,7 @@ def _read_routes(
         session: ReadSession,
         caller: Caller = guarded(permission),
     ) -> DocumentHistory:
-        return await core.history(session, kind, caller=caller, public_id=public_id)
+        return await core.history(RequestContext(caller=caller), session, kind, public_id=public_id)
 
 
 def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
@@ -126,7 +134,11 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         caller: Caller = guarded(kind.rules.create),
     ) -> Response:
         answer = await core.create(
-            db, numbers, kind, caller=caller, order=body, now=now.now(), zone=now.zone, address=address, key=key
+            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
+            db,
+            numbers,
+            kind,
+            order=body,
         )
         return to_response(answer)
 
@@ -143,15 +155,12 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         moment = now.now()
         answer = await db.transact(
             lambda session: core.edit(
+                RequestContext(caller=caller, now=moment, zone=now.zone, address=address),
                 session,
                 kind,
-                caller=caller,
                 public_id=public_id,
                 changes=body,
                 if_match=if_match,
-                now=moment,
-                zone=now.zone,
-                address=address,
             )
         )
         return document(answer)
@@ -177,7 +186,7 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
         now: Now,
         caller: Caller = guarded(READ),
     ) -> RevisionList:
-        return await core.revisions(session, kind, caller=caller, public_id=public_id, zone=now.zone)
+        return await core.revisions(RequestContext(caller=caller, zone=now.zone), session, kind, public_id=public_id)
 
     @router.post(
         "/{publicId}/revisions", status_code=201, response_model=kind.envelope, summary="Issue the next revision"
@@ -193,15 +202,11 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     ) -> Response:
         """Once the current revision has its final answer: the number is printed again with the next label."""
         answer = await core.revise(
+            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
             db,
             kind,
-            caller=caller,
             public_id=public_id,
             order=body,
-            now=now.now(),
-            zone=now.zone,
-            address=address,
-            key=key,
         )
         return to_response(answer)
 
@@ -221,15 +226,11 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     ) -> Response:
         """The document stands at the revision before it again; the label may be printed on a later revision."""
         answer = await core.withdraw_revision(
+            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
             db,
             kind,
-            caller=caller,
             public_id=public_id,
             reason=body.reason,
-            now=now.now(),
-            zone=now.zone,
-            address=address,
-            key=key,
         )
         return to_response(answer)
 
@@ -248,16 +249,12 @@ def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission:
     ) -> Response:
         """The number stays in the ledger as cancelled and is never issued again. There is no way back."""
         answer = await core.cancel(
+            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
             db,
             kind,
             followers,
-            caller=caller,
             public_id=public_id,
             reason=body.reason,
-            now=now.now(),
-            zone=now.zone,
-            address=address,
-            key=key,
         )
         return to_response(answer)
 
@@ -279,15 +276,11 @@ def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission:
     ) -> Response:
         """For project administrators: the next number by the format in force. The old one still finds the document."""
         answer = await core.renumber(
+            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
             db,
             numbers,
             kind,
-            caller=caller,
             public_id=public_id,
             reason=body.reason,
-            now=now.now(),
-            zone=now.zone,
-            address=address,
-            key=key,
         )
         return to_response(answer)

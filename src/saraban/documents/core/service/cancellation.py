@@ -1,9 +1,7 @@
 """Cancelling a document: its number stays and is marked, its workflow ends, and what depends on it ends with it."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -14,7 +12,7 @@ from saraban.documents.core.service.document_change import change_once, hold_cur
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, Follower
 from saraban.documents.core.service.records import record
 from saraban.documents.core.service.rights import require_edit, require_withdraw
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
 from saraban.kit.idempotency import OperationResult
@@ -43,17 +41,13 @@ class WithdrawRevisionFirst(DomainError):
 
 
 async def cancel(
+    ctx: RequestContext,
     db: Database,
     kind: AnyKind,
     followers: Sequence[Follower] = (),
     *,
-    caller: Caller,
     public_id: UUID,
     reason: str,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
-    key: str | None = None,
 ) -> OperationResult:
     """
     Cancel a document with all that depends on it, in one transaction; there is no way back.
@@ -62,72 +56,37 @@ async def cancel(
     """
 
     async def work(session: AsyncSession) -> DocumentHeader:
-        row, envelope = await hold_current(session, kind, caller=caller, public_id=public_id, zone=zone)
-        await kind.check_cancel(session, row, envelope, caller=caller)
-        await cancel_held(
-            session, kind, row, followers, caller=caller, reason=reason, now=now, zone=zone, address=address
-        )
-        fresh: DocumentHeader = await kind.find(session, caller=caller, public_id=public_id)
+        row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+        await kind.check_cancel(ctx, session, row, envelope)
+        await cancel_held(ctx, session, kind, row, followers, reason=reason)
+        fresh: DocumentHeader = await kind.find(ctx, session, public_id=public_id)
         return fresh
 
-    return await change_once(
-        db,
-        kind,
-        work,
-        caller=caller,
-        path=f"{public_id}/cancel",
-        payload={"reason": reason},
-        now=now,
-        zone=zone,
-        key=key,
-    )
+    return await change_once(ctx, db, kind, work, path=f"{public_id}/cancel", payload={"reason": reason})
 
 
 async def cancel_held(
+    ctx: RequestContext,
     session: AsyncSession,
     kind: AnyKind,
     row: DocumentHeader,
     followers: Sequence[Follower] = (),
     *,
-    caller: Caller,
     reason: str,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
 ) -> None:
     """Cancel a document that is held, and that may be cancelled."""
-    notify = await kind.mark_cancelled(session, row, caller=caller, reason=reason, now=now, zone=zone)
-    await workflow.cancel(
-        session,
-        entity_type=kind.rules.entity_type,
-        entity_id=row.entity_id,
-        caller=caller,
-        reason=reason,
-        now=now,
-    )
+    notify = await kind.mark_cancelled(ctx, session, row, reason=reason)
+    await workflow.cancel(ctx, session, entity_type=kind.rules.entity_type, entity_id=row.entity_id, reason=reason)
     holder = numbering.Holder(kind.rules.name, row.public_id)
-    await numbering.cancel_number(session, caller=caller, holder=holder, reason=reason, now=now, address=address)
+    await numbering.cancel_number(ctx, session, holder=holder, reason=reason)
     for follower in followers:
-        await follower.document_cancelled(
-            session, caller=caller, document=row.public_id, reason=reason, address=address, now=now, zone=zone
-        )
+        await follower.document_cancelled(ctx, session, document=row.public_id, reason=reason)
     details: dict[str, object] = {"reason": reason}
-    await record(
-        session,
-        kind,
-        "cancelled",
-        "cancel",
-        caller=caller,
-        row=row,
-        address=address,
-        now=now,
-        details=details,
-        notify=notify,
-    )
+    await record(ctx, session, kind, "cancelled", "cancel", row=row, details=details, notify=notify)
 
 
 async def check_cancel(
-    session: AsyncSession, rules: KindRules, row: DocumentRow, envelope: Envelope | None, *, caller: Caller
+    ctx: RequestContext, session: AsyncSession, rules: KindRules, row: DocumentRow, envelope: Envelope | None
 ) -> None:
     """
     :raises WithdrawRevisionFirst: while the draft of a next revision is open
@@ -136,16 +95,16 @@ async def check_cancel(
     """
     in_draft = envelope is not None and envelope.current_state == DRAFT
     if in_draft and not await repository.ever_issued(session, document_id=row.document.id):
-        require_edit(caller, rules, row.document)
+        require_edit(ctx, rules, row.document)
         return
     if await is_draft_revision(session, row=row, envelope=envelope):
-        require_edit(caller, rules, row.document)
+        require_edit(ctx, rules, row.document)
         raise WithdrawRevisionFirst
     if not rules.cancel_after_issue:
         # Whoever may not cancel it anyway learns just that; the state is told to those whom it concerns.
-        require_edit(caller, rules, row.document)
+        require_edit(ctx, rules, row.document)
         raise CancelOnlyDraft
-    require_withdraw(caller, row.document)
+    require_withdraw(ctx, row.document)
 
 
 async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope: Envelope | None) -> bool:

@@ -6,9 +6,8 @@ Reads only; every fault names its field.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -19,7 +18,8 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.presentation import reach
-from saraban.identity.domain.caller import Caller, NotYourOrganization
+from saraban.identity.domain.caller import NotYourOrganization
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import date_in_words
@@ -58,7 +58,7 @@ class DocumentDraft:
 
 
 async def originator_of(
-    session: AsyncSession, *, caller: Caller, project: ProjectRef, stated: UUID | None, pointer: str
+    ctx: RequestContext, session: AsyncSession, *, project: ProjectRef, stated: UUID | None, pointer: str
 ) -> OrganizationRef:
     """
     Return the organization a document is written for: the stated one, or the caller's own.
@@ -66,11 +66,13 @@ async def originator_of(
     :raises NotYourOrganization: when the caller acts for another one
     :raises Invalid: when none is stated and the caller has none, or when it takes no part in the project
     """
-    if stated is None and caller.organization_id is None:
+    if stated is None and ctx.caller.organization_id is None:
         raise invalid(pointer, "required", "จำเป็นต้องระบุองค์กรผู้ส่ง", "The originating organization is required.")
-    public_id = stated or await repository.organization_public_id(session, organization_id=caller.organization_id or 0)
+    public_id = stated or await repository.organization_public_id(
+        session, organization_id=ctx.caller.organization_id or 0
+    )
     found = await projects.find_organization(session, project=project, public_id=public_id, pointer=pointer)
-    if found.id not in caller.organization_ids and not caller.may(EVERYTHING, Scope()):
+    if found.id not in ctx.caller.organization_ids and not ctx.caller.may(EVERYTHING, Scope()):
         raise NotYourOrganization.at(pointer)
     return found
 
@@ -133,12 +135,12 @@ def check_dates(*, document: date | None, sent: date | None, received: date | No
 
 
 async def references_of(
-    session: AsyncSession, *, caller: Caller, project: ProjectRef, asked: Sequence[UUID]
+    ctx: RequestContext, session: AsyncSession, *, project: ProjectRef, asked: Sequence[UUID]
 ) -> list[int]:
     """
     :raises Invalid: when one is named twice, is of another project, or is not to be known of
     """
-    rows = await repository.visible(session, reach=reach(caller), public_ids=asked)
+    rows = await repository.visible(session, reach=reach(ctx), public_ids=asked)
     for place, public_id in enumerate(asked):
         pointer = f"/referencePublicIds/{place}"
         row = rows.get(public_id)
@@ -150,33 +152,26 @@ async def references_of(
 
 
 async def check(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    order: NewDocument,
-    type_code: str,
-    rfa_type_code: str | None,
-    now: datetime,
-    zone: ZoneInfo,
+    ctx: RequestContext, session: AsyncSession, *, order: NewDocument, type_code: str, rfa_type_code: str | None
 ) -> DocumentDraft:
     """Resolve and check everything of a new document that can be known before its number is drawn."""
     project = await projects.find_project(session, public_id=order.project_public_id, pointer="/projectPublicId")
     originator = await originator_of(
+        ctx,
         session,
-        caller=caller,
         project=project,
         stated=order.originator_organization_public_id,
         pointer="/originatorOrganizationPublicId",
     )
     recipients = await recipients_of(session, project=project, originator_id=originator.id, asked=order.recipients)
-    today = local_date(now, zone)
+    today = local_date(ctx.now, ctx.zone)
     check_dates(document=order.document_date, sent=order.sender_date, received=order.received_date, today=today)
     check_due(order.due_date, order.document_date, today=today)
-    references = await references_of(session, caller=caller, project=project, asked=order.reference_public_ids)
+    references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
     main = next(one for one, recipient_type in recipients if recipient_type == "TO")
     plan = await numbering.plan(
+        ctx,
         session,
-        caller=caller,
         request=numbering.NumberRequest(
             project_public_id=project.public_id,
             correspondence_type_code=type_code,
@@ -187,8 +182,6 @@ async def check(
             rfa_type_code=rfa_type_code,
             discipline_code=order.discipline_code,
         ),
-        now=now,
-        zone=zone,
     )
     return DocumentDraft(order, plan, recipients, references, contract_of(plan))
 

@@ -4,10 +4,8 @@ answer are committed together. A request with the same `Idempotency-Key` makes o
 """
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -19,7 +17,7 @@ from saraban.documents.core.service.checks import DocumentDraft
 from saraban.documents.core.service.kind import AnyKind, UnnumberedDraft
 from saraban.documents.core.service.presentation import end_of_day, result, start_of_day
 from saraban.documents.core.service.records import claim_files, record, start_workflow
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
@@ -28,16 +26,7 @@ from saraban.numbering import service as numbering
 
 
 async def create(
-    db: Database,
-    allocator: numbering.Allocator,
-    kind: AnyKind,
-    *,
-    caller: Caller,
-    order: Any,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
-    key: str | None = None,
+    ctx: RequestContext, db: Database, allocator: numbering.Allocator, kind: AnyKind, *, order: Any
 ) -> OperationResult:
     """
     Create a draft with its number, or give the answer of the request that created it already.
@@ -49,75 +38,55 @@ async def create(
 
     async def run(remember: Remember) -> OperationResult:
         async with db.reading() as session:
-            draft: UnnumberedDraft = await kind.check(session, caller=caller, new=order, now=now, zone=zone)
+            draft: UnnumberedDraft = await kind.check(ctx, session, new=order)
         holder = numbering.Holder(kind.rules.name, new_id())
 
         async def write(session: AsyncSession, issued: numbering.Issued, remember: Remember) -> OperationResult:
-            row = await kind.insert(
-                session, draft, issued, caller=caller, public_id=holder.public_id, now=now, zone=zone
-            )
-            await start_workflow(session, kind, caller=caller, row=row, now=now, zone=zone)
-            await record(session, kind, "created", "create", caller=caller, row=row, address=address, now=now)
-            answer = await result(session, kind, row, caller=caller, now=now, zone=zone, status=201, located=True)
+            row = await kind.insert(ctx, session, draft, issued, public_id=holder.public_id)
+            await start_workflow(ctx, session, kind, row=row)
+            await record(ctx, session, kind, "created", "create", row=row)
+            answer = await result(ctx, session, kind, row, status=201, located=True)
             await remember(session, answer)
             return answer
 
         async def recall(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
             row = await kind.find_by_number(session, project_id=draft.plan.project.id, number=issued.number)
-            return await result(session, kind, row, caller=caller, now=now, zone=zone, status=201, located=True)
+            return await result(ctx, session, kind, row, status=201, located=True)
 
         if draft.reservation_token is not None:
             return await _use_reservation(
-                db,
-                kind,
-                draft,
-                draft.reservation_token,
-                write,
-                caller=caller,
-                holder=holder,
-                remember=remember,
-                now=now,
-                address=address,
+                ctx, db, kind, draft, draft.reservation_token, write, holder=holder, remember=remember
             )
         return await allocator.issue_and_write(
+            ctx,
             draft.plan,
-            caller=caller,
             holder=holder,
-            token=request_token(key=key, user=caller.public_id, operation=operation, payload=payload),
-            address=address,
-            idempotency_key=key,
+            token=request_token(key=ctx.key, user=ctx.caller.public_id, operation=operation, payload=payload),
             then=lambda session, issued: write(session, issued, remember),
             recall=recall,
         )
 
-    return await answer_once(db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run)
+    return await answer_once(
+        db, key=ctx.key, user=ctx.caller.public_id, operation=operation, payload=payload, now=ctx.now, run=run
+    )
 
 
 async def _use_reservation(
+    ctx: RequestContext,
     db: Database,
     kind: AnyKind,
     draft: UnnumberedDraft,
     reservation: UUID,
     write: Callable[[AsyncSession, numbering.Issued, Remember], Awaitable[OperationResult]],
     *,
-    caller: Caller,
     holder: numbering.Holder,
     remember: Remember,
-    now: datetime,
-    address: str,
 ) -> OperationResult:
     """Write the document with the number that was reserved for it, in one transaction."""
 
     async def work(session: AsyncSession) -> OperationResult:
         issued = await numbering.bind_reservation(
-            session,
-            caller=caller,
-            token=reservation,
-            plan=draft.plan,
-            holder=holder,
-            fields=kind.reserved_fields,
-            now=now,
-            address=address,
+            ctx, session, token=reservation, plan=draft.plan, holder=holder, fields=kind.reserved_fields
         )
         return await write(session, issued, remember)
 
@@ -125,42 +94,34 @@ async def _use_reservation(
 
 
 async def insert_document(
+    ctx: RequestContext,
     session: AsyncSession,
     rules: KindRules,
     draft: DocumentDraft,
     issued: numbering.Issued,
     *,
-    caller: Caller,
     public_id: UUID,
-    now: datetime,
-    zone: ZoneInfo,
 ) -> tuple[Document, DocumentRevision]:
     """Write the rows that every document with revisions has; its files are claimed apart."""
-    document = await _insert_document_row(session, draft, caller, public_id, issued, now)
-    return document, await _insert_revision(session, rules, draft, caller, document, issued, now, zone)
+    document = await _insert_document_row(ctx, session, draft, public_id, issued)
+    return document, await _insert_revision(ctx, session, rules, draft, document, issued)
 
 
 async def claim_draft_files(
-    session: AsyncSession, draft: DocumentDraft, revision: DocumentRevision, *, caller: Caller, now: datetime
+    ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, revision: DocumentRevision
 ) -> None:
     await claim_files(
+        ctx,
         session,
-        caller=caller,
         public_ids=draft.order.attachment_public_ids,
         revision_id=revision.id,
         pointer="/attachmentPublicIds",
         main_first=True,
-        now=now,
     )
 
 
 async def _insert_document_row(
-    session: AsyncSession,
-    draft: DocumentDraft,
-    caller: Caller,
-    public_id: UUID,
-    issued: numbering.Issued,
-    now: datetime,
+    ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, public_id: UUID, issued: numbering.Issued
 ) -> Document:
     plan = draft.plan
     document = Document(
@@ -173,8 +134,8 @@ async def _insert_document_row(
         project_id=plan.project.id,
         contract_id=draft.contract_id,
         originator_id=plan.originator.id,
-        created_at=now,
-        created_by=caller.user_id,
+        created_at=ctx.now,
+        created_by=ctx.caller.user_id,
     )
     await writes.add(session, document)
     await writes.add_recipients(
@@ -187,14 +148,12 @@ async def _insert_document_row(
 
 
 async def _insert_revision(
+    ctx: RequestContext,
     session: AsyncSession,
     rules: KindRules,
     draft: DocumentDraft,
-    caller: Caller,
     document: Document,
     issued: numbering.Issued,
-    now: datetime,
-    zone: ZoneInfo,
 ) -> DocumentRevision:
     order = draft.order
     revision = DocumentRevision(
@@ -209,13 +168,13 @@ async def _insert_revision(
         body=order.body,
         remarks=order.remarks,
         priority=order.priority,
-        document_date=order.document_date or local_date(now, zone),
+        document_date=order.document_date or local_date(ctx.now, ctx.zone),
         sender_number=order.sender_number,
         sender_date=order.sender_date,
-        received_date=start_of_day(order.received_date, zone),
-        due_date=end_of_day(order.due_date, zone),
-        created_at=now,
-        created_by=caller.user_id,
+        received_date=start_of_day(order.received_date, ctx.zone),
+        due_date=end_of_day(order.due_date, ctx.zone),
+        created_at=ctx.now,
+        created_by=ctx.caller.user_id,
     )
     await writes.add(session, revision)
     return revision

@@ -1,15 +1,13 @@
 """Changing a document of any kind: it is held as it stands now, changed in one transaction, and shown as it stands then."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row
 from saraban.documents.core.service.presentation import envelopes, result
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit import etags
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
@@ -34,7 +32,7 @@ class DocumentIsCancelled(DomainError):
 
 
 async def hold_current(
-    session: AsyncSession, kind: DocumentKind[Row, Draft], *, caller: Caller, public_id: UUID, zone: ZoneInfo
+    ctx: RequestContext, session: AsyncSession, kind: DocumentKind[Row, Draft], *, public_id: UUID
 ) -> tuple[Row, Envelope | None]:
     """
     Hold a document for a change and return it as it stands now; no step is taken until the change is done.
@@ -42,12 +40,12 @@ async def hold_current(
     :raises NotFound: also when the caller may not know of it
     :raises DocumentIsCancelled: when there is nothing left to change
     """
-    row = await kind.find(session, caller=caller, public_id=public_id)
+    row = await kind.find(ctx, session, public_id=public_id)
     await kind.lock(session, row)
-    row = await kind.find(session, caller=caller, public_id=public_id)
+    row = await kind.find(ctx, session, public_id=public_id)
     if row.cancelled_at is not None:
         raise DocumentIsCancelled
-    found = await envelopes(session, kind, caller=caller, rows=[row], zone=zone)
+    found = await envelopes(ctx, session, kind, rows=[row])
     return row, found.get(row.entity_id)
 
 
@@ -60,16 +58,13 @@ def check_version(if_match: str, present: str) -> None:
 
 
 async def change_once(
+    ctx: RequestContext,
     db: Database,
     kind: AnyKind,
     change: Callable[[AsyncSession], Awaitable[DocumentHeader]],
     *,
-    caller: Caller,
     path: str,
     payload: Mapping[str, object],
-    now: datetime,
-    zone: ZoneInfo,
-    key: str | None,
     status: int = 200,
     located: bool = False,
 ) -> OperationResult:
@@ -81,7 +76,7 @@ async def change_once(
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await change(session)
-        given = await result(session, kind, row, caller=caller, now=now, zone=zone, status=status, located=located)
+        given = await result(ctx, session, kind, row, status=status, located=located)
         await remember(session, given)
         return given
 
@@ -89,4 +84,6 @@ async def change_once(
         return await db.transact(lambda session: work(session, remember))
 
     operation = f"POST /{kind.rules.path}/{path}"
-    return await answer_once(db, key=key, user=caller.public_id, operation=operation, payload=payload, now=now, run=run)
+    return await answer_once(
+        db, key=ctx.key, user=ctx.caller.public_id, operation=operation, payload=payload, now=ctx.now, run=run
+    )

@@ -22,6 +22,7 @@ from saraban.documents.core.service.kind import AnyKind
 from saraban.documents.core.service.presentation import day_of, end_of_day, etag, full, reach, start_of_day
 from saraban.documents.core.service.records import claim_files, record
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
 from saraban.kit.schema import Schema
@@ -77,16 +78,7 @@ class DocumentAlreadyIssued(DomainError):
 
 
 async def edit(
-    session: AsyncSession,
-    kind: AnyKind,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    changes: Schema,
-    if_match: str | None,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID, changes: Schema, if_match: str | None
 ) -> WorkflowEnvelope[Any]:
     """
     Change a draft.
@@ -94,26 +86,15 @@ async def edit(
     :raises DocumentChanged: when `if_match` is not its version
     :raises NotADraft: once it has been submitted
     """
-    row, envelope = await hold_current(session, kind, caller=caller, public_id=public_id, zone=zone)
-    kind.require_edit(caller, row)
+    row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+    kind.require_edit(ctx.caller, row)
     if if_match is not None:
-        check_version(if_match, etag(await full(session, kind, caller=caller, row=row, now=now, zone=zone)))
-    noted = await kind.change(session, row, envelope, caller=caller, changes=changes, now=now, zone=zone)
-    row = await kind.find(session, caller=caller, public_id=public_id)
+        check_version(if_match, etag(await full(ctx, session, kind, row=row)))
+    noted = await kind.change(ctx, session, row, envelope, changes=changes)
+    row = await kind.find(ctx, session, public_id=public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
-    await record(
-        session,
-        kind,
-        "edited",
-        "edit",
-        caller=caller,
-        row=row,
-        address=address,
-        now=now,
-        details=details,
-        audited={"changes": noted},
-    )
-    return await full(session, kind, caller=caller, row=row, now=now, zone=zone)
+    await record(ctx, session, kind, "edited", "edit", row=row, details=details, audited={"changes": noted})
+    return await full(ctx, session, kind, row=row)
 
 
 def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
@@ -165,9 +146,7 @@ def noted_changes(
     return field_changes(before, after) | files
 
 
-async def change_files(
-    session: AsyncSession, caller: Caller, row: DocumentRow, changes: DocumentChanges, now: datetime
-) -> None:
+async def change_files(ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: DocumentChanges) -> None:
     linked = (await links.files(session, revision_ids=[row.revision.id]))[row.revision.id]
     known = {file.attachment.public_id: file for file in linked}
     for place, public_id in enumerate(changes.remove_attachment_public_ids):
@@ -179,13 +158,12 @@ async def change_files(
         session, revision_id=row.revision.id, attachment_ids=[file.attachment.id for file in gone]
     )
     await claim_files(
+        ctx,
         session,
-        caller=caller,
         public_ids=changes.add_attachment_public_ids,
         revision_id=row.revision.id,
         pointer="/addAttachmentPublicIds",
         main_first=all(file in gone for file in linked if file.is_main),
-        now=now,
     )
 
 
@@ -205,7 +183,7 @@ def alias(name: str) -> str:
 
 
 async def change_relations(
-    session: AsyncSession, *, caller: Caller, row: DocumentRow, changes: DocumentChanges
+    ctx: RequestContext, session: AsyncSession, *, row: DocumentRow, changes: DocumentChanges
 ) -> Mapping[str, tuple[Any, Any]]:
     """
     Replace recipients and references that are stated; give what was and what is by field, for the audit trail.
@@ -217,7 +195,7 @@ async def change_relations(
     if "recipients" in changes.model_fields_set:
         noted["recipients"] = await _change_recipients(session, row, changes.recipients)
     if "reference_public_ids" in changes.model_fields_set:
-        noted["referencePublicIds"] = await _change_references(session, caller, row, changes.reference_public_ids)
+        noted["referencePublicIds"] = await _change_references(session, ctx.caller, row, changes.reference_public_ids)
     return noted
 
 
@@ -258,13 +236,13 @@ async def _change_references(
 ) -> tuple[Any, Any]:
     """References that the caller may not see stay."""
     outgoing, _ = await links.referenced(session, document_id=row.document.id)
-    seen = await repository.visible(session, reach=reach(caller), public_ids=outgoing)
+    seen = await repository.visible(session, reach=reach(RequestContext(caller=caller)), public_ids=outgoing)
     before = [one for one in outgoing if one in seen]
     if set(before) != set(asked) or len(asked) != len(before):
         if row.document.public_id in asked:
             pointer = f"/referencePublicIds/{list(asked).index(row.document.public_id)}"
             raise invalid(pointer, "self", "เอกสารอ้างอิงตัวเองไม่ได้", "A document cannot refer to itself.")
-        targets = await references_of(session, caller=caller, project=_project(row), asked=asked)
+        targets = await references_of(RequestContext(caller=caller), session, project=_project(row), asked=asked)
         gone = [seen[one].document.id for one in before]
         await writes.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
     return sorted(map(str, before)), sorted(map(str, asked))

@@ -10,7 +10,7 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer
 from saraban.documents.core.service.kind import AnyKind
 from saraban.documents.core.service.presentation import person
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut
 from saraban.workflow.runtime.schemas.interventions import ReassignedOut, VersionsOut
@@ -21,14 +21,14 @@ _ABSENT = "onBehalfOfPublicId"
 _TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
 
 
-async def history(session: AsyncSession, kind: AnyKind, *, caller: Caller, public_id: UUID) -> DocumentHistory:
+async def history(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> DocumentHistory:
     """
     Return what happened to the revisions that the caller may see.
 
     :raises NotFound: also when the caller may not know of the document
     """
-    row = await kind.find(session, caller=caller, public_id=public_id)
-    labels = await kind.revision_labels(session, row, caller=caller)
+    row = await kind.find(ctx, session, public_id=public_id)
+    labels = await kind.revision_labels(ctx, session, row)
     taken = [
         _step(step, label)
         for subject, label in labels.items()

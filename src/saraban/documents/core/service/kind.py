@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import KindRules
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
@@ -113,7 +113,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         return cast("type[WorkflowEnvelope[Any]]", WorkflowEnvelope.__class_getitem__(self.full))
 
     @abstractmethod
-    async def check(self, session: AsyncSession, *, caller: Caller, new: Any, now: datetime, zone: ZoneInfo) -> Draft:
+    async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> Draft:
         """
         Resolve and check everything that can be known before a number is issued.
 
@@ -122,20 +122,12 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def insert(
-        self,
-        session: AsyncSession,
-        draft: Draft,
-        issued: numbering.Issued,
-        *,
-        caller: Caller,
-        public_id: UUID,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, draft: Draft, issued: numbering.Issued, *, public_id: UUID
     ) -> Row:
         """Write the rows, in the transaction that issues the number; after a collision it runs again."""
 
     @abstractmethod
-    async def find(self, session: AsyncSession, *, caller: Caller, public_id: UUID) -> Row:
+    async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Row:
         """
         :raises NotFound: also when the caller may not know of it
         """
@@ -146,15 +138,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def page(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,
-        search: Any,
-        cursor: str | None,
-        limit: int,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, *, search: Any, cursor: str | None, limit: int
     ) -> Page[Row]: ...
 
     @abstractmethod
@@ -172,50 +156,34 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @abstractmethod
     async def summaries(
         self,
+        ctx: RequestContext,
         session: AsyncSession,
         rows: Sequence[Row],
         *,
-        caller: Caller,
         envelopes: Mapping[str, Envelope],
         today: date,
-        zone: ZoneInfo,
     ) -> Sequence[Schema]:
         """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
 
     @abstractmethod
     async def answer(
-        self,
-        session: AsyncSession,
-        row: Row,
-        *,
-        caller: Caller,
-        envelope: Envelope | None,
-        today: date,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, row: Row, *, envelope: Envelope | None, today: date
     ) -> Schema:
         """Return a document with all that belongs to it."""
 
     @abstractmethod
-    async def revision_labels(self, session: AsyncSession, row: Row, *, caller: Caller) -> dict[str, str | None]:
+    async def revision_labels(self, ctx: RequestContext, session: AsyncSession, row: Row) -> dict[str, str | None]:
         """Return the revisions whose history the caller may see, by entity id."""
 
     @abstractmethod
-    def require_edit(self, caller: Caller, row: Row) -> None:
+    def require_edit(self, ctx: RequestContext, row: Row) -> None:
         """
         :raises Forbidden: when the caller does not write this kind for the originator
         """
 
     @abstractmethod
     async def change(
-        self,
-        session: AsyncSession,
-        row: Row,
-        envelope: Envelope | None,
-        *,
-        caller: Caller,
-        changes: Any,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, row: Row, envelope: Envelope | None, *, changes: Any
     ) -> dict[str, dict[str, Any]]:
         """
         Change a draft, and return the old and the new value of each field for the audit trail.
@@ -224,14 +192,16 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """
 
     @abstractmethod
-    async def check_cancel(self, session: AsyncSession, row: Row, envelope: Envelope | None, *, caller: Caller) -> None:
+    async def check_cancel(
+        self, ctx: RequestContext, session: AsyncSession, row: Row, envelope: Envelope | None
+    ) -> None:
         """
         :raises DomainError: when the caller may not cancel it as it stands now
         """
 
     @abstractmethod
     async def mark_cancelled(
-        self, session: AsyncSession, row: Row, *, caller: Caller, reason: str, now: datetime, zone: ZoneInfo
+        self, ctx: RequestContext, session: AsyncSession, row: Row, *, reason: str
     ) -> Sequence[UUID]:
         """Write the cancellation into the kind's own rows, and return who is notified of it beside the usual."""
 
@@ -256,13 +226,5 @@ class Follower(Protocol):
     """What ends together with a document, such as the circulations of it; `bootstrap` wires it."""
 
     async def document_cancelled(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,
-        document: UUID,
-        reason: str,
-        address: str,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, *, document: UUID, reason: str
     ) -> None: ...

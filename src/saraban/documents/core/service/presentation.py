@@ -30,6 +30,7 @@ from saraban.documents.core.schemas import (
 )
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
 from saraban.identity.service.callers import display_name
 from saraban.kit.clock import local_date
@@ -44,8 +45,8 @@ from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 
 
-def reach(caller: Caller) -> Reach:
-    return reach_of(caller.grants, caller.organization_ids)
+def reach(ctx: RequestContext) -> Reach:
+    return reach_of(ctx.caller.grants, ctx.caller.organization_ids)
 
 
 def day_of(moment: datetime | None, zone: ZoneInfo) -> date | None:
@@ -173,17 +174,17 @@ def summary_fields(
     }
 
 
-async def full_fields(session: AsyncSession, row: DocumentRow, *, caller: Caller, zone: ZoneInfo) -> dict[str, Any]:
+async def full_fields(ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> dict[str, Any]:
     """Return what one document shows beside what its register does."""
     files = await links.files(session, revision_ids=[row.revision.id])
     return {
-        **await _references(session, caller=caller, row=row),
+        **await _references(session, caller=ctx.caller, row=row),
         "body": row.revision.body,
         "description": row.revision.description,
         "remarks": row.revision.remarks,
         "sender_number": row.revision.sender_number,
         "sender_date": row.revision.sender_date,
-        "received_date": day_of(row.revision.received_date, zone),
+        "received_date": day_of(row.revision.received_date, ctx.zone),
         "issued_at": row.revision.issued_date,
         "cancel_reason": row.document.cancel_reason,
         "cancelled_by": person(row.canceller) if row.canceller else None,
@@ -193,12 +194,11 @@ async def full_fields(session: AsyncSession, row: DocumentRow, *, caller: Caller
 
 
 async def envelopes(
+    ctx: RequestContext,
     session: AsyncSession,
     kind: AnyKind,
     *,
-    caller: Caller,
     rows: Sequence[DocumentHeader],
-    zone: ZoneInfo,
     now: datetime | None = None,
     alone: bool = False,
 ) -> dict[str, Envelope]:
@@ -209,51 +209,43 @@ async def envelopes(
     :param alone: for a document that is read by itself: whether somebody may act is looked at closely
     """
     return await workflow.envelopes(
+        ctx,
         session,
-        caller=caller,
         entity_type=kind.rules.entity_type,
-        facts=await kind.facts(session, rows, zone=zone),
+        facts=await kind.facts(session, rows, zone=ctx.zone),
         now=now,
         alone=alone,
     )
 
 
 async def summaries(
-    session: AsyncSession,
-    kind: AnyKind,
-    *,
-    caller: Caller,
-    rows: Sequence[DocumentHeader],
-    now: datetime,
-    zone: ZoneInfo,
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, rows: Sequence[DocumentHeader]
 ) -> list[WorkflowItem[Any]]:
     """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
     if not rows:
         return []
-    found = await envelopes(session, kind, caller=caller, rows=rows, zone=zone, now=now)
-    shown = await kind.summaries(session, rows, caller=caller, envelopes=found, today=local_date(now, zone), zone=zone)
+    found = await envelopes(ctx, session, kind, rows=rows, now=ctx.now)
+    shown = await kind.summaries(ctx, session, rows, envelopes=found, today=local_date(ctx.now, ctx.zone))
     return [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in zip(rows, shown, strict=True)]
 
 
 async def full(
-    session: AsyncSession, kind: AnyKind, *, caller: Caller, row: DocumentHeader, now: datetime, zone: ZoneInfo
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
 ) -> WorkflowEnvelope[Any]:
     """Return a document with all that belongs to it."""
-    found = await envelopes(session, kind, caller=caller, rows=[row], zone=zone, now=now, alone=True)
+    found = await envelopes(ctx, session, kind, rows=[row], now=ctx.now, alone=True)
     envelope = found.get(row.entity_id)
-    today = local_date(now, zone)
-    answer = await kind.answer(session, row, caller=caller, envelope=envelope, today=today, zone=zone)
+    today = local_date(ctx.now, ctx.zone)
+    answer = await kind.answer(ctx, session, row, envelope=envelope, today=today)
     return kind.envelope.around(answer, envelope)
 
 
 async def result(
+    ctx: RequestContext,
     session: AsyncSession,
     kind: AnyKind,
     row: DocumentHeader,
     *,
-    caller: Caller,
-    now: datetime,
-    zone: ZoneInfo,
     status: int = 200,
     located: bool = False,
 ) -> OperationResult:
@@ -262,7 +254,7 @@ async def result(
 
     :param located: with its address, as for what has just been created
     """
-    answer = await full(session, kind, caller=caller, row=row, now=now, zone=zone)
+    answer = await full(ctx, session, kind, row=row)
     headers = {"Location": f"/api/v1/{kind.rules.path}/{row.public_id}"} if located else {}
     body = answer.model_dump(mode="json", by_alias=True)
     return OperationResult(status, body, {**headers, "ETag": etag(answer)})
@@ -275,7 +267,9 @@ async def number_format(session: AsyncSession, number: UUID | None) -> NumberFor
 
 async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow) -> dict[str, list[ReferenceAnswer]]:
     outgoing, incoming = await links.referenced(session, document_id=row.document.id)
-    rows = await repository.visible(session, reach=reach(caller), public_ids={*outgoing, *incoming})
+    rows = await repository.visible(
+        session, reach=reach(RequestContext(caller=caller)), public_ids={*outgoing, *incoming}
+    )
     if not rows:
         return {"references": [], "referenced_by": []}
     parties = await _parties(session, [row, *rows.values()])

@@ -19,7 +19,7 @@ from saraban.documents.core.repository.documents import DocumentFilters, Documen
 from saraban.documents.core.service.kind import AnyKind
 from saraban.documents.core.service.presentation import full, reach, summaries
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
@@ -48,35 +48,23 @@ class DocumentSearch:
 
 
 async def listing(
-    session: AsyncSession,
-    kind: AnyKind,
-    *,
-    caller: Caller,
-    search: DocumentSearch,
-    cursor: str | None,
-    limit: int,
-    now: datetime,
-    zone: ZoneInfo,
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, search: DocumentSearch, cursor: str | None, limit: int
 ) -> Page[WorkflowItem[Any]]:
     """Return a page of what the caller may see, newest first."""
-    page = await kind.page(session, caller=caller, search=search, cursor=cursor, limit=limit, now=now, zone=zone)
-    items = await summaries(session, kind, caller=caller, rows=page.items, now=now, zone=zone)
+    page = await kind.page(ctx, session, search=search, cursor=cursor, limit=limit)
+    items = await summaries(ctx, session, kind, rows=page.items)
     return Page(items, page.next_cursor)
 
 
-async def read(
-    session: AsyncSession, kind: AnyKind, *, caller: Caller, public_id: UUID, now: datetime, zone: ZoneInfo
-) -> WorkflowEnvelope[Any]:
+async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> WorkflowEnvelope[Any]:
     """
     :raises NotFound: also when the caller may not know of the document
     """
-    row = await kind.find(session, caller=caller, public_id=public_id)
-    return await full(session, kind, caller=caller, row=row, now=now, zone=zone)
+    row = await kind.find(ctx, session, public_id=public_id)
+    return await full(ctx, session, kind, row=row)
 
 
-def document_filters(
-    rules: KindRules, search: DocumentSearch, caller: Caller, now: datetime, zone: ZoneInfo
-) -> DocumentFilters:
+def document_filters(ctx: RequestContext, rules: KindRules, search: DocumentSearch) -> DocumentFilters:
     return DocumentFilters(
         type_codes=_types(rules, search.type_code),
         finished=rules.finished_codes,
@@ -85,11 +73,11 @@ def document_filters(
         originator=search.originator,
         recipient=search.recipient,
         text=fold(search.text).strip() if search.text else None,
-        due_before=_morning(search.due_before, zone),
-        overdue_at=_morning(local_date(now, zone), zone) if search.overdue else None,
-        created_from=_morning(search.created_from, zone),
-        created_before=_morning(search.created_to and search.created_to + timedelta(days=1), zone),
-        author=caller.user_id if search.mine else None,
+        due_before=_morning(search.due_before, ctx.zone),
+        overdue_at=_morning(local_date(ctx.now, ctx.zone), ctx.zone) if search.overdue else None,
+        created_from=_morning(search.created_from, ctx.zone),
+        created_before=_morning(search.created_to and search.created_to + timedelta(days=1), ctx.zone),
+        author=ctx.caller.user_id if search.mine else None,
     )
 
 
@@ -123,13 +111,15 @@ def not_in_list(pointer: str, expected: list[str]) -> Exception:
     )
 
 
-async def find_document(session: AsyncSession, rules: KindRules, *, caller: Caller, public_id: UUID) -> DocumentRow:
+async def find_document(
+    ctx: RequestContext, session: AsyncSession, rules: KindRules, *, public_id: UUID
+) -> DocumentRow:
     """
     Return a document at the newest revision that the caller may see.
 
     :raises NotFound: also when the caller may not know of it
     """
-    rows = await repository.visible(session, reach=reach(caller), public_ids=[public_id], type_codes=rules.type_codes)
+    rows = await repository.visible(session, reach=reach(ctx), public_ids=[public_id], type_codes=rules.type_codes)
     if public_id not in rows:
         raise NotFound(f"There is no such {rules.name}.")
     return rows[public_id]
@@ -149,17 +139,19 @@ async def known_to(
     )
     hidden = set(public_ids) - found
     person = (await identity.load_callers(session, [author])).get(author) if hidden else None
-    return found | (set(await visible(session, caller=person, public_ids=hidden)) if person else set())
+    return found | (set(await visible(RequestContext(caller=person), session, public_ids=hidden)) if person else set())
 
 
-async def visible(session: AsyncSession, *, caller: Caller, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:
+async def visible(
+    ctx: RequestContext, session: AsyncSession, *, public_ids: Collection[UUID]
+) -> dict[UUID, DocumentRow]:
     """Return the documents of any kind among `public_ids` that the caller may see."""
-    return await repository.visible(session, reach=reach(caller), public_ids=public_ids)
+    return await repository.visible(session, reach=reach(ctx), public_ids=public_ids)
 
 
-async def document_files(session: AsyncSession, caller: Caller, attachment_id: int) -> bool:
+async def document_files(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Return whether a file hangs on a revision that the caller may see."""
-    return await links.reaches_file(session, reach=reach(caller), attachment_id=attachment_id)
+    return await links.reaches_file(session, reach=reach(ctx), attachment_id=attachment_id)
 
 
 def step_files(subjects: Subjects) -> AccessRule:

@@ -1,9 +1,7 @@
 """What goes with every change of a document: its workflow, its event and its row in the audit trail."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -12,56 +10,50 @@ from saraban.audit import service as audit
 from saraban.documents.core.repository import writes
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.events import service as events
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.workflow import service as workflow
 from saraban.workflow.domain.registers import REGISTERS, Matter
 
 
 async def claim_files(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     public_ids: Sequence[UUID],
     revision_id: int,
     pointer: str,
     main_first: bool,
-    now: datetime,
 ) -> None:
     """Make uploaded files permanent and attach them to a revision."""
     if public_ids:
-        rows = await attachments.claim(session, caller=caller, public_ids=public_ids, pointer=pointer, now=now)
+        rows = await attachments.claim(ctx, session, public_ids=public_ids, pointer=pointer)
         await writes.link_files(
             session, revision_id=revision_id, attachment_ids=[row.id for row in rows], main_first=main_first
         )
 
 
-async def start_workflow(
-    session: AsyncSession, kind: AnyKind, *, caller: Caller, row: DocumentHeader, now: datetime, zone: ZoneInfo
-) -> None:
+async def start_workflow(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader) -> None:
     """Start the workflow that is chosen for a document or its revision, in the transaction that writes it."""
-    facts = await kind.facts(session, [row], zone=zone)
+    facts = await kind.facts(session, [row], zone=ctx.zone)
     type_code = await kind.type_code(session, row)
     await workflow.start(
+        ctx,
         session,
         code=REGISTERS[kind.rules.name].of_type(type_code).code,
         entity_type=kind.rules.entity_type,
         facts=facts[row.entity_id],
-        caller=caller,
-        now=now,
         matter=Matter(kind.rules.name, row.project.id, type_code),
     )
 
 
 async def record(
+    ctx: RequestContext,
     session: AsyncSession,
     kind: AnyKind,
     event: str,
     action: str,
     *,
-    caller: Caller,
     row: DocumentHeader,
-    address: str,
-    now: datetime,
     details: dict[str, object] | None = None,
     audited: dict[str, object] | None = None,
     notify: Sequence[UUID] = (),
@@ -87,19 +79,19 @@ async def record(
             "kind": name,
             "subject": row.subject,
             "projectPublicId": str(row.project.public_id),
-            "actorPublicId": str(caller.public_id),
+            "actorPublicId": str(ctx.caller.public_id),
             **kind.event_fields(row, notify),
             **said,
         },
-        now=now,
+        now=ctx.now,
     )
     await audit.write(
         session,
         action=f"{name}.{action}",
-        caller=caller,
+        caller=ctx.caller,
         entity_type=name,
         entity_id=str(row.public_id),
         details={**said, **(audited or {})},
-        address=address,
-        now=now,
+        address=ctx.address,
+        now=ctx.now,
     )

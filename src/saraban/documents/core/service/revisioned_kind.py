@@ -44,7 +44,7 @@ from saraban.documents.core.service.presentation import full_fields, reach, summ
 from saraban.documents.core.service.queries import DocumentSearch, document_filters, find_document
 from saraban.documents.core.service.rights import require_edit
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_of, subject_contexts
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.pagination import Page
 from saraban.kit.pipeline import SqlStatement, send
@@ -109,11 +109,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return ()
 
     async def change_own(
-        self,
-        session: AsyncSession,
-        caller: Caller,
-        row: DocumentRow,
-        changes: Any,
+        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: Any
     ) -> Mapping[str, tuple[Any, Any]]:
         """Change what is the subtype's own, and return what was and what is by field."""
         return {}
@@ -127,38 +123,24 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         """Return the port that `bootstrap` registers with the workflow."""
         return DocumentSubject(self.rules, self.own_statuses, zone)
 
-    async def check(
-        self, session: AsyncSession, *, caller: Caller, new: Any, now: datetime, zone: ZoneInfo
-    ) -> DocumentDraft:
+    async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> DocumentDraft:
         type_code, rfa_type_code = self.type_codes(new)
-        draft = await check(
-            session,
-            caller=caller,
-            order=new,
-            type_code=type_code,
-            rfa_type_code=rfa_type_code,
-            now=now,
-            zone=zone,
-        )
+        draft = await check(ctx, session, order=new, type_code=type_code, rfa_type_code=rfa_type_code)
         await self.check_originator(session, draft)
         return draft
 
     async def insert(
         self,
+        ctx: RequestContext,
         session: AsyncSession,
         draft: DocumentDraft,
         issued: numbering.Issued,
         *,
-        caller: Caller,
         public_id: UUID,
-        now: datetime,
-        zone: ZoneInfo,
     ) -> DocumentRow:
-        document, revision = await insert_document(
-            session, self.rules, draft, issued, caller=caller, public_id=public_id, now=now, zone=zone
-        )
+        document, revision = await insert_document(ctx, session, self.rules, draft, issued, public_id=public_id)
         await self.insert_own(session, draft, document, revision)
-        await claim_draft_files(session, draft, revision, caller=caller, now=now)
+        await claim_draft_files(ctx, session, draft, revision)
         await session.flush()
         return await self.row_of(session, revision)
 
@@ -168,26 +150,18 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         )
         return rows[0]
 
-    async def find(self, session: AsyncSession, *, caller: Caller, public_id: UUID) -> DocumentRow:
-        return await find_document(session, self.rules, caller=caller, public_id=public_id)
+    async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
+        return await find_document(ctx, session, self.rules, public_id=public_id)
 
     async def find_by_number(self, session: AsyncSession, *, project_id: int, number: str) -> DocumentRow:
         public_id = await repository.by_number(session, project_id=project_id, number=number)
         return (await repository.first_issue(session, public_id=public_id))[0]
 
     async def page(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,
-        search: DocumentSearch,
-        cursor: str | None,
-        limit: int,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, *, search: DocumentSearch, cursor: str | None, limit: int
     ) -> Page[DocumentRow]:
-        filters = document_filters(self.rules, search, caller, now, zone)
-        return await repository.page(session, reach=reach(caller), filters=filters, cursor=cursor, limit=limit)
+        filters = document_filters(ctx, self.rules, search)
+        return await repository.page(session, reach=reach(ctx), filters=filters, cursor=cursor, limit=limit)
 
     async def lock(self, session: AsyncSession, row: DocumentRow) -> None:
         # In one order, wherever: the document, its instance, and then what a step changes too.
@@ -201,58 +175,42 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def summaries(
         self,
+        ctx: RequestContext,
         session: AsyncSession,
         rows: Sequence[DocumentRow],
         *,
-        caller: Caller,
         envelopes: Mapping[str, Envelope],
         today: date,
-        zone: ZoneInfo,
     ) -> Sequence[DocumentSummary]:
         recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
-        own = await self.in_list(session, rows, reach(caller))
+        own = await self.in_list(session, rows, reach(ctx))
         found = []
         for row in rows:
             envelope = envelopes.get(row.entity_id)
-            fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, zone)
+            fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, ctx.zone)
             found.append(self.summary(**(fields | dict(own.get(row.revision.id, {})))))
         return found
 
     async def answer(
-        self,
-        session: AsyncSession,
-        row: DocumentRow,
-        *,
-        caller: Caller,
-        envelope: Envelope | None,
-        today: date,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, *, envelope: Envelope | None, today: date
     ) -> Schema:
         recipients = await repository.recipients(session, document_ids=[row.document.id])
-        own = await self.in_full(session, [row], reach(caller))
-        fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, zone)
-        fields |= await full_fields(session, row, caller=caller, zone=zone)
+        own = await self.in_full(session, [row], reach(ctx))
+        fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, ctx.zone)
+        fields |= await full_fields(ctx, session, row)
         return self.full(**(fields | dict(own.get(row.revision.id, {}))))
 
     async def revision_labels(
-        self, session: AsyncSession, row: DocumentRow, *, caller: Caller
+        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow
     ) -> dict[str, str | None]:
-        rows = await repository.revisions(session, reach=reach(caller), public_id=row.public_id)
+        rows = await repository.revisions(session, reach=reach(ctx), public_id=row.public_id)
         return {one.entity_id: one.revision_label for one in rows}
 
-    def require_edit(self, caller: Caller, row: DocumentRow) -> None:
-        require_edit(caller, self.rules, row.document)
+    def require_edit(self, ctx: RequestContext, row: DocumentRow) -> None:
+        require_edit(ctx, self.rules, row.document)
 
     async def change(
-        self,
-        session: AsyncSession,
-        row: DocumentRow,
-        envelope: Envelope | None,
-        *,
-        caller: Caller,
-        changes: Any,
-        now: datetime,
-        zone: ZoneInfo,
+        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None, *, changes: Any
     ) -> dict[str, dict[str, Any]]:
         """
         :raises NumberAlreadyIssued: when a change touches what the number prints
@@ -261,35 +219,35 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         check_printed(changes)
         if envelope is None or not envelope.can_edit or not row.revision.is_current:
             raise NotADraft
-        values = draft_values(changes, row, now, zone)
+        values = draft_values(changes, row, ctx.now, ctx.zone)
         related = {
-            **await change_relations(session, caller=caller, row=row, changes=changes),
-            **await self.change_own(session, caller, row, changes),
+            **await change_relations(ctx, session, row=row, changes=changes),
+            **await self.change_own(ctx, session, row, changes),
         }
-        noted = noted_changes(changes, values, row, zone) | field_changes(
+        noted = noted_changes(changes, values, row, ctx.zone) | field_changes(
             {name: before for name, (before, _) in related.items()},
             {name: after for name, (_, after) in related.items()},
         )
-        await change_files(session, caller, row, changes, now)
-        values["updated_by"] = caller.user_id
+        await change_files(ctx, session, row, changes)
+        values["updated_by"] = ctx.caller.user_id
         await writes.change_revision(session, revision_id=row.revision.id, values=values)
         if related:
-            fresh = await self.find(session, caller=caller, public_id=row.public_id)
-            facts = (await self.facts(session, [fresh], zone=zone))[row.entity_id]
-            await workflow.renew_pending(session, entity_type=self.rules.entity_type, facts=facts, now=now)
+            fresh = await self.find(ctx, session, public_id=row.public_id)
+            facts = (await self.facts(session, [fresh], zone=ctx.zone))[row.entity_id]
+            await workflow.renew_pending(session, entity_type=self.rules.entity_type, facts=facts, now=ctx.now)
         return noted
 
     async def check_cancel(
-        self, session: AsyncSession, row: DocumentRow, envelope: Envelope | None, *, caller: Caller
+        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None
     ) -> None:
-        await check_cancel(session, self.rules, row, envelope, caller=caller)
+        await check_cancel(ctx, session, self.rules, row, envelope)
 
     async def mark_cancelled(
-        self, session: AsyncSession, row: DocumentRow, *, caller: Caller, reason: str, now: datetime, zone: ZoneInfo
+        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, *, reason: str
     ) -> Sequence[UUID]:
-        values = {"cancelled_at": now, "cancelled_by": caller.user_id, "cancel_reason": reason}
+        values = {"cancelled_at": ctx.now, "cancelled_by": ctx.caller.user_id, "cancel_reason": reason}
         await writes.change_head(session, document_id=row.document.id, values=values)
-        await self.show_status(session, row, state=CANCELLED, now=now, zone=zone)
+        await self.show_status(session, row, state=CANCELLED, now=ctx.now, zone=ctx.zone)
         return ()
 
     async def show_status(

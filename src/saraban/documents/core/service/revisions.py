@@ -3,9 +3,7 @@ The revisions of a document: their list, issuing the next one of what has its fi
 draft.
 """
 
-from datetime import datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -32,7 +30,7 @@ from saraban.documents.core.service.presentation import (
 from saraban.documents.core.service.records import claim_files, record, start_workflow
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.documents.core.service.rights import require_create, require_edit
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -60,24 +58,24 @@ class NoDraftRevision(DomainError):
 
 
 async def revisions(
-    session: AsyncSession, kind: RevisionedKind, *, caller: Caller, public_id: UUID, zone: ZoneInfo
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
 ) -> RevisionList:
     """
     Return the revisions that the caller may see, newest first, each with its own workflow and files.
 
     :raises NotFound: also when the caller may not know of the document
     """
-    await kind.find(session, caller=caller, public_id=public_id)
-    rows = await repository.revisions(session, reach=reach(caller), public_id=public_id)
-    where = await envelopes(session, kind, caller=caller, rows=rows, zone=zone)
+    await kind.find(ctx, session, public_id=public_id)
+    rows = await repository.revisions(session, reach=reach(ctx), public_id=public_id)
+    where = await envelopes(ctx, session, kind, rows=rows)
     files = await links.files(session, revision_ids=[row.revision.id for row in rows])
     shown = kind.revision.model_fields
-    extras = await kind.in_full(session, rows, reach(caller))
+    extras = await kind.in_full(session, rows, reach(ctx))
     items = []
     for row in rows:
         fields = revision_answer(row).model_dump() | {
             "subject": row.revision.subject,
-            "due_date": day_of(row.revision.due_date, zone),
+            "due_date": day_of(row.revision.due_date, ctx.zone),
             "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
             "created_at": row.revision.created_at,
             "created_by": person(row.reviser),
@@ -90,16 +88,7 @@ async def revisions(
 
 
 async def revise(
-    db: Database,
-    kind: RevisionedKind,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    order: NewRevision,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
-    key: str | None,
+    ctx: RequestContext, db: Database, kind: RevisionedKind, *, public_id: UUID, order: NewRevision
 ) -> OperationResult:
     """
     Issue the next revision as a draft, with the number printed again for it (ruling N8).
@@ -107,75 +96,57 @@ async def revise(
     :raises RevisionPending: while the current revision has no final answer
     """
     return await change_once(
+        ctx,
         db,
         kind,
-        lambda session: _revise(session, kind, caller, public_id, order, now, zone, address),
-        caller=caller,
+        lambda session: _revise(ctx, session, kind, public_id, order),
         path=f"{public_id}/revisions",
         payload=order.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        now=now,
-        zone=zone,
-        key=key,
         status=201,
         located=True,
     )
 
 
 async def _revise(
-    session: AsyncSession,
-    kind: RevisionedKind,
-    caller: Caller,
-    public_id: UUID,
-    order: NewRevision,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID, order: NewRevision
 ) -> DocumentRow:
-    row, envelope = await hold_current(session, kind, caller=caller, public_id=public_id, zone=zone)
-    require_create(caller, kind.rules, row.document)
+    row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+    require_create(ctx, kind.rules, row.document)
     if envelope is None or not envelope.terminal or not row.revision.is_current:
         raise RevisionPending
-    check_due(order.due_date, None, today=local_date(now, zone))
+    check_due(order.due_date, None, today=local_date(ctx.now, ctx.zone))
     highest, withdrawn = await repository.revision_numbers(session, document_id=row.document.id)
     # A draft that was withdrawn keeps its place in the count of revisions, not its label.
     next_label = revision_label(highest + 1 - withdrawn)
     number = await numbering.revise_number(
-        session,
-        caller=caller,
-        holder=numbering.Holder(kind.rules.name, public_id),
-        revision_label=next_label,
-        now=now,
-        address=address,
+        ctx, session, holder=numbering.Holder(kind.rules.name, public_id), revision_label=next_label
     )
     place = highest + 1, next_label
-    revision = await _next_revision(session, kind, caller, row, order, place, number, now, zone)
+    revision = await _next_revision(ctx, session, kind, row, order, place, number)
     await kind.insert_own_revision(session, revision)
     await claim_files(
+        ctx,
         session,
-        caller=caller,
         public_ids=order.attachment_public_ids,
         revision_id=revision.id,
         pointer="/attachmentPublicIds",
         main_first=True,
-        now=now,
     )
     await session.flush()
     fresh = await kind.row_of(session, revision)
-    await start_workflow(session, kind, caller=caller, row=fresh, now=now, zone=zone)
-    await record(session, kind, "revised", "revise", caller=caller, row=fresh, address=address, now=now)
+    await start_workflow(ctx, session, kind, row=fresh)
+    await record(ctx, session, kind, "revised", "revise", row=fresh)
     return fresh
 
 
 async def _next_revision(
+    ctx: RequestContext,
     session: AsyncSession,
     kind: RevisionedKind,
-    caller: Caller,
     row: DocumentRow,
     order: NewRevision,
     place: tuple[int, str],
     number: str,
-    now: datetime,
-    zone: ZoneInfo,
 ) -> DocumentRevision:
     old = row.revision
     # One revision is current at a time, and the constraint is checked at once.
@@ -193,10 +164,10 @@ async def _next_revision(
         body=order.body if "body" in order.model_fields_set else old.body,
         remarks=old.remarks,
         priority=old.priority,
-        document_date=local_date(now, zone),
-        due_date=end_of_day(order.due_date, zone),
-        created_at=now,
-        created_by=caller.user_id,
+        document_date=local_date(ctx.now, ctx.zone),
+        due_date=end_of_day(order.due_date, ctx.zone),
+        created_at=ctx.now,
+        created_by=ctx.caller.user_id,
         details=old.details,
     )
     await writes.add(session, revision)
@@ -204,16 +175,7 @@ async def _next_revision(
 
 
 async def withdraw_revision(
-    db: Database,
-    kind: RevisionedKind,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    reason: str,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
-    key: str | None,
+    ctx: RequestContext, db: Database, kind: RevisionedKind, *, public_id: UUID, reason: str
 ) -> OperationResult:
     """
     End the draft of the next revision, in one transaction; its label may be printed on a later one.
@@ -221,71 +183,42 @@ async def withdraw_revision(
     :raises NoDraftRevision: when the current revision has been submitted, or is the first one
     """
     return await change_once(
+        ctx,
         db,
         kind,
-        lambda session: _withdraw(session, kind, caller, public_id, reason, now, zone, address),
-        caller=caller,
+        lambda session: _withdraw(ctx, session, kind, public_id, reason),
         path=f"{public_id}/withdraw-revision",
         payload={"reason": reason},
-        now=now,
-        zone=zone,
-        key=key,
     )
 
 
 async def _withdraw(
-    session: AsyncSession,
-    kind: RevisionedKind,
-    caller: Caller,
-    public_id: UUID,
-    reason: str,
-    now: datetime,
-    zone: ZoneInfo,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID, reason: str
 ) -> DocumentRow:
-    row, envelope = await hold_current(session, kind, caller=caller, public_id=public_id, zone=zone)
-    require_edit(caller, kind.rules, row.document)
+    row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+    require_edit(ctx, kind.rules, row.document)
     if not await is_draft_revision(session, row=row, envelope=envelope):
         raise NoDraftRevision
-    await kind.show_status(session, row, state=CANCELLED, now=now, zone=zone)
+    await kind.show_status(session, row, state=CANCELLED, now=ctx.now, zone=ctx.zone)
     await workflow.cancel(
-        session,
-        entity_type=kind.rules.entity_type,
-        entity_id=str(row.revision.public_id),
-        caller=caller,
-        reason=reason,
-        now=now,
+        ctx, session, entity_type=kind.rules.entity_type, entity_id=str(row.revision.public_id), reason=reason
     )
     details: dict[str, object] = {"reason": reason}
-    await record(
-        session,
-        kind,
-        "withdrawn",
-        "withdraw-revision",
-        caller=caller,
-        row=row,
-        address=address,
-        now=now,
-        details=details,
-    )
-    await _go_back(session, kind, caller, row, now, address)
-    return await kind.find(session, caller=caller, public_id=public_id)
+    await record(ctx, session, kind, "withdrawn", "withdraw-revision", row=row, details=details)
+    await _go_back(ctx, session, kind, row)
+    return await kind.find(ctx, session, public_id=public_id)
 
 
-async def _go_back(
-    session: AsyncSession, kind: RevisionedKind, caller: Caller, row: DocumentRow, now: datetime, address: str
-) -> None:
+async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, row: DocumentRow) -> None:
     """Makes the newest revision that still stands the current one, and its number the document's."""
-    withdrawn = {"is_current": False, "withdrawn_at": now}
+    withdrawn = {"is_current": False, "withdrawn_at": ctx.now}
     await writes.change_revision(session, revision_id=row.revision.id, values=withdrawn)
     before = await repository.newest_standing(session, document_id=row.document.id)
     number = await numbering.restore_number(
+        ctx,
         session,
-        caller=caller,
         holder=numbering.Holder(kind.rules.name, row.document.public_id),
         revision_label=before.revision_label,
-        now=now,
-        address=address,
     )
     await writes.change_revision(session, revision_id=before.id, values={"is_current": True})
     await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})

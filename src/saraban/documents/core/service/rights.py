@@ -2,7 +2,7 @@
 
 from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.models import Document
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Forbidden
 
@@ -10,36 +10,36 @@ ADMIN_EDIT = "document.admin_edit"
 ORG_ADMIN = "Org Admin"
 
 
-def home_scope(caller: Caller, document: Document) -> Scope:
+def home_scope(ctx: RequestContext, document: Document) -> Scope:
     """
     Return the scope in which a right over the originator's own document counts.
 
     A role at the contract counts for the originator's people only: the consultant's contract administrator does not
     write the contractor's documents.
     """
-    contract = document.contract_id if document.originator_id in caller.organization_ids else None
+    contract = document.contract_id if document.originator_id in ctx.caller.organization_ids else None
     return Scope(frozenset({document.originator_id}), document.project_id, contract)
 
 
-def require_edit(caller: Caller, rules: KindRules, document: Document) -> None:
+def require_edit(ctx: RequestContext, rules: KindRules, document: Document) -> None:
     """
     :raises Forbidden: when the caller does not write this kind for the originator
     """
-    caller.require(rules.edit, home_scope(caller, document))
+    ctx.caller.require(rules.edit, home_scope(ctx, document))
 
 
-def require_create(caller: Caller, rules: KindRules, document: Document) -> None:
+def require_create(ctx: RequestContext, rules: KindRules, document: Document) -> None:
     """
     :raises Forbidden: when the caller does not issue this kind for the originator
     """
-    caller.require(rules.create, home_scope(caller, document))
+    ctx.caller.require(rules.create, home_scope(ctx, document))
 
 
-def require_withdraw(caller: Caller, document: Document) -> None:
+def require_withdraw(ctx: RequestContext, document: Document) -> None:
     """
     :raises Forbidden: when the caller may not withdraw what the originator has issued
     """
-    scope = home_scope(caller, document)
-    by_role = any(grant.role == ORG_ADMIN and grant.covers(scope) for grant in caller.grants)
-    if not (by_role or caller.may(ADMIN_EDIT, scope)):
+    scope = home_scope(ctx, document)
+    by_role = any(grant.role == ORG_ADMIN and grant.covers(scope) for grant in ctx.caller.grants)
+    if not (by_role or ctx.caller.may(ADMIN_EDIT, scope)):
         raise Forbidden(f"The permission {ADMIN_EDIT} is needed here.")

@@ -1,6 +1,7 @@
 """What demo people do, each through the service that a real person's request would reach."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,7 @@ from saraban.documents.demo.domain.files import content
 from saraban.documents.demo.service.demo_context import ADDRESS, DemoProject, DemoServices
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import FixedClock, local_date
 from saraban.workflow.service import Command
 
@@ -33,7 +34,7 @@ async def write(
 ) -> DocumentJson:
     """Write the document of a script as a draft with its number and files, and return it as the API would."""
     caller = setting.person(script.by)
-    files = [await upload(stage, caller=caller, name=name, now=now) for name in script.files]
+    files = [await upload(RequestContext(caller=caller, now=now), stage, name=name) for name in script.files]
     if script.where is DemoRegister.CIRCULATION:
         order = _sheet(stage, setting, script, now=now, known=known)
     else:
@@ -41,33 +42,29 @@ async def write(
     order["attachmentPublicIds"] = files
     kind = KINDS[script.where]
     answer = await core.create(
+        RequestContext(caller=caller, now=now, zone=stage.zone, address=ADDRESS),
         stage.db,
         stage.allocator,
         kind,
-        caller=caller,
         order=kind.new.model_validate(order),
-        now=now,
-        zone=stage.zone,
-        address=ADDRESS,
     )
     return dict(answer.body)
 
 
-async def upload(stage: DemoServices, *, caller: Caller, name: str, now: datetime) -> UUID:
+async def upload(ctx: RequestContext, stage: DemoServices, *, name: str) -> UUID:
     """Upload a small file made from its name."""
 
     async def chunks() -> AsyncIterator[bytes]:
         yield content(name)
 
     row = await attachments.upload(
+        replace(ctx, address=ADDRESS),
         stage.db,
         stage.storage,
-        caller=caller,
         name=name,
         chunks=chunks(),
         rules=stage.uploads,
-        clock=FixedClock(now, stage.zone),
-        address=ADDRESS,
+        clock=FixedClock(ctx.now, stage.zone),
     )
     return row.public_id
 
@@ -85,15 +82,13 @@ async def take_action(
     caller = setting.person(deed.by)
     match deed.action:
         case "revise":
-            return await _revise(stage, caller, document, script, now)
+            return await _revise(RequestContext(caller=caller, now=now), stage, document, script)
         case "cancel":
-            return await _cancel(stage, caller, document, script, deed.comment or "", now)
+            return await _cancel(RequestContext(caller=caller, now=now), stage, document, script, deed.comment or "")
     answer = await stage.steps.take(
-        caller=caller,
+        RequestContext(caller=caller, now=now, address=ADDRESS),
         public_id=UUID(document["workflow"]["instancePublicId"]),
         command=Command(deed.action, deed.comment, client_version_no=document["workflow"]["versionNo"]),
-        now=now,
-        address=ADDRESS,
     )
     return document | {"workflow": answer.body["workflow"], "stepAttachments": answer.body["stepAttachments"]}
 
@@ -105,56 +100,46 @@ def _revisioned(where: DemoRegister) -> core.RevisionedKind:
 
 
 async def _revise(
-    stage: DemoServices, caller: Caller, document: DocumentJson, script: DemoDocument, now: datetime
+    ctx: RequestContext, stage: DemoServices, document: DocumentJson, script: DemoDocument
 ) -> DocumentJson:
     names = [name.replace(".", "-revised.") for name in script.files]
-    files = [await upload(stage, caller=caller, name=name, now=now) for name in names]
+    files = [await upload(ctx, stage, name=name) for name in names]
     answer = await core.revise(
+        replace(ctx, zone=stage.zone, address=ADDRESS, key=None),
         stage.db,
         _revisioned(script.where),
-        caller=caller,
         public_id=UUID(document["data"]["publicId"]),
-        order=NewRevision.model_validate({"dueDate": _due(stage, script, now), "attachmentPublicIds": files}),
-        now=now,
-        zone=stage.zone,
-        address=ADDRESS,
-        key=None,
+        order=NewRevision.model_validate({"dueDate": _due(stage, script, ctx.now), "attachmentPublicIds": files}),
     )
     return dict(answer.body)
 
 
 async def _cancel(
-    stage: DemoServices, caller: Caller, document: DocumentJson, script: DemoDocument, reason: str, now: datetime
+    ctx: RequestContext, stage: DemoServices, document: DocumentJson, script: DemoDocument, reason: str
 ) -> DocumentJson:
     answer = await core.cancel(
+        replace(ctx, zone=stage.zone, address=ADDRESS, key=None),
         stage.db,
         KINDS[script.where],
         stage.followers,
-        caller=caller,
         public_id=UUID(document["data"]["publicId"]),
         reason=reason,
-        now=now,
-        zone=stage.zone,
-        address=ADDRESS,
-        key=None,
     )
     return dict(answer.body)
 
 
-async def read(
-    stage: DemoServices, *, caller: Caller, public_id: UUID, where: DemoRegister, now: datetime
-) -> DocumentJson:
+async def read(ctx: RequestContext, stage: DemoServices, *, public_id: UUID, where: DemoRegister) -> DocumentJson:
     """Return a document with its workflow as `caller` sees it."""
-    asked: dict[str, Any] = {"caller": caller, "public_id": public_id, "now": now, "zone": stage.zone}
+    asked: dict[str, Any] = {"caller": ctx.caller, "public_id": public_id, "now": ctx.now, "zone": stage.zone}
     async with stage.db.reading() as session:
         found = await core.read(session, KINDS[where], **asked)
         return found.model_dump(mode="json", by_alias=True)
 
 
-async def count_actions(stage: DemoServices, *, caller: Caller, public_id: UUID, where: DemoRegister) -> int:
+async def count_actions(ctx: RequestContext, stage: DemoServices, *, public_id: UUID, where: DemoRegister) -> int:
     """Return how many acts of a script a document has behind it."""
     async with stage.db.reading() as session:
-        lived = await core.history(session, KINDS[where], caller=caller, public_id=public_id)
+        lived = await core.history(ctx, session, KINDS[where], public_id=public_id)
     steps = [entry for entry in lived.items if entry.source == "workflow" and entry.action != "cancel"]
     others = [entry for entry in lived.items if entry.action in {f"{where}.revise", f"{where}.cancel"}]
     return len(steps) + len(others)

@@ -12,6 +12,7 @@ from saraban.attachments.service import UploadRules
 from saraban.documents.core.service import Followers
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import DEMO_ACCOUNTS
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -76,8 +77,8 @@ async def find_demo_project(session: AsyncSession) -> DemoProject:
     """Find the demo project and its people."""
     project = await projects.find_project_by_code(session, code=PROJECT)
     system = await identity.system_caller(session)
-    members = await projects.organizations(session, caller=system, project_public_id=project.public_id)
-    contracts = await projects.contracts(session, caller=system, project_public_id=project.public_id)
+    members = await projects.organizations(RequestContext(caller=system), session, project_public_id=project.public_id)
+    contracts = await projects.contracts(RequestContext(caller=system), session, project_public_id=project.public_id)
     still_open = {account.username for account in await identity.list_users(session) if account.is_active}
     return DemoProject(
         project=project.public_id,

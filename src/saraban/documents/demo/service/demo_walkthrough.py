@@ -12,6 +12,7 @@ from saraban.documents.demo.domain.walkthrough import WALKTHROUGH
 from saraban.documents.demo.service import demo_actions
 from saraban.documents.demo.service.demo_context import DemoProject, DemoServices, find_demo_project
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.workflow import service as workflow
@@ -82,7 +83,7 @@ async def _says(
 async def _own_label(stage: DemoServices, caller: Caller, document: demo_actions.DocumentJson, act: DemoAction) -> Text:
     instance = UUID(document["workflow"]["instancePublicId"])
     async with stage.db.reading() as session:
-        view = await workflow.find(session, caller=caller, subjects=stage.subjects, public_id=instance)
+        view = await workflow.find(RequestContext(caller=caller), session, subjects=stage.subjects, public_id=instance)
     return {action.code: action.label for action in view.actions}[act.action]
 
 
@@ -94,7 +95,7 @@ async def _waiting(stage: DemoServices, caller: Caller, public_id: UUID) -> Task
     while True:
         async with stage.db.reading() as session:
             page = await workflow.list_tasks(
-                session, caller=caller, subjects=stage.subjects, cursor=cursor, limit=_PAGE
+                RequestContext(caller=caller), session, subjects=stage.subjects, cursor=cursor, limit=_PAGE
             )
         for item in page.items:
             if item.envelope.facts.public_id == public_id:
@@ -116,7 +117,11 @@ async def _chapter(
     public_id, instance = UUID(document["data"]["publicId"]), UUID(document["workflow"]["instancePublicId"])
     now = clock.now()
     async with stage.db.reading() as session:
-        steps = await workflow.history(session, caller=author, subjects=stage.subjects, public_id=instance)
+        steps = await workflow.history(
+            RequestContext(caller=author), session, subjects=stage.subjects, public_id=instance
+        )
         trail = await audit.list_records(session, entity_id=str(public_id), limit=_PAGE)
-    fresh = await demo_actions.read(stage, caller=author, public_id=public_id, where=script.where, now=now)
+    fresh = await demo_actions.read(
+        RequestContext(caller=author, now=now), stage, public_id=public_id, where=script.where
+    )
     return WalkthroughDocument(script, fresh, steps, trail.items[::-1])

@@ -12,6 +12,7 @@ from saraban.documents.demo.domain.letters import LETTERS
 from saraban.documents.demo.domain.rfas import RFAS
 from saraban.documents.demo.service import demo_actions
 from saraban.documents.demo.service.demo_context import DemoProject, DemoServices, find_demo_project
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 
 # Written oldest first, so that numbers and dates go the same way.
@@ -43,8 +44,12 @@ async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocu
             await _live(stage, found, script, document, done=0, now=now)
             written += 1
         else:
-            document = await demo_actions.read(stage, caller=found.looker, public_id=there, where=script.where, now=now)
-            done = await demo_actions.count_actions(stage, caller=found.looker, public_id=there, where=script.where)
+            document = await demo_actions.read(
+                RequestContext(caller=found.looker, now=now), stage, public_id=there, where=script.where
+            )
+            done = await demo_actions.count_actions(
+                RequestContext(caller=found.looker), stage, public_id=there, where=script.where
+            )
             await _live(stage, found, script, document, done=done, now=now)
         known[script.key] = UUID(document["data"]["publicId"])
     return written

@@ -2,13 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering.formats import repository
@@ -76,15 +74,13 @@ class FormatEffect:
 
 
 async def format_effect(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     type_code: str | None,
     narrowing: Narrowing = NOT_NARROWED,
     wanted: FormatDraft,
-    now: datetime,
-    zone: ZoneInfo,
 ) -> FormatEffect:
     """
     Show what saving a format would do; nothing is saved and no number is drawn.
@@ -92,13 +88,13 @@ async def format_effect(
     :raises Invalid: what saving it would raise
     """
     project, kind, key = await format_target(
-        session, caller=caller, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
+        ctx, session, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
     )
     template = checked_template(wanted, drawing=type_code == DRAWING)
     resets = template.prints_period if wanted.resets is None else wanted.resets
     saved = {row.format.key: row.format for row in await repository.formats_of_project(session, project.id)}
     old = saved.get(key)
-    period, new = Period.of(now, zone), PrintRule(template, resets, wanted.overflow == OverflowRule.REFUSE)
+    period, new = Period.of(ctx.now, ctx.zone), PrintRule(template, resets, wanted.overflow == OverflowRule.REFUSE)
     examples = [
         await _example(session, project.id, codes, period, _in_force(saved, fitting), new)
         for fitting, codes in await _samples(session, project, kind, key, {*saved, key})

@@ -1,7 +1,7 @@
 """Number formats: read by administrators, changed by those who run the project (ruling N14), each change kept in the audit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, Invalid, NotFound, Text, invalid
@@ -125,29 +126,31 @@ class FormatInUse(DomainError):
 
 
 async def list_formats(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID | None, cursor: str | None, limit: int
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID | None, cursor: str | None, limit: int
 ) -> Page[FormatRow]:
     """List the formats of one project, or of every project whose formats the caller may read."""
     if project_public_id is not None:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-        caller.require(VIEW, Scope(project=project.id, organizations=caller.organization_ids))
+        ctx.caller.require(VIEW, Scope(project=project.id, organizations=ctx.caller.organization_ids))
         return await repository.formats_page(session, project_ids=[project.id], cursor=cursor, limit=limit)
-    visible = await _readable_projects(session, caller)
+    visible = await _readable_projects(session, ctx.caller)
     return await repository.formats_page(session, project_ids=visible, cursor=cursor, limit=limit)
 
 
-async def read_format(session: AsyncSession, *, caller: Caller, public_id: UUID) -> FormatRow:
+async def read_format(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> FormatRow:
     """
     :raises NotFound: when there is none, or the caller may not read that project's formats
     """
     row = await repository.format_by_public_id(session, public_id)
-    if row is None or not caller.may(VIEW, Scope(project=row.project_id, organizations=caller.organization_ids)):
+    if row is None or not ctx.caller.may(
+        VIEW, Scope(project=row.project_id, organizations=ctx.caller.organization_ids)
+    ):
         raise NotFound
     return row
 
 
 async def format_target(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, type_code: str | None, narrowing: Narrowing
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, type_code: str | None, narrowing: Narrowing
 ) -> tuple[ProjectRef, TypeRef | None, FormatKey]:
     """
     Give the project and the type that a format is to be for, and its key; no type for the project's default.
@@ -156,7 +159,7 @@ async def format_target(
     :raises Invalid: for a type, or a code that it is narrowed to, that the project does not have
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    caller.require(MANAGE, Scope(project=project.id))
+    ctx.caller.require(MANAGE, Scope(project=project.id))
     narrowing = Narrowing(*map(fold, narrowing))
     if type_code is None:
         if any(narrowing):
@@ -183,15 +186,13 @@ def narrowed_columns(narrowing: Narrowing) -> dict[str, str]:
 
 
 async def save_format(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     type_code: str | None,
     narrowing: Narrowing = NOT_NARROWED,
     wanted: FormatDraft,
-    now: datetime,
-    address: str,
 ) -> FormatRow:
     """
     Create or replace the format of a project for a type (None: its default), or for some documents of the type.
@@ -200,7 +201,7 @@ async def save_format(
     :raises Invalid: naming the field
     """
     project, kind, key = await format_target(
-        session, caller=caller, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
+        ctx, session, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
     )
     template = checked_template(wanted, drawing=type_code == DRAWING)
     row = await repository.format_of(session, project_id=project.id, key=key)
@@ -211,7 +212,7 @@ async def save_format(
             correspondence_type_id=kind.id if kind else None,
             **narrowed_columns(key.narrowing),
             version=0,
-            created_at=now,
+            created_at=ctx.now,
             format_template="",
         )
         session.add(fresh)
@@ -220,19 +221,12 @@ async def save_format(
         raise invalid("/reason", "required", "ระบุเหตุผลที่เปลี่ยนรูปแบบ", "Give a reason for the change.")
     else:
         await _hold(session, row)
-    await _write(session, row, template, wanted, caller=caller, now=now, address=address)
+    await _write(ctx, session, row, template, wanted)
     return row
 
 
 async def change_format(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    version: int | None,
-    changes: Mapping[str, object],
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, version: int | None, changes: Mapping[str, object]
 ) -> FormatRow:
     """
     Change one format.
@@ -241,8 +235,8 @@ async def change_format(
     :param changes: `template`, `description`, `resets`, `overflow`, `reason`; what is missing stays
     :raises FormatStale: when `version` is no longer the current one
     """
-    row = await read_format(session, caller=caller, public_id=public_id)
-    caller.require(MANAGE, Scope(project=row.project_id))
+    row = await read_format(ctx, session, public_id=public_id)
+    ctx.caller.require(MANAGE, Scope(project=row.project_id))
     await _hold(session, row)
     if version is not None and version != row.format.version:
         raise FormatStale
@@ -255,7 +249,7 @@ async def change_format(
         reason=changes.get("reason"),  # type: ignore[arg-type]
     )
     template = checked_template(wanted, drawing=row.type_code == DRAWING)
-    await _write(session, row, template, wanted, caller=caller, now=now, address=address)
+    await _write(ctx, session, row, template, wanted)
     return row
 
 
@@ -271,33 +265,31 @@ def _resets_still(old: NumberFormat, changes: Mapping[str, object]) -> bool | No
     return None if "template" in changes and not counts_on else old.reset_sequence_yearly
 
 
-async def delete_format(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
-) -> None:
+async def delete_format(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> None:
     """
     Delete a format that has printed no number in any of its versions; the audit keeps them.
 
     :raises FormatInUse: naming a number that it has printed
     """
-    row = await read_format(session, caller=caller, public_id=public_id)
-    caller.require(MANAGE, Scope(project=row.project_id))
+    row = await read_format(ctx, session, public_id=public_id)
+    ctx.caller.require(MANAGE, Scope(project=row.project_id))
     await _hold(session, row)
     templates = {row.format.format_template} | {one.template for one in await versions_of(session, row.format)}
     printed = await repository.number_issued_with(session, row.format, templates)
     if printed is not None:
         raise FormatInUse(values={"number": printed})
-    await _note(session, row, facts_of(row.format), None, reason, caller=caller, now=now, address=address)
+    await _note(ctx, session, row, facts_of(row.format), None, reason)
     await session.delete(row.format)
     await session.flush()
 
 
-async def format_history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> list[FormatVersion]:
+async def format_history(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> list[FormatVersion]:
     """
     Return what a format was, newest first, with who changed it and why.
 
     :raises NotFound: when there is none, or the caller may not read that project's formats
     """
-    row = await read_format(session, caller=caller, public_id=public_id)
+    row = await read_format(ctx, session, public_id=public_id)
     return await versions_of(session, row.format)
 
 
@@ -327,14 +319,7 @@ def checked_template(wanted: FormatDraft, *, drawing: bool) -> Template:
 
 
 async def _write(
-    session: AsyncSession,
-    row: FormatRow,
-    template: Template,
-    wanted: FormatDraft,
-    *,
-    caller: Caller,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, row: FormatRow, template: Template, wanted: FormatDraft
 ) -> None:
     before = facts_of(row.format) if row.format.version else None
     row.format.format_template = template.text
@@ -342,26 +327,18 @@ async def _write(
     row.format.reset_sequence_yearly = template.prints_period if wanted.resets is None else wanted.resets
     row.format.overflow = wanted.overflow
     row.format.version += 1
-    row.format.updated_at = now
+    row.format.updated_at = ctx.now
     try:
         await session.flush()
     except IntegrityError as error:
         if violates_constraint(error, "unique_format", "document_number_formats.project_id"):
             raise FormatStale from error  # somebody saved the first format of this type a moment earlier
         raise
-    await _note(session, row, before, facts_of(row.format), wanted.reason, caller=caller, now=now, address=address)
+    await _note(ctx, session, row, before, facts_of(row.format), wanted.reason)
 
 
 async def _note(
-    session: AsyncSession,
-    row: FormatRow,
-    old: str | None,
-    new: str | None,
-    reason: str | None,
-    *,
-    caller: Caller,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, row: FormatRow, old: str | None, new: str | None, reason: str | None
 ) -> None:
     """Keep the change in the audit, and have every allocator look again."""
     await raise_versions(session, project_id=row.project_id)
@@ -378,9 +355,9 @@ async def _note(
             "old_value": old,
             "new_value": new,
             "reason": reason,
-            "user_id": caller.user_id,
-            "ip_address": address[:45] or None,
-            "created_at": now,
+            "user_id": ctx.caller.user_id,
+            "ip_address": ctx.address[:45] or None,
+            "created_at": ctx.now,
         },
     )
 
@@ -388,11 +365,11 @@ async def _note(
 async def _readable_projects(session: AsyncSession, caller: Caller) -> list[int] | None:
     if caller.may(VIEW, Scope()):
         return None
-    refs = await projects.projects_of(session, caller=caller)
+    refs = await projects.projects_of(RequestContext(caller=caller), session)
     return [ref.id for ref in refs if caller.may(VIEW, Scope(project=ref.id, organizations=caller.organization_ids))]
 
 
-async def default_formats(session: AsyncSession, *, caller: Caller, project_public_id: UUID, now: datetime) -> int:
+async def default_formats(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> int:
     """Return a project the shipped formats it lacks, and say how many; what is there stays."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     made = 0
@@ -409,13 +386,7 @@ async def default_formats(session: AsyncSession, *, caller: Caller, project_publ
             reason="Shipped default.",
         )
         await save_format(
-            session,
-            caller=caller,
-            project_public_id=project_public_id,
-            type_code=code,
-            wanted=wanted,
-            now=now,
-            address="",
+            replace(ctx, address=""), session, project_public_id=project_public_id, type_code=code, wanted=wanted
         )
         made += 1
     return made

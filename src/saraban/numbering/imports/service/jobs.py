@@ -19,6 +19,7 @@ import structlog
 from saraban.attachments.domain.storage import Storage
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.errors import DiskFull, DomainError, ErrorKind, Text
@@ -177,12 +178,10 @@ class ImportWorker:
             await self._tell(turn, rows_total=await asyncio.to_thread(lambda: sum(1 for _ in workbook.rows_of(path))))
             with ResultWorkbook(path.with_name("result.xlsx")) as sheet:
                 outcome = await legacy_import.dry_run(
+                    RequestContext(caller=await self._caller(turn), now=self._clock.now(), zone=self._clock.zone),
                     self._db,
-                    caller=await self._caller(turn),
                     project_public_id=turn.found.project,
                     lines=workbook.rows_of(path),
-                    now=self._clock.now(),
-                    zone=self._clock.zone,
                     each=_both(turn, sheet),
                     progress=turn.count,
                 )
@@ -202,13 +201,11 @@ class ImportWorker:
         async with self._unpacked(turn) as path:
             with ResultWorkbook(path.with_name("result.xlsx"), done=True) as sheet:
                 await legacy_import.import_rows(
+                    RequestContext(caller=await self._caller(turn), now=self._clock.now(), zone=self._clock.zone),
                     self._db,
-                    caller=await self._caller(turn),
                     project_public_id=turn.found.project,
                     lines=workbook.rows_of(path),
                     file=SourceFile(row.file_name, row.file_sha256),
-                    now=self._clock.now(),
-                    zone=self._clock.zone,
                     moves=row.moves,
                     ticket=turn.ticket,
                     each=_both(turn, sheet),

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.ids import new_id
 from saraban.numbering.imports import repository
@@ -117,13 +116,11 @@ class LeaseLost(Exception):
 
 
 async def dry_run(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
     project_public_id: UUID,
     lines: Iterable[Cells],
-    now: datetime,
-    zone: ZoneInfo,
     each: Each | None = None,
     progress: Progress | None = None,
 ) -> ImportOutcome:
@@ -135,8 +132,8 @@ async def dry_run(
     """
     outcome = ImportOutcome()
     async with db.reading() as session:
-        place = await import_target(session, caller=caller, project_public_id=project_public_id)
-    reader = RowReader(place, caller=caller, now=now, zone=zone)
+        place = await import_target(ctx, session, project_public_id=project_public_id)
+    reader = RowReader(place, caller=ctx.caller, now=ctx.now, zone=ctx.zone)
     async with aclosing(_ahead(db, reader, lines)) as batches:
         async for reads in batches:
             async with db.reading() as session:
@@ -148,17 +145,14 @@ async def dry_run(
 
 
 async def import_rows(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
     project_public_id: UUID,
     lines: Iterable[Cells],
     file: SourceFile,
-    now: datetime,
-    zone: ZoneInfo,
     moves: Mapping[str, int] | None = None,
     ticket: ImportLease | None = None,
-    address: str = "",
     each: Each | None = None,
     progress: Progress | None = None,
 ) -> ImportOutcome:
@@ -172,11 +166,11 @@ async def import_rows(
     """
     outcome = ImportOutcome()
     async with db.reading() as session:
-        place = await import_target(session, caller=caller, project_public_id=project_public_id)
-    reader = RowReader(place, caller=caller, now=now, zone=zone)
-    writer = RowWriter(place, caller=caller, now=now, address=address)
+        place = await import_target(ctx, session, project_public_id=project_public_id)
+    reader = RowReader(place, caller=ctx.caller, now=ctx.now, zone=ctx.zone)
+    writer = RowWriter(place, caller=ctx.caller, now=ctx.now, address=ctx.address)
     if ticket is None:
-        key = await db.transact(lambda session: _begun(session, place, file, caller, now, moving=moves is not None))
+        key = await db.transact(lambda session: _begun(ctx, session, place, file, moving=moves is not None))
         ticket = ImportLease(key)
     mine = ticket
     async with aclosing(_ahead(db, reader, lines)) as batches:
@@ -263,7 +257,7 @@ def _tell(
 
 
 async def _begun(
-    session: AsyncSession, place: ImportTarget, file: SourceFile, caller: Caller, now: datetime, *, moving: bool
+    ctx: RequestContext, session: AsyncSession, place: ImportTarget, file: SourceFile, *, moving: bool
 ) -> int:
     """Note that the file is being imported, or that an import of it that was broken off goes on."""
     row = await repository.unfinished_import(session, project_id=place.project.id, sha256=file.sha256)
@@ -271,15 +265,15 @@ async def _begun(
         row = NumberImport(
             public_id=new_id(),
             project_id=place.project.id,
-            user_id=caller.user_id,
+            user_id=ctx.caller.user_id,
             file_name=file.name[:255],
             file_sha256=file.sha256,
             state=ImportState.IMPORTING,
-            created_at=now,
+            created_at=ctx.now,
             rows_total=0,
         )
         session.add(row)
-    row.moves_counters, row.rows_done, row.rows_refused, row.updated_at = moving, 0, 0, now
+    row.moves_counters, row.rows_done, row.rows_refused, row.updated_at = moving, 0, 0, ctx.now
     await session.flush()
     return row.id
 

@@ -11,6 +11,7 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
@@ -54,11 +55,11 @@ class ImportTarget:
     contracts: Mapping[str, UUID]
 
 
-async def import_target(session: AsyncSession, *, caller: Caller, project_public_id: UUID) -> ImportTarget:
+async def import_target(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> ImportTarget:
     """:raises Forbidden: for who does not manage the numbers of the project"""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
-    read = await projects.read_project(session, caller=caller, public_id=project.public_id)
+    ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    read = await projects.read_project(ctx, session, public_id=project.public_id)
     return ImportTarget(
         project,
         {one.organization_code: one.public_id for one in read.organizations},
@@ -193,12 +194,14 @@ class RowReader:
         moment = self._moment(line) or self._now
         year = line.issued.year if line.issued else line.year or counter_key.year_of_issue(self._now, self._zone)
         try:
-            made = await plan(session, caller=self._caller, request=request, now=moment, zone=self._zone)
+            made = await plan(
+                RequestContext(caller=self._caller, now=moment, zone=self._zone), session, request=request
+            )
         except DomainError:
             if line.sequence is None:
                 raise
             parties = (await resolve(session, request)).parties
-            check_permission(self._caller, parties)
+            check_permission(RequestContext(caller=self._caller), parties)
             return RowGroup(parties, None, {}, _codes_text(self.place, line, year), year, line.codes.revision or "A")
         return RowGroup(made.parties, made, dict(made.values), made.codes_text, made.year, made.revision)
 

@@ -5,8 +5,7 @@ The work itself is a worker's (`jobs`); these functions write down what it shall
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
@@ -17,7 +16,7 @@ from saraban.attachments.domain.kinds import XLSX, detect_kind
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.service import UploadStream, acceptable_file_name
 from saraban.audit import service as audit
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
@@ -77,14 +76,7 @@ class ImportFile:
 
 
 async def upload_import(
-    db: Database,
-    storage: Storage,
-    *,
-    caller: Caller,
-    project_public_id: UUID,
-    sheet: ImportFile,
-    clock: Clock,
-    address: str,
+    ctx: RequestContext, db: Database, storage: Storage, *, project_public_id: UUID, sheet: ImportFile, clock: Clock
 ) -> ImportRow:
     """
     Store a file for a worker to check; nothing is imported before `start_import`.
@@ -97,14 +89,14 @@ async def upload_import(
         raise unreadable()
     async with db.reading() as session:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-        caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+        ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     public_id = new_id()
     key = source_key(public_id)
     await storage.write(key, sheet.intake.pour())
     row = NumberImport(
         public_id=public_id,
         project_id=project.id,
-        user_id=caller.user_id,
+        user_id=ctx.caller.user_id,
         file_name=sheet.name,
         file_sha256=sheet.intake.digest.hexdigest(),
         file_key=key,
@@ -114,11 +106,11 @@ async def upload_import(
     )
     try:
         await storage.examine(key, lambda file: _refuse_other(file, sheet.suffix))
-        await db.transact(lambda session: _received(session, row, caller, address))
+        await db.transact(lambda session: _received(ctx, session, row))
     except BaseException:
         await storage.delete(key)
         raise
-    return ImportRow(row, project.public_id, caller.username, caller.public_id)
+    return ImportRow(row, project.public_id, ctx.caller.username, ctx.caller.public_id)
 
 
 def _refuse_other(file: BinaryIO, suffix: str) -> None:
@@ -128,13 +120,13 @@ def _refuse_other(file: BinaryIO, suffix: str) -> None:
         raise unreadable()
 
 
-async def _received(session: AsyncSession, row: NumberImport, caller: Caller, address: str) -> None:
+async def _received(ctx: RequestContext, session: AsyncSession, row: NumberImport) -> None:
     session.add(row)
-    await _noted(session, row, "uploaded", caller, address, row.created_at, sha256=row.file_sha256)
+    await _noted(replace(ctx, now=row.created_at), session, row, "uploaded", sha256=row.file_sha256)
 
 
 async def start_import(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, moves: Sequence[CounterMove], now: datetime, address: str
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, moves: Sequence[CounterMove]
 ) -> ImportRow:
     """
     Let a worker import what the dry run accepted.
@@ -143,15 +135,15 @@ async def start_import(
     :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
     :raises Invalid: at `/moves`, for a series that the dry run did not offer, or at another number
     """
-    found = await read_import(session, caller=caller, public_id=public_id)
+    found = await read_import(ctx, session, public_id=public_id)
     row = await repository.locked_import(session, found.row.id)
     if row.state != ImportState.CHECKED:
         raise ImportNotChecked
     row.moves = _ticked(row.report or {}, moves)
     row.moves_counters = bool(moves)
-    row.state, row.rows_done, row.updated_at, row.lease, row.lease_until = ImportState.IMPORTING, 0, now, None, None
+    row.state, row.rows_done, row.updated_at, row.lease, row.lease_until = ImportState.IMPORTING, 0, ctx.now, None, None
     row.leases_lost = 0
-    await _noted(session, row, "started", caller, address, now, moves=row.moves)
+    await _noted(ctx, session, row, "started", moves=row.moves)
     return found
 
 
@@ -176,24 +168,24 @@ def _ticked(report: Mapping[str, Any], moves: Sequence[CounterMove]) -> dict[str
     return {move.series: move.to for move in moves}
 
 
-async def read_import(session: AsyncSession, *, caller: Caller, public_id: UUID) -> ImportRow:
+async def read_import(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> ImportRow:
     """
     Return one import; those at a terminal are among them.
 
     :raises NotFound: also for who does not manage the numbers of its project
     """
     found = await repository.find_import(session, public_id)
-    if found is None or not caller.may(MANAGE_NUMBERS, Scope(project=found.row.project_id)):
+    if found is None or not ctx.caller.may(MANAGE_NUMBERS, Scope(project=found.row.project_id)):
         raise NotFound("There is no such import.")
     return found
 
 
 async def list_imports(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, cursor: str | None, limit: int
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[ImportRow]:
     """Return the imports of a project, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
     found = await repository.imports_page(session, project_id=project.id, cursor=cursor, limit=limit)
     return page_of(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
 
@@ -207,13 +199,13 @@ def result_key(public_id: UUID) -> str:
     return f"imports/{public_id}/result.xlsx"
 
 
-async def import_result(session: AsyncSession, storage: Storage, *, caller: Caller, public_id: UUID) -> str:
+async def import_result(ctx: RequestContext, session: AsyncSession, storage: Storage, *, public_id: UUID) -> str:
     """
     Return the storage key of the result workbook: each line of the file with what came of it, or would.
 
     :raises ImportResultMissing: before the dry run is done
     """
-    found = await read_import(session, caller=caller, public_id=public_id)
+    found = await read_import(ctx, session, public_id=public_id)
     key = result_key(found.row.public_id)
     if found.row.file_key is None or not await storage.holds(key):
         raise ImportResultMissing
@@ -221,21 +213,19 @@ async def import_result(session: AsyncSession, storage: Storage, *, caller: Call
 
 
 async def _noted(
+    ctx: RequestContext,
     session: AsyncSession,
     row: NumberImport,
     what: str,
-    caller: Caller,
-    address: str,
-    now: datetime,
     **details: object,
 ) -> None:
     await audit.write(
         session,
         action=f"number_import.{what}",
-        caller=caller,
+        caller=ctx.caller,
         entity_type="number_import",
         entity_id=str(row.public_id),
         details={"fileName": row.file_name, **details},
-        address=address,
-        now=now,
+        address=ctx.address,
+        now=ctx.now,
     )

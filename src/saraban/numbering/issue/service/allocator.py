@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, DatabaseFault, database_fault, violates_constraint
 from saraban.kit.errors import DomainError
@@ -68,16 +68,7 @@ class Allocator:
         self.failures = RefusalLog(db)
 
     async def issue_and_write(
-        self,
-        plan: Plan,
-        *,
-        caller: Caller,
-        holder: Holder | None,
-        token: UUID,
-        address: str,
-        then: Then[T],
-        recall: Then[T],
-        idempotency_key: str | None = None,
+        self, ctx: RequestContext, plan: Plan, *, holder: Holder | None, token: UUID, then: Then[T], recall: Then[T]
     ) -> T:
         """
         Issue the next number of the plan's series and run `then` in the same transaction, exactly once.
@@ -90,19 +81,17 @@ class Allocator:
         :raises NumberingFailed: after the database's retries
         :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
         """
-        request = IssueRequest(plan, caller, holder, token, address, idempotency_key)
-        waiter = Waiter(request, Attempts(self._budget), recall, work=then, uncertain=idempotency_key is not None)
+        request = IssueRequest(plan, ctx.caller, holder, token, ctx.address, ctx.key)
+        waiter = Waiter(request, Attempts(self._budget), recall, work=then, uncertain=ctx.key is not None)
         answer: T = await self._ask(waiter)
         return answer
 
     async def issue(
         self,
+        ctx: RequestContext,
         plan: Plan,
         *,
-        caller: Caller,
         token: UUID,
-        address: str,
-        idempotency_key: str | None = None,
         remember: Then[None] | None = None,
         lasts: timedelta | None = None,
     ) -> Issued:
@@ -113,10 +102,8 @@ class Allocator:
         :param lasts: reserve it for so long; None makes it final
         :raises: what `issue` raises
         """
-        request = IssueRequest(plan, caller, None, token, address, idempotency_key, lasts)
-        waiter = Waiter(
-            request, Attempts(self._budget), _as_issued, remember=remember, uncertain=idempotency_key is not None
-        )
+        request = IssueRequest(plan, ctx.caller, None, token, ctx.address, ctx.key, lasts)
+        waiter = Waiter(request, Attempts(self._budget), _as_issued, remember=remember, uncertain=ctx.key is not None)
         issued: Issued = await self._ask(waiter)
         return issued
 

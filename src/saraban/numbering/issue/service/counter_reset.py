@@ -1,11 +1,10 @@
 """Reset a counter (ruling N14): free sequences can be used again, and no number is ever issued twice."""
 
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import Forbidden, invalid, unknown
 from saraban.kit.ids import new_id
@@ -19,22 +18,13 @@ from saraban.projects import service as projects
 RESET_COUNTER = "numbering.reset_counter"
 
 
-def may_reset_counter(caller: Caller) -> bool:
+def may_reset_counter(ctx: RequestContext) -> bool:
     """Only a Super Admin may, and only with the right."""
-    return caller.may(RESET_COUNTER, Scope()) and caller.may(EVERYTHING, Scope())
+    return ctx.caller.may(RESET_COUNTER, Scope()) and ctx.caller.may(EVERYTHING, Scope())
 
 
 async def reset_counter(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    project_public_id: UUID,
-    series: str,
-    to: int,
-    reason: str,
-    key: str | None,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, series: str, to: int, reason: str
 ) -> tuple[int, int]:
     """
     Set the main counter of a series back; numbers that were issued above it are skipped.
@@ -43,7 +33,7 @@ async def reset_counter(
     :raises Forbidden: for everybody but a Super Admin
     :raises Invalid: for an unknown series, a counter that would go forward, or a reason that is too short
     """
-    if not may_reset_counter(caller):
+    if not may_reset_counter(ctx):
         raise Forbidden("Only a Super Admin resets a counter.")
     reason = checked_reason(reason, shortest=SHORTEST_RESET_REASON)
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
@@ -59,7 +49,7 @@ async def reset_counter(
             "The counter is at {last}; it can only be reset to a lower value.",
             last=old,
         )
-    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, now
+    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, ctx.now
     await session.flush()
     counted_for = await key_of_counter(session, counter)
     await ledger_entries.insert_audit(
@@ -75,10 +65,10 @@ async def reset_counter(
             "old_value": str(old),
             "new_value": str(to),
             "reason": reason,
-            "user_id": caller.user_id,
-            "ip_address": address[:45] or None,
-            "idempotency_key": key,
-            "created_at": now,
+            "user_id": ctx.caller.user_id,
+            "ip_address": ctx.address[:45] or None,
+            "idempotency_key": ctx.key,
+            "created_at": ctx.now,
         },
     )
     return old, to

@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import NotFound
@@ -62,9 +62,7 @@ def _key(known: Mapping[str, object], year: int) -> RecordedKey:
     return RecordedKey(str(kind) if kind is not None else None, orjson.dumps({**told, "year": year}).decode())
 
 
-async def revise_number(
-    session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
-) -> str:
+async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, revision_label: str) -> str:
     """
     Print the holder's number again with the next revision, from the stored format and values (ruling N8).
 
@@ -76,18 +74,14 @@ async def revise_number(
         entry.format_values, sequence=entry.sequence_number, revision=revision_label
     )
     if printed != entry.document_number and not await _printed_before(session, entry, printed):
-        await _insert_rendering(session, entry, printed, revision_label, now)
+        await _insert_rendering(session, entry, printed, revision_label, ctx.now)
     old = entry.document_number
     entry.document_number, entry.revision_label = printed, revision_label
-    await record_operation(
-        session, entry, OperationCode.REVISE, caller=caller, now=now, address=address, old=old, new=printed
-    )
+    await record_operation(ctx, session, entry, OperationCode.REVISE, old=old, new=printed)
     return printed
 
 
-async def restore_number(
-    session: AsyncSession, *, caller: Caller, holder: Holder, revision_label: str, now: datetime, address: str
-) -> str:
+async def restore_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, revision_label: str) -> str:
     """
     Take the holder's number back to an earlier revision; what was printed since stays taken.
 
@@ -99,27 +93,16 @@ async def restore_number(
     entry.document_number = stored_template(entry.format_template).render(
         entry.format_values, sequence=entry.sequence_number, revision=revision_label
     )
-    await record_operation(
-        session,
-        entry,
-        OperationCode.REVISE,
-        caller=caller,
-        now=now,
-        address=address,
-        old=old,
-        new=entry.document_number,
-    )
+    await record_operation(ctx, session, entry, OperationCode.REVISE, old=old, new=entry.document_number)
     return entry.document_number
 
 
-async def cancel_number(
-    session: AsyncSession, *, caller: Caller, holder: Holder, reason: str, now: datetime, address: str
-) -> None:
+async def cancel_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, reason: str) -> None:
     """Mark the holder's number cancelled; it stays in the ledger and is never issued again (ruling N12)."""
     entry = await _held(session, holder)
     entry.document_number_status = NumberState.CANCELLED
-    entry.cancelled_at, entry.reason = now, reason
-    await record_operation(session, entry, OperationCode.CANCEL, caller=caller, now=now, address=address, reason=reason)
+    entry.cancelled_at, entry.reason = ctx.now, reason
+    await record_operation(ctx, session, entry, OperationCode.CANCEL, reason=reason)
 
 
 async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
@@ -156,17 +139,14 @@ async def _insert_rendering(
 
 
 async def record_operation(
+    ctx: RequestContext,
     session: AsyncSession,
     entry: LedgerEntry,
     operation: OperationCode,
     *,
-    caller: Caller,
-    now: datetime,
-    address: str,
     old: str | None = None,
     new: str | None = None,
     reason: str | None = None,
-    key: str | None = None,
     issued_for: RecordedKey | None = None,
 ) -> None:
     """
@@ -193,17 +173,15 @@ async def record_operation(
             "old_value": old,
             "new_value": new,
             "reason": reason,
-            "user_id": caller.user_id,
-            "ip_address": address[:45] or None,
-            "idempotency_key": key,
-            "created_at": now,
+            "user_id": ctx.caller.user_id,
+            "ip_address": ctx.address[:45] or None,
+            "idempotency_key": ctx.key,
+            "created_at": ctx.now,
         },
     )
 
 
-async def void_number(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
-) -> Issued:
+async def void_number(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> Issued:
     """
     Void a confirmed number that no document carries. It is never issued again.
 
@@ -213,21 +191,21 @@ async def void_number(
     :raises NumberNotInState: when it is not confirmed
     """
     reason = checked_reason(reason)
-    entry = await voidable(session, caller=caller, public_id=public_id, project_id=None)
-    return await _made_void(
-        session, entry, who=NumberActor.ADMINISTRATOR, caller=caller, reason=reason, by=None, now=now, address=address
-    )
+    entry = await voidable(ctx, session, public_id=public_id, project_id=None)
+    return await _made_void(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=None)
 
 
-async def voidable(session: AsyncSession, *, caller: Caller, public_id: UUID, project_id: int | None) -> LedgerEntry:
+async def voidable(
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, project_id: int | None
+) -> LedgerEntry:
     """Return a number that the caller may make void now."""
     entry = await ledger_entries.by_public_id(session, public_id, lock=True)
     if entry is None or (project_id is not None and entry.project_id != project_id):
         raise NotFound("There is no such number.")
     here = Scope(project=entry.project_id)
-    if not caller.may(MANAGE_NUMBERS, here) and not may_see(caller, entry):
+    if not ctx.caller.may(MANAGE_NUMBERS, here) and not may_see(ctx, entry):
         raise NotFound("There is no such number.")
-    caller.require(MANAGE_NUMBERS, here)
+    ctx.caller.require(MANAGE_NUMBERS, here)
     if entry.holder_public_id is not None:
         raise NumberHeld(values={"number": entry.document_number})
     if entry.document_number_status != required_state(NumberState.VOID, NumberActor.ADMINISTRATOR):
@@ -236,42 +214,17 @@ async def voidable(session: AsyncSession, *, caller: Caller, public_id: UUID, pr
 
 
 async def replace_number(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    public_id: UUID,
-    project_id: int,
-    replacement: Issued,
-    reason: str,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, project_id: int, replacement: Issued, reason: str
 ) -> Issued:
     """Void a number in favour of the one just issued in this transaction, and link the two both ways."""
     reason = checked_reason(reason)
-    entry = await voidable(session, caller=caller, public_id=public_id, project_id=project_id)
-    await _made_void(
-        session,
-        entry,
-        who=NumberActor.ADMINISTRATOR,
-        caller=caller,
-        reason=reason,
-        by=replacement,
-        now=now,
-        address=address,
-    )
+    entry = await voidable(ctx, session, public_id=public_id, project_id=project_id)
+    await _made_void(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=replacement)
     return replacement
 
 
 async def replace_held_number(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    holder: Holder,
-    number: UUID,
-    replacement: Issued,
-    reason: str,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, holder: Holder, number: UUID, replacement: Issued, reason: str
 ) -> None:
     """
     Void a document's number in favour of the one just issued for the same document: it is renumbered.
@@ -281,23 +234,13 @@ async def replace_held_number(
     entry = await ledger_entries.by_public_id(session, number, lock=True)
     if entry is None or entry.holder_public_id != holder.public_id or entry.holder_kind != holder.kind:
         raise NotFound("The document does not carry this number.")
-    await _made_void(
-        session, entry, who=NumberActor.DOCUMENT, caller=caller, reason=reason, by=replacement, now=now, address=address
-    )
+    await _made_void(ctx, session, entry, who=NumberActor.DOCUMENT, reason=reason, by=replacement)
 
 
 async def _made_void(
-    session: AsyncSession,
-    entry: LedgerEntry,
-    *,
-    who: NumberActor,
-    caller: Caller,
-    reason: str,
-    by: Issued | None,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, entry: LedgerEntry, *, who: NumberActor, reason: str, by: Issued | None
 ) -> Issued:
-    values: dict[str, object] = {"document_number_status": NumberState.VOID, "voided_at": now, "reason": reason}
+    values: dict[str, object] = {"document_number_status": NumberState.VOID, "voided_at": ctx.now, "reason": reason}
     if by is not None:
         values["replaced_by_uuid"] = by.public_id
         await ledger_entries.link_replacement(session, public_id=by.public_id, replaces=entry.public_id)
@@ -307,19 +250,11 @@ async def _made_void(
         raise NumberNotInState(values={"number": entry.document_number})
     await session.refresh(entry)
     await record_operation(
-        session,
-        entry,
-        OperationCode.VOID,
-        caller=caller,
-        now=now,
-        address=address,
-        old=entry.document_number,
-        new=by.number if by else None,
-        reason=reason,
+        ctx, session, entry, OperationCode.VOID, old=entry.document_number, new=by.number if by else None, reason=reason
     )
     return issued_of(entry)
 
 
-def may_see(caller: Caller, entry: LedgerEntry) -> bool:
+def may_see(ctx: RequestContext, entry: LedgerEntry) -> bool:
     parties = {entry.originator_organization_id}
-    return bool(parties & caller.organization_ids) or caller.may(_SEES, Scope(project=entry.project_id))
+    return bool(parties & ctx.caller.organization_ids) or ctx.caller.may(_SEES, Scope(project=entry.project_id))

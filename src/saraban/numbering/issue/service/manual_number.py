@@ -3,16 +3,15 @@ A number that an administrator states instead of drawing it (ruling N14): it mus
 the counter stays where it is unless the jump that was shown is confirmed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
@@ -123,20 +122,14 @@ class ManualNumberEffect:
 
 
 async def plan_on(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    request: NumberRequest,
-    issued_on: date | None,
-    now: datetime,
-    zone: ZoneInfo,
+    ctx: RequestContext, session: AsyncSession, *, request: NumberRequest, issued_on: date | None
 ) -> Plan:
     """
     Plan a number as it was to be printed on a day that has passed; without a day, as it is printed now.
 
     :raises Invalid: for a day to come, and where a year is stated beside the day
     """
-    today = local_date(now, zone)
+    today = local_date(ctx.now, ctx.zone)
     if issued_on is not None and issued_on > today:
         raise invalid(
             "/issuedOn",
@@ -153,19 +146,19 @@ async def plan_on(
             "Give either the year or the date issued.",
         )
     # Of the day only the period is printed; noon is in that day whatever the zone did at its edges.
-    moment = now if issued_on in {None, today} else datetime.combine(issued_on, time(12), zone)
-    return await plan(session, caller=caller, request=request, now=moment, zone=zone)
+    moment = ctx.now if issued_on in {None, today} else datetime.combine(issued_on, time(12), ctx.zone)
+    return await plan(replace(ctx, now=moment), session, request=request)
 
 
 async def manual_number_effect(
-    session: AsyncSession, *, caller: Caller, plan: Plan, statement: ManualNumber
+    ctx: RequestContext, session: AsyncSession, *, plan: Plan, statement: ManualNumber
 ) -> ManualNumberEffect:
     """
     Show what registering the number would do, without doing it.
 
     :raises Invalid: when the stated number is none that the format could print
     """
-    caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
+    ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     sequence = _sequence(plan, statement)
     last = await counters.last_number(session, project_id=plan.project.id, series=plan.series)
@@ -187,17 +180,15 @@ async def _closed(session: AsyncSession, plan: Plan, sequence: int) -> CoveringR
 
 
 async def issue_manually(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     plan: Plan,
     statement: ManualNumber,
     reason: str,
     moves_counter: bool,
     confirmed_jump: int | None,
     token: UUID,
-    key: str | None,
-    address: str,
     now: datetime | None = None,
 ) -> Issued:
     """
@@ -210,31 +201,26 @@ async def issue_manually(
     :raises Invalid: for a jump that was not confirmed as it is
     """
     reason = checked_reason(reason)
-    effect = await manual_number_effect(session, caller=caller, plan=plan, statement=statement)
+    effect = await manual_number_effect(ctx, session, plan=plan, statement=statement)
     if effect.taken:
         raise NumberTaken(values={"number": effect.number})
     if effect.closed is not None and effect.closed.refuses:
         closed = effect.closed
         raise NumberInRange(values={"number": effect.number, "first": closed.first, "last": closed.last})
     moment = now or plan.now
-    entry = _entry(plan, effect, caller=caller, token=token, reason=reason, address=address, now=moment)
+    entry = _entry(replace(ctx, now=moment), plan, effect, token=token, reason=reason)
     await _insert(session, entry, plan)
     old, new = None, None
     if moves_counter:
-        old, new = await _move(
-            session, plan, effect, confirmed_jump, caller=caller, reason=reason, address=address, now=moment
-        )
+        old, new = await _move(replace(ctx, now=moment), session, plan, effect, confirmed_jump, reason=reason)
     await record_operation(
+        replace(ctx, now=moment),
         session,
         entry,
         OperationCode.OVERRIDE,
-        caller=caller,
-        now=moment,
-        address=address,
         old=old,
         new=new,
         reason=reason,
-        key=key,
         issued_for=RecordedKey(plan.type.code, plan.codes_text),
     )
     return issued_of(entry)
@@ -285,9 +271,7 @@ def sequence_of(plan: Plan, number: str) -> int:
     return int(digits)
 
 
-def _entry(
-    plan: Plan, effect: ManualNumberEffect, *, caller: Caller, token: UUID, reason: str, address: str, now: datetime
-) -> LedgerEntry:
+def _entry(ctx: RequestContext, plan: Plan, effect: ManualNumberEffect, *, token: UUID, reason: str) -> LedgerEntry:
     return LedgerEntry(
         public_id=new_id(),
         token=token,
@@ -308,11 +292,11 @@ def _entry(
         format_uuid=plan.format_public_id,
         format_source=plan.source,
         issue_year=plan.year,
-        user_id=caller.user_id,
-        ip_address=address[:45] or None,
+        user_id=ctx.caller.user_id,
+        ip_address=ctx.address[:45] or None,
         reason=reason,
         confirmed_at=plan.now,
-        created_at=now,
+        created_at=ctx.now,
     )
 
 
@@ -338,17 +322,15 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
 
 
 async def _move(
+    ctx: RequestContext,
     session: AsyncSession,
     plan: Plan,
     effect: ManualNumberEffect,
     confirmed_jump: int | None,
     *,
-    caller: Caller,
     reason: str,
-    address: str,
-    now: datetime,
 ) -> tuple[str, str]:
-    counter = await lock_counter(session, plan, now=now)
+    counter = await lock_counter(session, plan, now=ctx.now)
     old = counter.last_number
     jump = max(effect.sequence - old, 0)
     if confirmed_jump != jump:
@@ -358,10 +340,10 @@ async def _move(
         plan,
         counter,
         effect.sequence,
-        user_id=caller.user_id,
+        user_id=ctx.caller.user_id,
         reason=reason,
-        address=address[:45] or None,
-        now=now,
+        address=ctx.address[:45] or None,
+        now=ctx.now,
     )
     return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()
 

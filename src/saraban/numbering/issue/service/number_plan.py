@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import unknown
 from saraban.numbering.issue.repository import ledger_entries
@@ -170,7 +170,7 @@ class Plan:
         return number
 
 
-async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
+async def plan(ctx: RequestContext, session: AsyncSession, *, request: NumberRequest) -> Plan:
     """
     Resolve a request for a number and check that the caller may make it (ruling N14).
 
@@ -180,10 +180,10 @@ async def plan(session: AsyncSession, *, caller: Caller, request: NumberRequest,
     :raises NotYourOrganization: when the caller does not act for the originator
     """
     check_codes(request)
-    return _allowed(request, await resolve(session, request), caller=caller, now=now, zone=zone)
+    return _allowed(ctx, request, await resolve(session, request))
 
 
-async def plan_apart(db: Database, *, caller: Caller, request: NumberRequest, now: datetime, zone: ZoneInfo) -> Plan:
+async def plan_apart(ctx: RequestContext, db: Database, *, request: NumberRequest) -> Plan:
     """
     Do what `plan` does for whoever has no session, and take a connection only where something must be read.
 
@@ -194,16 +194,14 @@ async def plan_apart(db: Database, *, caller: Caller, request: NumberRequest, no
     if resolved is None:
         async with db.reading() as session:
             resolved = await resolve(session, request)
-    return _allowed(request, resolved, caller=caller, now=now, zone=zone)
+    return _allowed(ctx, request, resolved)
 
 
-def _allowed(
-    request: NumberRequest, resolved: ResolvedRequest, *, caller: Caller, now: datetime, zone: ZoneInfo
-) -> Plan:
-    check_permission(caller, resolved.parties)
+def _allowed(ctx: RequestContext, request: NumberRequest, resolved: ResolvedRequest) -> Plan:
+    check_permission(ctx, resolved.parties)
     check_recipient_type(request, resolved.parties.recipient)
-    year = requested_year(request, caller, resolved.parties, now, zone)
-    return _made(request, resolved, year=year, now=now, zone=zone)
+    year = requested_year(ctx, request, resolved.parties)
+    return _made(request, resolved, year=year, now=ctx.now, zone=ctx.zone)
 
 
 async def replan(session: AsyncSession, old: Plan) -> Plan:

@@ -9,16 +9,15 @@ number, which plans such a request again with `fresh`.
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
-from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller, NotYourOrganization
+from saraban.identity.domain.caller import NotYourOrganization
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import Invalid, invalid, unknown
@@ -92,12 +91,12 @@ def permission_to_create(type_code: str) -> str:
     return _CREATES.get(type_code, "correspondence.create")
 
 
-def check_permission(caller: Caller, parties: NumberParties) -> None:
+def check_permission(ctx: RequestContext, parties: NumberParties) -> None:
     """A role at the contract counts for the originator's own people; a role over the whole project for everybody's."""
     permission, scope = permission_to_create(parties.type.code), scope_of(parties)
-    if parties.originator.id in caller.organization_ids:
-        caller.require(permission, scope)
-    elif not caller.may(permission, replace(scope, contract=None)):
+    if parties.originator.id in ctx.caller.organization_ids:
+        ctx.caller.require(permission, scope)
+    elif not ctx.caller.may(permission, replace(scope, contract=None)):
         raise NotYourOrganization.at("/originatorOrganizationPublicId")
 
 
@@ -155,16 +154,14 @@ def check_recipient_type(request: NumberRequest, recipient: OrganizationRef | No
         )
 
 
-def requested_year(
-    request: NumberRequest, caller: Caller, parties: NumberParties, now: datetime, zone: ZoneInfo
-) -> int:
-    current = counter_key.year_of_issue(now, zone)
+def requested_year(ctx: RequestContext, request: NumberRequest, parties: NumberParties) -> int:
+    current = counter_key.year_of_issue(ctx.now, ctx.zone)
     if request.year is None:
         return current
     stated = counter_key.ad_year(request.year)
     if stated == current:
         return stated
-    caller.require(OTHER_YEAR_PERMISSION, scope_of(parties))
+    ctx.caller.require(OTHER_YEAR_PERMISSION, scope_of(parties))
     if not (request.year_reason or "").strip():
         raise invalid(
             "/yearReason",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from prometheus_client import Counter
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.rate_limits import RateLimiter, RateLimitResult, RateLimitRule
 
@@ -42,28 +42,28 @@ class NumberRateLimits:
     everybody: int
     looks: int
 
-    async def draw(self, caller: Caller, address: str) -> RateLimitResult | None:
+    async def draw(self, ctx: RequestContext) -> RateLimitResult | None:
         """
         Count a number against its caller; an account with a limit of its own has that one alone.
 
         :returns: None for who is exempt
         """
-        whom = str(caller.public_id)
-        if caller.draws_per_minute is not None:
-            rules = [RateLimitRule("account", whom, caller.draws_per_minute)]
+        whom = str(ctx.caller.public_id)
+        if ctx.caller.draws_per_minute is not None:
+            rules = [RateLimitRule("account", whom, ctx.caller.draws_per_minute)]
         else:
             rules = [
                 RateLimitRule("user", whom, self.user),
-                RateLimitRule("address", address, self.address),
+                RateLimitRule("address", ctx.address, self.address),
                 RateLimitRule("all", "", self.everybody),
             ]
         return await self._take(rules)
 
-    async def look(self, caller: Caller) -> RateLimitResult | None:
+    async def look(self, ctx: RequestContext) -> RateLimitResult | None:
         """Count a preview or a read: typing in a form must not use up the numbers. Who is exempt is so here too."""
-        if caller.draws_per_minute == 0:
+        if ctx.caller.draws_per_minute == 0:
             return None
-        return await self._take([RateLimitRule("looks", str(caller.public_id), self.looks)])
+        return await self._take([RateLimitRule("looks", str(ctx.caller.public_id), self.looks)])
 
     async def _take(self, rules: list[RateLimitRule]) -> RateLimitResult | None:
         counted = [rule for rule in rules if rule.limit]

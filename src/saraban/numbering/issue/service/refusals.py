@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_fault
@@ -44,9 +44,9 @@ FAILURES = frozenset({NumberingBusy, NumberingConflict, NumberingFailed})  # our
 
 
 async def list_errors(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     kind: str | None = None,
     username: str | None = None,
     trace: str | None = None,
@@ -61,7 +61,7 @@ async def list_errors(
     :param trace: only that of the request with this trace id
     :raises Forbidden: for who may not read the system's logs: a row may name a project, or nobody at all
     """
-    caller.require(VIEW_LOGS, Scope())
+    ctx.caller.require(VIEW_LOGS, Scope())
     return await number_errors.errors_page(
         session, kind=kind, username=username, trace=trace, since=since, cursor=cursor, limit=limit
     )

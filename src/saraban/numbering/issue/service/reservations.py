@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
 from saraban.numbering.issue.domain.lifecycle import (
     NumberActor,
@@ -31,9 +32,7 @@ _EXPIRED = "The reservation was not confirmed in time."
 BATCH = 500
 
 
-async def confirm_reservation(
-    session: AsyncSession, *, caller: Caller, token: UUID, now: datetime, address: str
-) -> Issued:
+async def confirm_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID) -> Issued:
     """
     Make a reserved number final, for no document yet; repeated, it gives the same answer.
 
@@ -41,27 +40,19 @@ async def confirm_reservation(
     :raises ReservationExpired: after the expiry by the database's clock
     :raises NumberNotInState: when it was cancelled
     """
-    values: dict[str, object] = {"confirmed_at": now}
-    if await _settled(session, caller, token, NumberState.CONFIRMED, values):
-        entry = await own_reservation(session, caller, token)
-        await record_operation(session, entry, OperationCode.CONFIRM, caller=caller, now=now, address=address)
+    values: dict[str, object] = {"confirmed_at": ctx.now}
+    if await _settled(session, ctx.caller, token, NumberState.CONFIRMED, values):
+        entry = await own_reservation(ctx, session, token)
+        await record_operation(ctx, session, entry, OperationCode.CONFIRM)
         return issued_of(entry)
-    entry = await own_reservation(session, caller, token)
+    entry = await own_reservation(ctx, session, token)
     if entry.document_number_status == NumberState.CONFIRMED:
         return issued_of(entry)
     raise _refusal(entry)
 
 
 async def bind_reservation(
-    session: AsyncSession,
-    *,
-    caller: Caller,
-    token: UUID,
-    plan: Plan,
-    holder: Holder,
-    fields: Mapping[str, str],
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, *, token: UUID, plan: Plan, holder: Holder, fields: Mapping[str, str]
 ) -> Issued:
     """
     Give a reserved number to a document, in the transaction that writes it.
@@ -70,36 +61,32 @@ async def bind_reservation(
     :param fields: what the document's own schema calls a field, where it differs
     :raises Invalid: naming the field in which the document and its number disagree
     """
-    _check_agrees(await own_reservation(session, caller, token), plan, fields)
+    _check_agrees(await own_reservation(ctx, session, token), plan, fields)
     values: dict[str, object] = {
-        "confirmed_at": now,
+        "confirmed_at": ctx.now,
         "holder_kind": holder.kind,
         "holder_public_id": holder.public_id,
     }
-    if not await _settled(session, caller, token, NumberState.CONFIRMED, values):
-        raise _refusal(await own_reservation(session, caller, token))
-    entry = await own_reservation(session, caller, token)
-    await record_operation(session, entry, OperationCode.CONFIRM, caller=caller, now=now, address=address)
+    if not await _settled(session, ctx.caller, token, NumberState.CONFIRMED, values):
+        raise _refusal(await own_reservation(ctx, session, token))
+    entry = await own_reservation(ctx, session, token)
+    await record_operation(ctx, session, entry, OperationCode.CONFIRM)
     return issued_of(entry)
 
 
-async def cancel_reservation(
-    session: AsyncSession, *, caller: Caller, token: UUID, reason: str, now: datetime, address: str
-) -> Issued:
+async def cancel_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID, reason: str) -> Issued:
     """
     Cancel a reservation; the number stays in the ledger. Repeated, it gives the same answer.
 
     :raises NumberNotInState: when it is confirmed already
     """
     reason = checked_reason(reason)
-    values: dict[str, object] = {"cancelled_at": now, "reason": reason}
-    if await _settled(session, caller, token, NumberState.CANCELLED, values):
-        entry = await own_reservation(session, caller, token)
-        await record_operation(
-            session, entry, OperationCode.CANCEL, caller=caller, now=now, address=address, reason=reason
-        )
+    values: dict[str, object] = {"cancelled_at": ctx.now, "reason": reason}
+    if await _settled(session, ctx.caller, token, NumberState.CANCELLED, values):
+        entry = await own_reservation(ctx, session, token)
+        await record_operation(ctx, session, entry, OperationCode.CANCEL, reason=reason)
         return issued_of(entry)
-    entry = await own_reservation(session, caller, token)
+    entry = await own_reservation(ctx, session, token)
     if entry.document_number_status == NumberState.CANCELLED:
         return issued_of(entry)
     raise _refusal(entry)
@@ -118,17 +105,17 @@ async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
         entry.document_number_status, entry.reason = NumberState.EXPIRED, _EXPIRED
     for entry in entries:
         await record_operation(
-            session, entry, OperationCode.EXPIRE, caller=system, now=now, address="", reason=_EXPIRED
+            RequestContext(caller=system, now=now, address=""), session, entry, OperationCode.EXPIRE, reason=_EXPIRED
         )
     return len(entries)
 
 
-async def own_reservation(session: AsyncSession, caller: Caller, token: UUID) -> LedgerEntry:
+async def own_reservation(ctx: RequestContext, session: AsyncSession, token: UUID) -> LedgerEntry:
     """
     :raises NotFound: also for a token of somebody else's: whether it exists is nobody's business
     """
     entry = await ledger_entries.by_public_id(session, token)
-    if entry is None or entry.user_id != caller.user_id or entry.reserved_at is None:
+    if entry is None or entry.user_id != ctx.caller.user_id or entry.reserved_at is None:
         raise NotFound("There is no such reservation of yours.")
     return entry
 

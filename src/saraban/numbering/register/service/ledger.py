@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, NotFound, invalid
@@ -76,9 +76,9 @@ class SeriesLedger:
 
 
 async def list_series(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     text: str | None = None,
     cursor: str | None = None,
@@ -91,7 +91,7 @@ async def list_series(
     :raises Forbidden: for who may not see the counters of the project
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    caller.require(VIEW_COUNTERS, Scope(project=project.id))
+    ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
     after = _name(cursor) if cursor else None
     rows = await ledger.series_page(
         session, project_id=project.id, text=fold(text) if text else None, after=after, limit=limit + 1
@@ -101,9 +101,9 @@ async def list_series(
 
 
 async def series_ledger(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     project_public_id: UUID,
     series: str,
     first: int = 1,
@@ -119,7 +119,7 @@ async def series_ledger(
     :raises Forbidden: for who may not see the counters of the project
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    caller.require(VIEW_COUNTERS, Scope(project=project.id))
+    ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
     series = fold(series)
     counter = (await ledger.counters_of(session, project_id=project.id, series=series)).get(0)
     ranges = await ledger.ranges_of(session, project_id=project.id, series=series)
@@ -174,11 +174,10 @@ def _malformed() -> Invalid:
 
 
 async def ledger_rows(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
     project_public_id: UUID,
-    zone: ZoneInfo,
     type_code: str | None = None,
     series: str | None = None,
 ) -> AsyncIterator[list[object]]:
@@ -191,10 +190,10 @@ async def ledger_rows(
     """
     async with db.reading() as session:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-        caller.require(VIEW_COUNTERS, Scope(project=project.id))
+        ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
         if type_code is not None:
             await projects.find_type(session, code=type_code, pointer="query:type")
-    return _rows(db, project.id, zone, type_code, fold(series) if series else None)
+    return _rows(db, project.id, ctx.zone, type_code, fold(series) if series else None)
 
 
 async def _rows(

@@ -1,14 +1,14 @@
 """One number with everything that became of it, what the reader may still do with it, and where an old number leads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.text import fold
@@ -46,7 +46,7 @@ class NumberResolution:
 
 
 async def resolve_number(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID, number: str
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, number: str
 ) -> NumberResolution:
     """
     Find what a printed number became, however often it was replaced since.
@@ -55,7 +55,7 @@ async def resolve_number(
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     entry = await ledger_entries.by_printed_number(session, project_id=project.id, number=fold(number))
-    if entry is None or not may_see(caller, entry):
+    if entry is None or not may_see(ctx, entry):
         raise NotFound("No such number is known here.")
     current, seen = entry, {entry.public_id}
     while current.replaced_by_uuid is not None and current.replaced_by_uuid not in seen:
@@ -101,16 +101,16 @@ class NumberHistory:
     may_settle: bool
 
 
-async def number_history(session: AsyncSession, *, caller: Caller, public_id: UUID) -> NumberHistory:
+async def number_history(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> NumberHistory:
     """
     :raises NotFound: also for who neither sees the project's counters nor belongs to the number's originator
     """
     entry = await ledger_entries.by_public_id(session, public_id)
-    if entry is None or not may_see(caller, entry):
+    if entry is None or not may_see(ctx, entry):
         raise NotFound("There is no such number.")
     project, project_code, type_code = await ledger_entries.project_and_type_of(session, entry)
     beside = [one for one in (entry.replaces_uuid, entry.replaced_by_uuid) if one is not None]
-    may_void = _may_void(caller, entry)
+    may_void = _may_void(ctx.caller, entry)
     choice = await format_choice(session, public_id)
     assert choice is not None, "the number was there a moment ago, and none is ever deleted"
     return NumberHistory(
@@ -124,7 +124,7 @@ async def number_history(session: AsyncSession, *, caller: Caller, public_id: UU
         neighbours=await operations.printed_numbers(session, beside) if beside else {},
         may_void=may_void,
         may_replace=may_void and await ledger_entries.recorded_issue(session, public_id) is not None,
-        may_settle=_may_settle(caller, entry, await counters.database_now(session)),
+        may_settle=_may_settle(replace(ctx, now=await counters.database_now(session)), entry),
     )
 
 
@@ -136,16 +136,16 @@ def _may_void(caller: Caller, entry: LedgerEntry) -> bool:
     )
 
 
-def _may_settle(caller: Caller, entry: LedgerEntry, now: datetime) -> bool:
+def _may_settle(ctx: RequestContext, entry: LedgerEntry) -> bool:
     return (
         entry.document_number_status == required_state(NumberState.CONFIRMED, NumberActor.RESERVER)
-        and entry.user_id == caller.user_id
+        and entry.user_id == ctx.caller.user_id
         and entry.expires_at is not None
-        and entry.expires_at > now
+        and entry.expires_at > ctx.now
     )
 
 
-async def request_like(session: AsyncSession, *, caller: Caller, public_id: UUID) -> NumberRequest:
+async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> NumberRequest:
     """
     Return the request that draws a number for the same parties, type and codes as this one was issued for.
 
@@ -153,10 +153,10 @@ async def request_like(session: AsyncSession, *, caller: Caller, public_id: UUID
     """
     entry = await ledger_entries.by_public_id(session, public_id)
     kept = await ledger_entries.recorded_issue(session, public_id)
-    if entry is None or kept is None or not may_see(caller, entry):
+    if entry is None or kept is None or not may_see(ctx, entry):
         raise NotFound("There is no such number.")
     project, _, type_code = await ledger_entries.project_and_type_of(session, entry)
-    detail = await projects.read_project(session, caller=caller, public_id=project)
+    detail = await projects.read_project(ctx, session, public_id=project)
     issued_for = orjson.loads(kept[1])
     organizations = {one.organization_code: one.public_id for one in detail.organizations}
     contracts = {one.contract_code: one.public_id for one in detail.contracts}
@@ -176,7 +176,7 @@ async def request_like(session: AsyncSession, *, caller: Caller, public_id: UUID
     )
 
 
-async def number_of_holder(session: AsyncSession, *, caller: Caller, holder: UUID) -> UUID | None:
+async def number_of_holder(ctx: RequestContext, session: AsyncSession, *, holder: UUID) -> UUID | None:
     """Return the public id of the number that a document carries, to who may read the number's life."""
     entry = await ledger_entries.by_holder(session, holder)
-    return entry.public_id if entry is not None and may_see(caller, entry) else None
+    return entry.public_id if entry is not None and may_see(ctx, entry) else None

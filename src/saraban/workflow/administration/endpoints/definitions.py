@@ -8,6 +8,7 @@ from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, to_response
@@ -187,7 +188,7 @@ async def _switched(db: Database, definitions: Definitions, *, caller: Caller, *
 
 
 async def _say_what_starts(session: AsyncSession, caller: Caller, shown: ActivatedOut | PublishedOut) -> None:
-    found = (await workflow_assignment.assigned_kinds(session, caller=caller)).get(
+    found = (await workflow_assignment.assigned_kinds(RequestContext(caller=caller), session)).get(
         shown.code, workflow_assignment.AssignedKinds()
     )
     shown.started_by = [AssignedKindOut.model_validate(one) for one in found.seen]

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller, guarded
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, ReadSession, to_response
 from saraban.workflow.administration.endpoints.definitions import MAY_MANAGE, Code, Version
 from saraban.workflow.administration.schemas.interventions import (
@@ -36,7 +37,7 @@ async def read_steering(
     public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
 ) -> InterventionsOut:
     """What you may do to this instance besides its actions: what can be forced, and whether you may end or reassign it."""
-    found = await interventions.find(session, caller=caller, subjects=subjects, public_id=public_id)
+    found = await interventions.find(RequestContext(caller=caller), session, subjects=subjects, public_id=public_id)
     return InterventionsOut.model_validate(found)
 
 
@@ -91,7 +92,7 @@ async def list_people(
     public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
 ) -> AssignablePeople:
     """Those to whom you may give the present state; nobody, when you may not give it."""
-    found = await interventions.people(session, caller=caller, subjects=subjects, public_id=public_id)
+    found = await interventions.people(RequestContext(caller=caller), session, subjects=subjects, public_id=public_id)
     return AssignablePeople(items=[AssignablePersonOut.model_validate(person) for person in found])
 
 
@@ -137,12 +138,10 @@ async def migrate_instances(
     plan = migration.MigrationPlan(code, version, body.mapping, body.dry_run)
     lines: list[migration.MigratedInstance] = []
     batches = migration.migrate(
+        RequestContext(caller=caller, now=clock.now(), address=address),
         db,
-        caller=caller,
         subjects=subjects,
         plan=plan,
-        now=clock.now(),
-        address=address,
         after=body.after,
         most=body.limit,
     )

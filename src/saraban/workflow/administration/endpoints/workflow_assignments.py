@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from saraban.identity.dependencies import CurrentCaller, guarded
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, Now, ReadSession
 from saraban.workflow.administration.endpoints.definitions import MAY_VIEW
 from saraban.workflow.administration.schemas import workflow_assignments as schemas
@@ -27,7 +28,7 @@ async def list_choices(
     The most specific choice counts: the project's before the installation's, within either one for a type before one for
     all. Where nothing is chosen, the workflow that ships for the kind.
     """
-    found = await service.listing(session, caller=caller, project_public_id=project)
+    found = await service.listing(RequestContext(caller=caller), session, project_public_id=project)
     return schemas.WorkflowAssignmentList(items=[schemas.WorkflowAssignmentOut.model_validate(one) for one in found])
 
 
@@ -42,7 +43,10 @@ async def choose_workflow(
     place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
     made = await db.transact(
         lambda session: service.assign(
-            session, caller=caller, place=place, workflow_code=body.workflow_code, now=now.now(), address=address
+            RequestContext(caller=caller, now=now.now(), address=address),
+            session,
+            place=place,
+            workflow_code=body.workflow_code,
         )
     )
     return schemas.WorkflowAssignmentOut.model_validate(made)
@@ -61,5 +65,7 @@ async def take_back_choice(
     """Then the next less specific choice counts again."""
     place = AssignmentTarget(kind, type_code, project)
     await db.transact(
-        lambda session: service.unassign(session, caller=caller, place=place, now=now.now(), address=address)
+        lambda session: service.unassign(
+            RequestContext(caller=caller, now=now.now(), address=address), session, place=place
+        )
     )

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit.service import Severity
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
 from saraban.kit.idempotency import OperationResult
@@ -204,17 +205,19 @@ def _named(person: Caller) -> dict[str, str]:
     return {"publicId": str(person.public_id), "displayName": person.display_name}
 
 
-async def people(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> tuple[Caller, ...]:
+async def people(
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
+) -> tuple[Caller, ...]:
     """
     Return those to whom the present state can be given, by name; none for those who may not give it.
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
+    row, facts = await _read(session, caller=ctx.caller, subjects=subjects, public_id=public_id)
     definition = await definitions.load(session, row.definition_id)
     waiting = waiting_of(definition, row.current_state, facts)
     here = definition.state(row.current_state)
-    if here.terminal or here.review is not None or not steering.may_push(caller, facts, waiting):
+    if here.terminal or here.review is not None or not steering.may_push(ctx.caller, facts, waiting):
         return ()
     places = waiting.organizations or facts.scope.organizations
     members = await identity.users_of(session, places)
@@ -234,7 +237,11 @@ async def _done(db: Database, asking: InstanceRequest, decide: Decide, *, door: 
 
     async def step(session: AsyncSession, seen: InstanceSnapshot) -> Envelope:
         held = await hold(
-            session, caller=asking.caller, subjects=asking.subjects, public_id=asking.public_id, command=command
+            RequestContext(caller=asking.caller),
+            session,
+            subjects=asking.subjects,
+            public_id=asking.public_id,
+            command=command,
         )
         await check_running(session, held, command=command, seen=seen)
         taken, kept = await decide(session, held)
@@ -254,25 +261,27 @@ def _require(held: HeldInstance, *, anywhere: bool) -> None:
         raise InterventionForbidden(f"The permission {steering.PERMISSION} is needed in a place that counts here.")
 
 
-async def find(session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID) -> PermittedInterventions:
+async def find(
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
+) -> PermittedInterventions:
     """
     Return what a caller may do to an instance besides its actions.
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row, facts = await _read(session, caller=caller, subjects=subjects, public_id=public_id)
+    row, facts = await _read(session, caller=ctx.caller, subjects=subjects, public_id=public_id)
     definition = await definitions.load(session, row.definition_id)
     if definition.state(row.current_state).terminal:
         return NO_INTERVENTIONS
     waiting = waiting_of(definition, row.current_state, facts)
-    return _offered(definition, row.current_state, caller, facts, waiting)
+    return _offered(definition, row.current_state, ctx.caller, facts, waiting)
 
 
 async def _read(
     session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
 ) -> tuple[Instance, SubjectFacts]:
     row = await repository.instance(session, public_id)
-    facts = await seen(session, row, caller=caller, subjects=subjects) if row is not None else None
+    facts = await seen(RequestContext(caller=caller), session, row, subjects=subjects) if row is not None else None
     if row is None or facts is None:
         raise NotFound(f"There is no workflow instance {public_id}.")
     return row, facts

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
@@ -122,13 +123,11 @@ async def remaining(db: Database, *, plan: MigrationPlan) -> int:
 
 
 async def migrate(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
     subjects: Subjects,
     plan: MigrationPlan,
-    now: datetime,
-    address: str,
     after: UUID | None = None,
     most: int | None = None,
     size: int = BATCH,
@@ -142,12 +141,12 @@ async def migrate(
     :raises NotFound: when there is no such version
     :raises Invalid: for a mapping of states that no version has, to states that this one does not have, or to its ends
     """
-    caller.require_somewhere(PERMISSION)
+    ctx.caller.require_somewhere(PERMISSION)
     async with db.reading() as session:
         definition_id, definition = await _version(session, plan)
         known = await rows.states(session, code=plan.code) if plan.mapping else frozenset()
     migrating.check_mapping(definition, plan.mapping, known=known)
-    run = _Run(plan, caller, subjects, definition_id, definition, now, address)
+    run = _Run(plan, ctx.caller, subjects, definition_id, definition, ctx.now, ctx.address)
     left = most
     while left is None or left > 0:
         limit = size if left is None else min(size, left)
@@ -211,7 +210,7 @@ def _line(one: _Examined, versions: Mapping[UUID, int]) -> MigratedInstance:
 
 async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance]) -> list[_Examined]:
     system = await identity.system_caller(session)
-    facts = await facts_of(session, found, caller=system, subjects=run.subjects)
+    facts = await facts_of(RequestContext(caller=system), session, found, subjects=run.subjects)
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in found}
     rounds = await review_migration.rounds(session, found, known)
     secret = await branches.hidden_answers(session, [branch for round_ in rounds.values() for branch in round_])

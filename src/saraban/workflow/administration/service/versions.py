@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
 from saraban.kit.ids import new_id
@@ -198,7 +199,7 @@ async def create(
 
 
 async def set_active(
-    session: AsyncSession, *, caller: Caller, code: str, version: int, is_active: bool, now: datetime, address: str
+    ctx: RequestContext, session: AsyncSession, *, code: str, version: int, is_active: bool
 ) -> DefinitionView:
     """
     Make one version the only active one of its code, or stop new instances from starting on it.
@@ -214,10 +215,10 @@ async def set_active(
     if is_active:
         # It may have been published before documents came to start on it.
         await check_fit(session, await load(session, row.id), published=True)
-        await _activate(session, row, versions, caller=caller, now=now, address=address)
+        await _activate(session, row, versions, caller=ctx.caller, now=ctx.now, address=ctx.address)
     elif row.is_active:
-        row.is_active, row.updated_at = False, now
-        await _note(session, "workflow.deactivate", row, caller=caller, now=now, address=address)
+        row.is_active, row.updated_at = False, ctx.now
+        await _note(session, "workflow.deactivate", row, caller=ctx.caller, now=ctx.now, address=ctx.address)
     return _view(row)
 
 

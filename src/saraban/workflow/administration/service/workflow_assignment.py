@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import Forbidden, NotFound, Text, invalid
@@ -97,7 +98,7 @@ class AssignableWorkflow:
 
 
 async def assign(
-    session: AsyncSession, *, caller: Caller, place: AssignmentTarget, workflow_code: str, now: datetime, address: str
+    ctx: RequestContext, session: AsyncSession, *, place: AssignmentTarget, workflow_code: str
 ) -> WorkflowAssignmentView:
     """
     Have documents start on a workflow, from the next that is written on; what was chosen before is replaced.
@@ -105,7 +106,7 @@ async def assign(
     :raises Invalid: naming the field: kind, type, project, or a workflow that has no active version or does not fit
     :raises Forbidden: when the caller manages neither the project nor workflows there
     """
-    register, project = await _held(session, caller, place)
+    register, project = await _held(session, ctx.caller, place)
     type_code = await _type(session, register, place.type_code, project)
     await _check(session, register.of_type(type_code), workflow_code)
     reach = project.id if project else EVERYWHERE
@@ -117,61 +118,59 @@ async def assign(
             project_id=project.id if project else None,
             reach=reach,
             type_code=type_code,
-            created_at=now,
+            created_at=ctx.now,
         )
         session.add(row)
-    row.workflow_code, row.chosen_by_user_id, row.updated_at = workflow_code, caller.user_id, now
+    row.workflow_code, row.chosen_by_user_id, row.updated_at = workflow_code, ctx.caller.user_id, ctx.now
     await session.flush()
     what = {"workflowCode": workflow_code, "before": before}
-    await _note(session, "workflow.choose", row, project, what, caller=caller, now=now, address=address)
+    await _note(ctx, session, "workflow.choose", row, project, what)
     return WorkflowAssignmentView(
         kind=register.name,
         type_code=type_code or None,
         project=AssignmentProject(project.public_id, project.code) if project else None,
         workflow_code=workflow_code,
         is_in_force=True,
-        chosen_by=caller.display_name,
-        chosen_at=now,
+        chosen_by=ctx.caller.display_name,
+        chosen_at=ctx.now,
     )
 
 
-async def unassign(
-    session: AsyncSession, *, caller: Caller, place: AssignmentTarget, now: datetime, address: str
-) -> None:
+async def unassign(ctx: RequestContext, session: AsyncSession, *, place: AssignmentTarget) -> None:
     """
     Undo a choice, so that the next less specific one counts again.
 
     :raises NotFound: when nothing was chosen there
     """
-    register, project = await _held(session, caller, place)
+    register, project = await _held(session, ctx.caller, place)
     reach = project.id if project else EVERYWHERE
     row = await repository.choice(session, kind=register.name, reach=reach, type_code=place.type_code or EVERY_TYPE)
     if row is None:
         raise NotFound("Nothing is chosen there.")
     await session.delete(row)
     what = {"workflowCode": None, "before": row.workflow_code}
-    await _note(session, "workflow.take_back", row, project, what, caller=caller, now=now, address=address)
+    await _note(ctx, session, "workflow.take_back", row, project, what)
 
 
 async def listing(
-    session: AsyncSession, *, caller: Caller, project_public_id: UUID | None = None
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID | None = None
 ) -> tuple[WorkflowAssignmentView, ...]:
     """
     Return the choices for the whole installation, and those of the projects that the caller sees, or of one.
 
     :raises Invalid: when the project is not known to the caller
     """
-    caller.require_somewhere(VIEW)
-    seen = await projects.projects_of(session, caller=caller)
+    ctx.caller.require_somewhere(VIEW)
+    seen = await projects.projects_of(ctx, session)
     if project_public_id is not None:
         seen = (_project(seen, project_public_id, pointer="query:projectPublicId"),)
     rows = await repository.choices(session, reaches={EVERYWHERE, *(one.id for one in seen)})
     return tuple(_view(row) for row in rows)
 
 
-async def assigned_kinds(session: AsyncSession, *, caller: Caller) -> dict[str, AssignedKinds]:
+async def assigned_kinds(ctx: RequestContext, session: AsyncSession) -> dict[str, AssignedKinds]:
     """Return the documents that start on each workflow; one without any has no entry."""
-    seen = {one.id for one in await projects.projects_of(session, caller=caller)}
+    seen = {one.id for one in await projects.projects_of(ctx, session)}
     rows = await repository.choices(session)
     found: dict[str, list[AssignedKind]] = {}
     hidden = {row[0].workflow_code for row in rows if row[0].reach not in {EVERYWHERE, *seen}}
@@ -201,10 +200,10 @@ async def assignable_workflows(session: AsyncSession) -> tuple[AssignableWorkflo
     return tuple(found)
 
 
-def may_assign(caller: Caller, project: ProjectRef | None) -> bool:
+def may_assign(ctx: RequestContext, project: ProjectRef | None) -> bool:
     """Return whether somebody chooses for a project, or for the whole installation."""
     scope = Scope(project=project.id) if project else Scope()
-    return caller.may(MANAGE, scope) or (project is not None and caller.may(MANAGE_PROJECT, scope))
+    return ctx.caller.may(MANAGE, scope) or (project is not None and ctx.caller.may(MANAGE_PROJECT, scope))
 
 
 async def _held(session: AsyncSession, caller: Caller, place: AssignmentTarget) -> tuple[Register, ProjectRef | None]:
@@ -214,9 +213,9 @@ async def _held(session: AsyncSession, caller: Caller, place: AssignmentTarget) 
         raise invalid("/kind", "unknown", "ไม่มีเอกสารประเภท “{value}”", "There is no kind “{value}”.", value=place.kind)
     project = None
     if place.project_public_id is not None:
-        seen = await projects.projects_of(session, caller=caller)
+        seen = await projects.projects_of(RequestContext(caller=caller), session)
         project = _project(seen, place.project_public_id, pointer="/projectPublicId")
-    if not may_assign(caller, project):
+    if not may_assign(RequestContext(caller=caller), project):
         raise Forbidden(f"The permission {MANAGE_PROJECT if project else MANAGE} is needed here.")
     await locked_versions(session, register.code)
     return register, project
@@ -278,15 +277,12 @@ def _view(row: Any) -> WorkflowAssignmentView:
 
 
 async def _note(
+    ctx: RequestContext,
     session: AsyncSession,
     action: str,
     row: WorkflowAssignment,
     project: ProjectRef | None,
     what: dict[str, Any],
-    *,
-    caller: Caller,
-    now: datetime,
-    address: str,
 ) -> None:
     details = {
         "kind": row.kind,
@@ -297,10 +293,10 @@ async def _note(
     await audit.write(
         session,
         action=action,
-        caller=caller,
+        caller=ctx.caller,
         entity_type="workflow_choice",
         entity_id=row.kind,
         details=details,
-        address=address,
-        now=now,
+        address=ctx.address,
+        now=ctx.now,
     )

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow.runtime.schemas import delegations as schemas
@@ -33,7 +34,9 @@ async def list_delegations(
     limit: PageLimit = 50,
 ) -> schemas.DelegationPage:
     """Newest first, those that are over or were taken back included."""
-    page = await service.listing(session, caller=caller, person=person, cursor=cursor, limit=limit, now=now.now())
+    page = await service.listing(
+        RequestContext(caller=caller, now=now.now()), session, person=person, cursor=cursor, limit=limit
+    )
     return schemas.DelegationPage(items=[_out(one) for one in page.items], next_cursor=page.next_cursor)
 
 
@@ -48,7 +51,9 @@ async def delegate(
     moment, wanted = now.now(), service.NewDelegation(**body.model_dump())
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
-        view = await service.delegate(session, caller=caller, wanted=wanted, now=moment, zone=now.zone, address=address)
+        view = await service.delegate(
+            RequestContext(caller=caller, now=moment, zone=now.zone, address=address), session, wanted=wanted
+        )
         place = f"/api/v1/delegations/{view.public_id}"
         answer = OperationResult(
             201, _out(view).model_dump(mode="json", by_alias=True), {"Location": place, "ETag": view.etag}
@@ -75,7 +80,7 @@ async def list_colleagues(
     q: Annotated[str, Query(max_length=100, description="A part of the name.")] = "",
 ) -> schemas.ColleagueList:
     """The active people of your organizations, at most a hundred."""
-    found = await service.colleagues(session, caller=caller, text=q)
+    found = await service.colleagues(RequestContext(caller=caller), session, text=q)
     return schemas.ColleagueList(items=[schemas.DelegationPersonOut.model_validate(one) for one in found])
 
 
@@ -84,7 +89,7 @@ async def read_delegation(
     public_id: PathId, caller: CurrentCaller, session: ReadSession, now: Now, response: Response
 ) -> schemas.DelegationOut:
     """For both people, and for whoever manages the delegator's account."""
-    view = await service.read(session, caller=caller, public_id=public_id, now=now.now())
+    view = await service.read(RequestContext(caller=caller, now=now.now()), session, public_id=public_id)
     response.headers["ETag"] = view.etag
     return _out(view)
 
@@ -97,7 +102,7 @@ async def revoke_delegation(
     moment = now.now()
     await db.transact(
         lambda session: service.revoke(
-            session, caller=caller, public_id=public_id, if_match=if_match, now=moment, address=address
+            RequestContext(caller=caller, now=moment, address=address), session, public_id=public_id, if_match=if_match
         )
     )
 

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Response
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
@@ -23,7 +24,9 @@ async def read_instance(
     response: Response,
 ) -> schemas.InstanceEnvelope:
     """Where it stands, what you may do, and what it is about."""
-    found = await tasks.find(session, caller=caller, subjects=subjects, public_id=public_id, now=clock.now())
+    found = await tasks.find(
+        RequestContext(caller=caller), session, subjects=subjects, public_id=public_id, now=clock.now()
+    )
     response.headers["ETag"] = f'"{found.version_no}"'
     return schemas.instance_answer(found)
 
@@ -54,12 +57,7 @@ async def take_step(
         on_behalf_of=body.on_behalf_of,
     )
     answer = await transitions.take(
-        caller=caller,
-        public_id=public_id,
-        command=command,
-        now=clock.now(),
-        address=address,
-        key=key,
+        RequestContext(caller=caller, now=clock.now(), address=address, key=key), public_id=public_id, command=command
     )
     return to_response(answer)
 
@@ -69,7 +67,7 @@ async def read_history(
     public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
 ) -> schemas.WorkflowHistoryList:
     """Every step that was taken, the newest last."""
-    steps = await tasks.history(session, caller=caller, subjects=subjects, public_id=public_id)
+    steps = await tasks.history(RequestContext(caller=caller), session, subjects=subjects, public_id=public_id)
     return schemas.WorkflowHistoryList(items=[schemas.HistoryOut.model_validate(step) for step in steps])
 
 
@@ -84,7 +82,7 @@ async def read_inbox(
 ) -> schemas.InboxPage:
     """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
     page = await tasks.list_tasks(
-        session, caller=caller, subjects=subjects, cursor=cursor, limit=limit, now=clock.now()
+        RequestContext(caller=caller), session, subjects=subjects, cursor=cursor, limit=limit, now=clock.now()
     )
     items = [
         schemas.WorkflowItem.around(

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, to_response
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, RegisteredSubjects
@@ -40,8 +41,8 @@ async def answer_branch(
     moment. The version to state is the branch's: others may answer theirs meanwhile.
     """
     answer = await review.answer(
+        RequestContext(caller=caller, now=clock.now(), address=address, key=key),
         db,
-        caller=caller,
         subjects=subjects,
         public_id=public_id,
         branch_public_id=branch_public_id,
@@ -53,8 +54,5 @@ async def answer_branch(
             if_match=if_match,
             on_behalf_of=body.on_behalf_of,
         ),
-        now=clock.now(),
-        address=address,
-        key=key,
     )
     return to_response(answer)

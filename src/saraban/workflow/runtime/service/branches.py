@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import rights_lock
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
@@ -147,7 +148,7 @@ class ReviewedInstance:
 
 
 async def visible_branches(
-    session: AsyncSession, *, caller: Caller, instances: Sequence[ReviewedInstance]
+    ctx: RequestContext, session: AsyncSession, *, instances: Sequence[ReviewedInstance]
 ) -> dict[UUID, tuple[BranchView, ...]]:
     """
     Return the branches of the latest round of each instance as the caller may see them, in a fixed number of queries.
@@ -171,13 +172,13 @@ async def visible_branches(
     ]
     places = {reviewed[key].facts.scope.project for key in asking} - {None}
     waited = await _waited_for(session, rows)
-    people = {caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
+    people = {ctx.caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
     people |= {person.user_id for key in asking for person in waited.get(key, ())}
     seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
     kept = await hidden_answers(session, [row.WorkflowBranch for row in rows])
     names = await _names(session, [row.WorkflowBranch for row in rows])
     return {
-        key: tuple(_views(reviewed[key], each, caller, seats, _Words(kept, names, waited.get(key, ()))))
+        key: tuple(_views(reviewed[key], each, ctx.caller, seats, _Words(kept, names, waited.get(key, ()))))
         for key, each in rounds.items()
     }
 

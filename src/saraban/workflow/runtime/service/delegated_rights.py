@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.workflow.domain import delegation
 from saraban.workflow.domain.delegation import Delegation
 from saraban.workflow.runtime.models.delegations import DelegationRow
@@ -35,18 +36,20 @@ class DelegatedRights:
         return frozenset(seat.user_id for _, seat in self.lent)
 
 
-async def delegated_rights_of(session: AsyncSession, caller: Caller, *, now: datetime) -> DelegatedRights:
+async def delegated_rights_of(ctx: RequestContext, session: AsyncSession) -> DelegatedRights:
     """Read for whom the caller stands in now, in every matter."""
-    rows = await repository.to_person(session, user_id=caller.user_id, moment=now)
+    rows = await repository.to_person(session, user_id=ctx.caller.user_id, moment=ctx.now)
     if not rows:
         return DelegatedRights()
     people = await identity.load_callers(session, [public_id for _, public_id in rows])
     known = {person.user_id: person for person in people.values()}
-    return DelegatedRights(delegation.standing(caller, [delegation_of(row) for row, _ in rows], known, moment=now))
+    return DelegatedRights(
+        delegation.standing(ctx.caller, [delegation_of(row) for row, _ in rows], known, moment=ctx.now)
+    )
 
 
 async def delegators_of(
-    session: AsyncSession, caller: Caller, *, workflow_code: str, project_id: int | None, now: datetime
+    ctx: RequestContext, session: AsyncSession, *, workflow_code: str, project_id: int | None
 ) -> Sequence[Caller]:
     """
     Return those in whose place the caller may act now in one matter, each with what of his rights is lent.
@@ -54,7 +57,7 @@ async def delegators_of(
     A permission or a seat of theirs is as good as the caller's own, with two exceptions that the engine knows: neither of
     both may be the submitter where a step says so, and nobody lends the right to everything.
     """
-    return (await delegated_rights_of(session, caller, now=now)).of(workflow_code, project_id)
+    return (await delegated_rights_of(ctx, session)).of(workflow_code, project_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.identity.service import OrganizationMember
 from saraban.identity.service.callers import display_name
@@ -97,9 +97,7 @@ class DelegationView:
         return f'"{self.version}"'
 
 
-async def delegate(
-    session: AsyncSession, *, caller: Caller, wanted: NewDelegation, now: datetime, zone: ZoneInfo, address: str
-) -> DelegationView:
+async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: NewDelegation) -> DelegationView:
     """
     Lend the caller's own steps to a colleague.
 
@@ -108,32 +106,28 @@ async def delegate(
     :raises Invalid: naming the field: days, person, workflow or project
     :raises DelegateAway, DelegationChained, DelegationOverlaps: held against what either has lent or was lent
     """
-    delegation.check_days(wanted.starts_on, wanted.ends_on, today=local_date(now, zone))
-    colleague = await _colleague(session, caller, wanted.delegate_public_id)
+    delegation.check_days(wanted.starts_on, wanted.ends_on, today=local_date(ctx.now, ctx.zone))
+    colleague = await _colleague(session, ctx.caller, wanted.delegate_public_id)
     codes = await _codes(session, wanted.workflow_codes)
-    project = await _project(session, caller, wanted.project_public_id)
-    starts_at, ends_before = delegation.moments(wanted.starts_on, wanted.ends_on, zone)
+    project = await _project(session, ctx.caller, wanted.project_public_id)
+    starts_at, ends_before = delegation.moments(wanted.starts_on, wanted.ends_on, ctx.zone)
     asked = Delegation(
-        caller.user_id,
+        ctx.caller.user_id,
         colleague.user_id,
         starts_at,
         ends_before,
         frozenset(codes),
         project.id if project else None,
     )
-    await _check(session, asked, now=now)
-    row = _row(wanted, asked, codes, now=now)
+    await _check(session, asked, now=ctx.now)
+    row = _row(wanted, asked, codes, now=ctx.now)
     session.add(row)
     await session.flush()
-    await _note(
-        session, "create", row, (caller.public_id, colleague.public_id), caller=caller, now=now, address=address
-    )
-    return await read(session, caller=caller, public_id=row.public_id, now=now)
+    await _note(ctx, session, "create", row, (ctx.caller.public_id, colleague.public_id))
+    return await read(ctx, session, public_id=row.public_id)
 
 
-async def revoke(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, if_match: str | None, now: datetime, address: str
-) -> None:
+async def revoke(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, if_match: str | None) -> None:
     """
     Take a delegation back, from this moment on; what is over or was taken back stays as it is.
 
@@ -141,53 +135,53 @@ async def revoke(
     :raises DelegationChanged: when `if_match` names another version
     """
     found = await repository.one(session, public_id=public_id, locked=True)
-    if found is None or not await _may_revoke(session, caller, found):
+    if found is None or not await _may_revoke(session, ctx.caller, found):
         raise NotFound(f"There is no delegation {public_id}.")
     row = found.row
     if if_match is not None and not etags.matches(if_match, f'"{row.version}"'):
         raise DelegationChanged
-    if row.revoked_at is not None or row.ends_before <= now:
+    if row.revoked_at is not None or row.ends_before <= ctx.now:
         return
-    row.revoked_at, row.revoked_by_user_id = now, caller.user_id
-    row.version, row.updated_at = row.version + 1, now
+    row.revoked_at, row.revoked_by_user_id = ctx.now, ctx.caller.user_id
+    row.version, row.updated_at = row.version + 1, ctx.now
     people = (found.delegator.public_id, found.delegate.public_id)
-    await _note(session, "revoke", row, people, caller=caller, now=now, address=address)
+    await _note(ctx, session, "revoke", row, people)
 
 
-async def read(session: AsyncSession, *, caller: Caller, public_id: UUID, now: datetime) -> DelegationView:
+async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DelegationView:
     """
     :raises NotFound: when there is none that concerns the caller, or somebody whose account he manages
     """
     found = await repository.one(session, public_id=public_id)
-    if found is None or not await _concerns(session, caller, found):
+    if found is None or not await _concerns(session, ctx.caller, found):
         raise NotFound(f"There is no delegation {public_id}.")
-    return _view(found, now)
+    return _view(found, ctx.now)
 
 
 async def listing(
-    session: AsyncSession, *, caller: Caller, person: UUID | None = None, cursor: str | None, limit: int, now: datetime
+    ctx: RequestContext, session: AsyncSession, *, person: UUID | None = None, cursor: str | None, limit: int
 ) -> Page[DelegationView]:
     """
     Return what a person has lent and was lent, newest first: the caller's own, or those of somebody he manages.
 
     :raises NotFound: when the caller does not manage `person`
     """
-    user_id = caller.user_id
-    if person is not None and person != caller.public_id:
+    user_id = ctx.caller.user_id
+    if person is not None and person != ctx.caller.public_id:
         other = (await identity.load_callers(session, [person])).get(person)
-        if other is None or not _manages(caller, other):
+        if other is None or not _manages(ctx.caller, other):
             raise NotFound(f"There is no person {person}.")
         user_id = other.user_id
     rows = await repository.page(session, user_id=user_id, cursor=cursor, limit=limit)
     found = page_of(rows, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
-    return Page([_view(one, now) for one in found.items], found.next_cursor)
+    return Page([_view(one, ctx.now) for one in found.items], found.next_cursor)
 
 
-async def colleagues(session: AsyncSession, *, caller: Caller, text: str = "") -> tuple[OrganizationMember, ...]:
+async def colleagues(ctx: RequestContext, session: AsyncSession, *, text: str = "") -> tuple[OrganizationMember, ...]:
     """Return whom the caller can delegate to, by a part of the name; the first hundred."""
     wanted = text.strip().casefold()
-    people = await identity.users_of(session, caller.organization_ids)
-    found = [one for one in people if one.user_id != caller.user_id and wanted in _words(one)]
+    people = await identity.users_of(session, ctx.caller.organization_ids)
+    found = [one for one in people if one.user_id != ctx.caller.user_id and wanted in _words(one)]
     return tuple(sorted(found, key=lambda one: one.display_name)[:MOST_COLLEAGUES])
 
 
@@ -227,7 +221,7 @@ async def _codes(session: AsyncSession, wanted: Sequence[str] | None) -> list[st
 async def _project(session: AsyncSession, caller: Caller, public_id: UUID | None) -> ProjectRef | None:
     if public_id is None:
         return None
-    seen = await projects.projects_of(session, caller=caller)
+    seen = await projects.projects_of(RequestContext(caller=caller), session)
     found = next((one for one in seen if one.public_id == public_id), None)
     if found is None:
         th, en = "ไม่พบโครงการ “{value}”", "There is no project “{value}”."
@@ -305,14 +299,7 @@ def _status(row: DelegationRow, now: datetime) -> Status:
 
 
 async def _note(
-    session: AsyncSession,
-    action: str,
-    row: DelegationRow,
-    people: tuple[UUID, UUID],
-    *,
-    caller: Caller,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, action: str, row: DelegationRow, people: tuple[UUID, UUID]
 ) -> None:
     details = {
         "delegatorPublicId": str(people[0]),
@@ -326,10 +313,10 @@ async def _note(
     await audit.write(
         session,
         action=f"delegation.{action}",
-        caller=caller,
+        caller=ctx.caller,
         entity_type="delegation",
         entity_id=str(row.public_id),
         details=details,
-        address=address,
-        now=now,
+        address=ctx.address,
+        now=ctx.now,
     )

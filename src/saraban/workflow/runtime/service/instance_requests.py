@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
@@ -57,8 +58,8 @@ async def read_snapshot(db: Database, asking: InstanceRequest) -> InstanceSnapsh
     """
     async with db.reading() as session:
         return await moves.snapshot(
+            RequestContext(caller=asking.caller),
             session,
-            caller=asking.caller,
             subjects=asking.subjects,
             public_id=asking.public_id,
             visibly=asking.key is not None,
@@ -96,7 +97,7 @@ async def run_alone(
         await remember(session, answer)
         return answer
 
-    with measured(moves.attempt_of(seen, command=asking.command, caller=asking.caller)) as watch:
+    with measured(moves.attempt_of(RequestContext(caller=asking.caller), seen, command=asking.command)) as watch:
         return await db.transact(work)
 
 

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.ids import new_id
 from saraban.workflow.domain import acting, engine, giving, steering
 from saraban.workflow.domain.awaiting import Waiting
@@ -40,13 +41,12 @@ from saraban.workflow.runtime.service.step_rules import due_on
 
 
 async def start(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
     code: str,
     entity_type: str,
     facts: SubjectFacts,
-    caller: Caller,
-    now: datetime,
     context: Mapping[str, Any] | None = None,
     matter: Matter | None = None,
 ) -> Envelope:
@@ -71,20 +71,20 @@ async def start(
         status=InstanceStatus.ACTIVE,
         context=dict(context or {}),
         version_no=1,
-        started_by_user_id=caller.user_id,
-        due_on=await due_on(session, state=definition.states[definition.initial], facts=facts, now=now),
-        last_transition_at=now,
-        created_at=now,
-        updated_at=now,
+        started_by_user_id=ctx.caller.user_id,
+        due_on=await due_on(session, state=definition.states[definition.initial], facts=facts, now=ctx.now),
+        last_transition_at=ctx.now,
+        created_at=ctx.now,
+        updated_at=ctx.now,
     )
     session.add(stored)
     await session.flush()
     session.expunge(stored)
     row = Instance.of(stored)
-    await reviews.open_round(session, instance=row, definition=definition, now=now)
+    await reviews.open_round(session, instance=row, definition=definition, now=ctx.now)
     if not definition.states[definition.initial].editable:
-        await renew_work_items(session, EnteredState(row, definition, facts, now))
-    return await envelope_of(session, row, definition, caller=caller, facts=facts)
+        await renew_work_items(session, EnteredState(row, definition, facts, ctx.now))
+    return await envelope_of(ctx, session, row, definition, facts=facts)
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
@@ -97,9 +97,7 @@ async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[
         await repository.instances_of(session, entity_type, entity_ids, lock=True)
 
 
-async def cancel(
-    session: AsyncSession, *, entity_type: str, entity_id: str, caller: Caller, reason: str, now: datetime
-) -> None:
+async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str, entity_id: str, reason: str) -> None:
     """
     Put an instance into `cancelled`, wherever it stands; what was cancelled before stays as it is.
 
@@ -109,13 +107,13 @@ async def cancel(
     row = found.get(entity_id)
     if row is None or row.status == InstanceStatus.CANCELLED:
         return
-    now = not_before(row.updated_at, now)
+    now = not_before(row.updated_at, ctx.now)
     gone = {"due_on": None, "assigned_user_id": None}
     values = {
         "current_state": CANCELLED.name,
         "status": InstanceStatus.CANCELLED,
-        "updated_at": now,
-        "last_transition_at": now,
+        "updated_at": ctx.now,
+        "last_transition_at": ctx.now,
         **gone,
     }
     await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
@@ -126,15 +124,15 @@ async def cancel(
             from_state=row.current_state,
             to_state=CANCELLED.name,
             action=steering.CANCEL,
-            action_by_user_id=caller.user_id,
-            action_by_user_uuid=str(caller.public_id),
+            action_by_user_id=ctx.caller.user_id,
+            action_by_user_uuid=str(ctx.caller.public_id),
             comment=reason,
             details={"versionNo": row.version_no + 1},
-            created_at=now,
+            created_at=ctx.now,
         )
     )
-    await reviews.close(session, instance_id=row.id, now=now)
-    await stepping.write_work_items(session, stepping.WorkItems(row.id, CANCELLED.name, (), (), now))
+    await reviews.close(session, instance_id=row.id, now=ctx.now)
+    await stepping.write_work_items(session, stepping.WorkItems(row.id, CANCELLED.name, (), (), ctx.now))
 
 
 async def renew_pending(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
@@ -190,9 +188,9 @@ async def pending_in(session: AsyncSession, entered: EnteredState) -> Waiting:
 
 
 async def envelopes(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     entity_type: str,
     facts: Mapping[str, SubjectFacts],
     with_files: bool = True,
@@ -208,7 +206,7 @@ async def envelopes(
     """
     if not facts:
         return {}
-    lent = await lent_to(session, caller, now=now) if now is not None else DelegatedRights()
+    lent = await lent_to(replace(ctx, now=now), session) if now is not None else DelegatedRights()
     rows = await repository.instances_of(session, entity_type, list(facts))
     files = await step_files(session, [row.id for row in rows.values()]) if with_files else {}
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows.values()}
@@ -216,7 +214,7 @@ async def envelopes(
     reviewed = [
         reviews.ReviewedInstance(row, known[row.definition_id], facts[key], seats[key]) for key, row in rows.items()
     ]
-    asked = await reviews.visible_branches(session, caller=caller, instances=reviewed)
+    asked = await reviews.visible_branches(ctx, session, instances=reviewed)
     stand = [Asking(one.row, one.definition, one.facts) for one in reviewed]
     waits = (
         {one.row.id: await pending_with_exactly(session, one) for one in stand}
@@ -225,9 +223,9 @@ async def envelopes(
     )
     return {
         key: envelope(
+            ctx,
             row,
             known[row.definition_id],
-            caller=caller,
             facts=facts[key],
             files=files.get(row.id, ()),
             branches=asked.get(row.id, ()),
@@ -239,11 +237,11 @@ async def envelopes(
 
 
 async def envelope_of(
+    ctx: RequestContext,
     session: AsyncSession,
     row: Instance,
     definition: Definition,
     *,
-    caller: Caller,
     facts: SubjectFacts,
     files: Sequence[StepFile] = (),
     seats: Sequence[Caller] = (),
@@ -257,21 +255,21 @@ async def envelope_of(
     :param alone: where it is read by itself: whether somebody may act is looked at closely
     """
     one = reviews.ReviewedInstance(row, definition, facts, seats)
-    asked = (await reviews.visible_branches(session, caller=caller, instances=[one])).get(row.id, ())
+    asked = (await reviews.visible_branches(ctx, session, instances=[one])).get(row.id, ())
     stands = Asking(row, definition, facts)
     if alone:
         waits = await pending_with_exactly(session, stands)
     else:
         waits = pending_without_query(stands, ahead) or (await pending_with(session, [stands]))[row.id]
-    found = envelope(row, definition, caller=caller, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
+    found = envelope(ctx, row, definition, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
     return replace(found, values=stated_values(definition, row.context))
 
 
 def envelope(
+    ctx: RequestContext,
     row: Instance,
     definition: Definition,
     *,
-    caller: Caller,
     facts: SubjectFacts,
     files: Sequence[StepFile] = (),
     branches: Sequence[BranchView] = (),
@@ -286,7 +284,7 @@ def envelope(
     """
     state = definition.state(row.current_state)
     runs = row.status == InstanceStatus.ACTIVE
-    moment = engine.Facts(caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
+    moment = engine.Facts(ctx.caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
     return Envelope(
         instance_public_id=row.id,
         workflow_code=definition.code,
@@ -295,7 +293,7 @@ def envelope(
         state_label=state.label,
         terminal=state.terminal or not runs,
         actions=acting.choices(definition, row.current_state, moment, seats) if runs else (),
-        can_edit=runs and engine.can_edit(state, caller, facts),
+        can_edit=runs and engine.can_edit(state, ctx.caller, facts),
         last_transition_at=row.last_transition_at,
         version_no=row.version_no,
         entity_type=row.entity_type,

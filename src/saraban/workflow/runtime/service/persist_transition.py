@@ -17,6 +17,7 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING
 from saraban.kit.ids import new_id
 from saraban.kit.pipeline import DriverConnection, SqlStatement, flush_pending
@@ -148,10 +149,10 @@ async def _go_on(session: AsyncSession, one: Decision, after: HeldInstance) -> H
 
 async def _envelope(session: AsyncSession, after: HeldInstance, files: Sequence[StepFile]) -> Envelope:
     return await instances.envelope_of(
+        RequestContext(caller=after.caller),
         session,
         after.row,
         after.definition,
-        caller=after.caller,
         facts=after.facts,
         files=files,
         seats=after.seats,
@@ -221,11 +222,10 @@ async def _write(
     for (one, _), key in zip(pairs, keys, strict=True):
         if one.command.attachment_public_ids:
             await attachments.attach_to_step(
+                RequestContext(caller=one.held.caller, now=one.now),
                 session,
-                caller=one.held.caller,
                 public_ids=one.command.attachment_public_ids,
                 history_id=key,
-                now=one.now,
             )
     return ahead
 
@@ -354,7 +354,7 @@ async def _facts(session: AsyncSession, held: HeldInstance, *, changed: bool) ->
     before = held.facts
     if not changed:
         return before
-    found = await held.port.facts(session, caller=held.caller, entity_ids=[before.entity_id])
+    found = await held.port.facts(RequestContext(caller=held.caller), session, entity_ids=[before.entity_id])
     return found.get(before.entity_id, before)
 
 

@@ -17,6 +17,7 @@ from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.idempotency import OperationResult as Stored
@@ -77,16 +78,13 @@ class AcceptedAnswer:
 
 
 async def answer(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
     subjects: Subjects,
     public_id: UUID,
     branch_public_id: UUID,
     reply: BranchAnswer,
-    now: datetime,
-    address: str,
-    key: str | None = None,
 ) -> Stored:
     """
     Return one answer, and return the new envelope as JSON.
@@ -103,20 +101,20 @@ async def answer(
         ANSWER, reply.comment, attachment_public_ids=reply.attachment_public_ids, on_behalf_of=reply.on_behalf_of
     )
     more = {"branchPublicId": str(branch_public_id), "answer": reply.code, "branchVersionNo": reply.client_version_no}
-    asking = InstanceRequest(caller, subjects, public_id, command, now, key, more)
+    asking = InstanceRequest(ctx.caller, subjects, public_id, command, ctx.now, ctx.key, more)
 
     async def step(session: AsyncSession, _seen: InstanceSnapshot) -> Envelope:
-        held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
-        given = await _decide(session, held, branch_public_id, reply, now=now)
-        at = not_before(held.row.updated_at, now)
-        await _write(session, held, given, reply, now=at, address=address)
+        held = await hold(ctx, session, subjects=subjects, public_id=public_id, command=command)
+        given = await _decide(session, held, branch_public_id, reply, now=ctx.now)
+        at = not_before(held.row.updated_at, ctx.now)
+        await _write(session, held, given, reply, now=at, address=ctx.address)
         held = replace(held, seat=given.lender, seats=given.seats)
         if given.step is None:
             return await _wait_on(session, held, now=at)
         kept = StepRecord(details={"answers": dict(given.answers)})
         settled = Command(given.step.action)
         return await persist_transition(
-            session, held, given.step, command=settled, now=at, address=address, record=kept
+            session, held, given.step, command=settled, now=at, address=ctx.address, record=kept
         )
 
     done = await run_once(db, asking, door="branches/answers", step=step)
@@ -147,7 +145,9 @@ async def _decide(
             if reply.on_behalf_of is not None:
                 raise
     project = held.facts.scope.project
-    lent = await delegators_of(session, held.caller, workflow_code=held.definition.code, project_id=project, now=now)
+    lent = await delegators_of(
+        RequestContext(caller=held.caller, now=now), session, workflow_code=held.definition.code, project_id=project
+    )
     asked = lent if reply.on_behalf_of is None else [acting.seat_of(lent, reply.on_behalf_of)]
     able = {}
     for seat in asked:
@@ -208,7 +208,10 @@ async def _write(
     await session.flush()
     if reply.attachment_public_ids:
         await attachments.attach_to_step(
-            session, caller=caller, public_ids=reply.attachment_public_ids, history_id=history.id, now=now
+            RequestContext(caller=caller, now=now),
+            session,
+            public_ids=reply.attachment_public_ids,
+            history_id=history.id,
         )
     values = {
         "status": BranchStatus.ANSWERED,
@@ -321,10 +324,10 @@ async def _wait_on(session: AsyncSession, held: HeldInstance, *, now: datetime) 
     await assignment.renew_people(session, row=row, definition=held.definition, facts=facts, now=now)
     files = await instances.step_files(session, [row.id])
     return await instances.envelope_of(
+        RequestContext(caller=held.caller),
         session,
         row,
         held.definition,
-        caller=held.caller,
         facts=facts,
         files=files.get(row.id, ()),
         seats=held.seats,

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow.domain import giving, path, steering
@@ -97,30 +98,34 @@ class HistoryStep:
 
 
 async def find(
-    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, now: datetime | None = None
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime | None = None
 ) -> Envelope:
     """
     :param now: when given, what the caller may do in the place of others at that moment counts too
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
     row = await repository.instance(session, public_id)
-    facts = await seen(session, row, caller=caller, subjects=subjects) if row is not None else None
+    facts = await seen(ctx, session, row, subjects=subjects) if row is not None else None
     if row is None or facts is None:
         raise NotFound(f"There is no workflow instance {public_id}.")
     definition = await definitions.load(session, row.definition_id)
     files = await instances.step_files(session, [row.id])
-    seats = (await _lent(session, caller, now)).of(definition.code, facts.scope.project)
+    seats = (await _lent(session, ctx.caller, now)).of(definition.code, facts.scope.project)
     return await instances.envelope_of(
-        session, row, definition, caller=caller, facts=facts, files=files.get(row.id, ()), seats=seats, alone=True
+        ctx, session, row, definition, facts=facts, files=files.get(row.id, ()), seats=seats, alone=True
     )
 
 
 async def _lent(session: AsyncSession, caller: Caller, now: datetime | None) -> DelegatedRights:
-    return await delegated_rights_of(session, caller, now=now) if now is not None else DelegatedRights()
+    return (
+        await delegated_rights_of(RequestContext(caller=caller, now=now), session)
+        if now is not None
+        else DelegatedRights()
+    )
 
 
 async def history(
-    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
 ) -> tuple[HistoryStep, ...]:
     """
     Return the steps of one instance, oldest first.
@@ -128,7 +133,7 @@ async def history(
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
     row = await repository.instance(session, public_id)
-    if row is None or await seen(session, row, caller=caller, subjects=subjects) is None:
+    if row is None or await seen(ctx, session, row, subjects=subjects) is None:
         raise NotFound(f"There is no workflow instance {public_id}.")
     return await _taken(session, [row])
 
@@ -242,9 +247,9 @@ def _name(first: str | None, last: str | None, username: str) -> str:
 
 
 async def list_tasks(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     subjects: Subjects,
     cursor: str | None,
     limit: int,
@@ -258,19 +263,19 @@ async def list_tasks(
 
     :param now: when given, what waits for those in whose place the caller stands at that moment is there too
     """
-    lent = await _lent(session, caller, now)
+    lent = await _lent(session, ctx.caller, now)
     after = Cursor.decode(cursor) if cursor else None
     items: list[Task] = []
     for _ in range(MOST_ROUNDS):
         # What is lent counts within organizations that both work for, so the caller's own are all that can be asked.
         places = await repository.inbox_page(
             session,
-            users={caller.user_id} | lent.user_ids,
-            organizations=caller.organization_ids,
+            users={ctx.caller.user_id} | lent.user_ids,
+            organizations=ctx.caller.organization_ids,
             after=after,
             limit=limit + 1,
         )
-        found = await _actionable(session, places[:limit], caller=caller, subjects=subjects, lent=lent)
+        found = await _actionable(session, places[:limit], caller=ctx.caller, subjects=subjects, lent=lent)
         for since, instance_id in places[:limit]:
             after = Cursor(since, instance_id)
             if instance_id in found:
@@ -293,7 +298,7 @@ async def _actionable(
 ) -> dict[UUID, Task]:
     since = {instance_id: moment for moment, instance_id in places}
     rows = await repository.instances(session, list(since)) if since else []
-    facts = await facts_of(session, rows, caller=caller, subjects=subjects)
+    facts = await facts_of(RequestContext(caller=caller), session, rows, subjects=subjects)
     known = []
     for row in rows:
         definition = await definitions.load(session, row.definition_id)
@@ -301,15 +306,15 @@ async def _actionable(
         if seen is not None:
             lenders = lent.of(definition.code, seen.scope.project)
             known.append(branches.ReviewedInstance(row, definition, seen, lenders))
-    asked = await branches.visible_branches(session, caller=caller, instances=known)
+    asked = await branches.visible_branches(RequestContext(caller=caller), session, instances=known)
     waits = await pending_with(session, [Asking(one.row, one.definition, one.facts) for one in known])
     found: dict[UUID, Task] = {}
     for one in known:
         row, seen, mine = one.row, one.facts, asked.get(one.row.id, ())
         envelope = instances.envelope(
+            RequestContext(caller=caller),
             row,
             one.definition,
-            caller=caller,
             facts=seen,
             branches=mine,
             seats=one.seats,
@@ -336,7 +341,9 @@ def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) ->
     return tuple(dict.fromkeys(lent))
 
 
-async def may_read_step_file(session: AsyncSession, caller: Caller, attachment_id: int, *, subjects: Subjects) -> bool:
+async def may_read_step_file(
+    ctx: RequestContext, session: AsyncSession, attachment_id: int, *, subjects: Subjects
+) -> bool:
     """Return whether a file is evidence of a step that the caller may see; `bootstrap` binds `subjects`."""
     row = await repository.instance_of_file(session, attachment_id)
-    return row is not None and await seen(session, row, caller=caller, subjects=subjects) is not None
+    return row is not None and await seen(ctx, session, row, subjects=subjects) is not None

@@ -11,14 +11,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from datetime import datetime
 from uuid import UUID
 
 import orjson
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.errors import DomainError
@@ -106,16 +105,7 @@ class Transitions:
         self._open = 0
         self._held_up: set[asyncio.Task[None]] = set()
 
-    async def take(
-        self,
-        *,
-        caller: Caller,
-        public_id: UUID,
-        command: Command,
-        now: datetime,
-        address: str,
-        key: str | None = None,
-    ) -> OperationResult:
+    async def take(self, ctx: RequestContext, *, public_id: UUID, command: Command) -> OperationResult:
         """
         Take one step and give the new envelope as a JSON answer with its `ETag`; committed when it returns.
 
@@ -125,11 +115,11 @@ class Transitions:
         :raises Invalid: for a reserved name in the payload
         :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
         """
-        asking = InstanceRequest(caller, self._subjects, public_id, command, now, key)
-        seen = await read_snapshot(self._db, asking) if key is not None else None
+        asking = InstanceRequest(ctx.caller, self._subjects, public_id, command, ctx.now, ctx.key)
+        seen = await read_snapshot(self._db, asking) if ctx.key is not None else None
 
         async def run(remember: Remember) -> OperationResult:
-            member = _QueuedTransition(asking, address, remember, seen)
+            member = _QueuedTransition(asking, ctx.address, remember, seen)
             try:
                 taken = await self._together(member) if member.is_plain else None
                 return taken if taken is not None else await self._alone(member)
@@ -148,13 +138,11 @@ class Transitions:
 
         async def step(session: AsyncSession, seen: InstanceSnapshot) -> Envelope:
             return await moves.transition(
+                RequestContext(caller=asking.caller, now=asking.now, address=member.address),
                 session,
-                caller=asking.caller,
                 subjects=self._subjects,
                 public_id=asking.public_id,
                 command=asking.command,
-                now=asking.now,
-                address=member.address,
                 seen=seen,
             )
 
@@ -269,7 +257,7 @@ class Transitions:
         for one in decided:
             member = asked[one.held.row.id]
             member.seen = _seen(one.held)
-            member.watch = moves.attempt_of(member.seen, command=one.command, caller=one.held.caller)
+            member.watch = moves.attempt_of(RequestContext(caller=one.held.caller), member.seen, command=one.command)
         answers = {}
         for one, envelope in zip(decided, await persist_transitions(session, decided), strict=True):
             member = asked[one.held.row.id]

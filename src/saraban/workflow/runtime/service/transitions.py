@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
 from saraban.workflow.domain import acting, engine, steering
 from saraban.workflow.domain.definition import Definition
@@ -43,7 +44,7 @@ class InstanceSnapshot:
 
 
 async def snapshot(
-    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, visibly: bool = True
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID, visibly: bool = True
 ) -> InstanceSnapshot:
     """
     Read where an instance stands, before any lock.
@@ -55,25 +56,25 @@ async def snapshot(
     if row is None or row.entity_type not in subjects:
         raise NotFound(f"There is no workflow instance {public_id}.")
     if visibly:
-        await _facts(session, subjects.port(row.entity_type), caller=caller, entity_id=row.entity_id)
+        await _facts(session, subjects.port(row.entity_type), caller=ctx.caller, entity_id=row.entity_id)
     definition = await definitions.load(session, row.definition_id)
     return InstanceSnapshot(public_id, definition.code, row.current_state, row.version_no, definition.actions)
 
 
-def attempt_of(seen: InstanceSnapshot, *, command: Command, caller: Caller) -> TransitionAttempt:
+def attempt_of(ctx: RequestContext, seen: InstanceSnapshot, *, command: Command) -> TransitionAttempt:
     known = command.action in seen.actions or command.action in steering.WORDS
-    return TransitionAttempt(seen.public_id, seen.workflow_code, command.action, known, seen.state, caller.public_id)
+    return TransitionAttempt(
+        seen.public_id, seen.workflow_code, command.action, known, seen.state, ctx.caller.public_id
+    )
 
 
 async def transition(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     subjects: Subjects,
     public_id: UUID,
     command: Command,
-    now: datetime,
-    address: str,
     seen: InstanceSnapshot | None = None,
 ) -> Envelope:
     """
@@ -83,14 +84,14 @@ async def transition(
     :raises Invalid: for a reserved name in the payload
     :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
     """
-    held = await hold(session, caller=caller, subjects=subjects, public_id=public_id, command=command)
+    held = await hold(ctx, session, subjects=subjects, public_id=public_id, command=command)
     await check_running(session, held, command=command, seen=seen)
-    held, step = await _decide(session, held, command=command, now=now)
-    return await persist_transition(session, held, step, command=command, now=now, address=address)
+    held, step = await _decide(session, held, command=command, now=ctx.now)
+    return await persist_transition(session, held, step, command=command, now=ctx.now, address=ctx.address)
 
 
 async def hold(
-    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID, command: Command
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID, command: Command
 ) -> HeldInstance:
     """
     Lock an instance until the transaction ends, and ask for its version again under the lock.
@@ -102,15 +103,15 @@ async def hold(
     if row is None or row.entity_type not in subjects:
         raise NotFound(f"There is no workflow instance {public_id}.")
     port = subjects.port(row.entity_type)
-    facts = await _facts(session, port, caller=caller, entity_id=row.entity_id)
+    facts = await _facts(session, port, caller=ctx.caller, entity_id=row.entity_id)
     admit(session)
     check_payload(command)
     check_version(command, row.version_no)
-    return HeldInstance(row, port, facts, await definitions.load(session, row.definition_id), caller)
+    return HeldInstance(row, port, facts, await definitions.load(session, row.definition_id), ctx.caller)
 
 
 async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, entity_id: str) -> SubjectFacts:
-    found = await port.facts(session, caller=caller, entity_ids=[entity_id])
+    found = await port.facts(RequestContext(caller=caller), session, entity_ids=[entity_id])
     if entity_id not in found:
         raise NotFound("The caller may not see what this workflow moves.")
     return found[entity_id]
@@ -183,7 +184,11 @@ async def _decide(
 
 async def _seats(session: AsyncSession, held: HeldInstance, *, now: datetime) -> tuple[Caller, ...]:
     code, project = held.definition.code, held.facts.scope.project
-    return tuple(await delegators_of(session, held.caller, workflow_code=code, project_id=project, now=now))
+    return tuple(
+        await delegators_of(
+            RequestContext(caller=held.caller, now=now), session, workflow_code=code, project_id=project
+        )
+    )
 
 
 async def _just_done(session: AsyncSession, row: Instance, command: Command) -> bool:

@@ -1,0 +1,15 @@
+"""Request contexts as the entry points make them."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
+
+BANGKOK = ZoneInfo("Asia/Bangkok")
+
+
+def context(
+    caller: Caller, now: datetime | None = None, zone: ZoneInfo = BANGKOK, address: str = "", key: str | None = None
+) -> RequestContext:
+    return RequestContext(caller, now or datetime.now(UTC), zone, address, key)
