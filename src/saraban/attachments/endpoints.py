@@ -19,10 +19,9 @@ from saraban.attachments.domain.kinds import BY_MIME_TYPE
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.schemas import AttachmentDetail, UploadedFile
 from saraban.attachments.service import AttachmentRow
-from saraban.identity.dependencies import CurrentCaller, guarded
-from saraban.identity.domain.caller import Caller
+from saraban.identity.dependencies import Context, guarded
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, PathId, ReadSession, problem_response
+from saraban.kit.http import Db, IdempotencyKey, Now, OrjsonResponse, PathId, ReadSession, problem_response
 
 router = APIRouter(prefix="/attachments", tags=["attachments"])
 
@@ -45,13 +44,12 @@ _BINARY: dict[int | str, dict[str, Any]] = {
     openapi_extra=MULTIPART,
 )
 async def upload(
-    caller: Annotated[Caller, guarded("document.attach_files")],
+    ctx: Annotated[RequestContext, guarded("document.attach_files")],
     sent: OneFile,
     db: Db,
     storage: FileStorage,
     rules: Uploads,
     clock: Now,
-    address: Address,
     key: IdempotencyKey,
 ) -> Response:
     """
@@ -60,7 +58,7 @@ async def upload(
     same file sent again is kept once; another file under that key is refused.
     """
     answer = await attachments.upload_once(
-        RequestContext(caller=caller, key=key, address=address),
+        ctx.with_key(key),
         db,
         storage,
         name=sent.name,
@@ -73,23 +71,16 @@ async def upload(
 
 
 @router.get("/{publicId}", summary="What is known of a file")
-async def metadata(
-    public_id: PathId,
-    caller: CurrentCaller,
-    session: ReadSession,
-    readers: Readers,
-) -> AttachmentDetail:
+async def metadata(public_id: PathId, ctx: Context, session: ReadSession, readers: Readers) -> AttachmentDetail:
     """The uploader sees a temporary file; a permanent one is seen by whoever may see what it belongs to."""
-    return AttachmentDetail.of(
-        await attachments.find(RequestContext(caller=caller), session, public_id=public_id, rules=readers)
-    )
+    return AttachmentDetail.of(await attachments.find(ctx, session, public_id=public_id, rules=readers))
 
 
 @router.get("/{publicId}/content", response_class=Response, responses=_BINARY, summary="Download a file, or show it")
 async def content(
     public_id: PathId,
     request: Request,
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
     readers: Readers,
     storage: FileStorage,
@@ -97,7 +88,7 @@ async def content(
     range_header: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
 ) -> Response:
     """Answers `If-None-Match` with 304 and one `Range` with 206."""
-    row = await attachments.find(RequestContext(caller=caller), session, public_id=public_id, rules=readers)
+    row = await attachments.find(ctx, session, public_id=public_id, rules=readers)
     await session.close()  # a slow download must not keep a connection
     headers = _headers(row, inline=inline and row.shows_inline)
     if same_tag(request.headers.get("if-none-match"), headers["ETag"]):

@@ -12,13 +12,11 @@ from saraban.cli.output import say, with_system
 from saraban.cli.run import as_account
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
     from saraban.events.service import EventView
-    from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -119,10 +117,12 @@ def requeue(event: Event, account: As, reason: Reason) -> None:
         saraban events requeue 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "The mail server is back"
     """
 
-    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         from saraban.ops import event_administration
 
-        await event_administration.requeue(session, caller=caller, public_id=event, reason=reason, now=now, address="")
+        await event_administration.requeue(
+            session, caller=ctx.caller, public_id=event, reason=reason, now=ctx.now, address=""
+        )
 
     as_account(account, step)
     typer.echo(say("นำกลับเข้าคิวแล้ว", "The event is in the queue again."))
@@ -136,10 +136,12 @@ def drop(event: Event, account: As, reason: Reason) -> None:
         saraban events drop 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "Told by telephone"
     """
 
-    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         from saraban.ops import event_administration
 
-        await event_administration.drop(session, caller=caller, public_id=event, reason=reason, now=now, address="")
+        await event_administration.drop(
+            session, caller=ctx.caller, public_id=event, reason=reason, now=ctx.now, address=""
+        )
 
     as_account(account, step)
     typer.echo(say("ทิ้งเหตุการณ์แล้ว", "The event is dropped."))

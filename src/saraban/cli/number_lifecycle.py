@@ -22,7 +22,6 @@ from saraban.cli.options import (
 )
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import as_account
-from saraban.identity.domain.context import RequestContext
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
     from saraban.numbering.service import ManualNumberEffect, Plan
 
 
@@ -51,13 +51,11 @@ def void(
         saraban number void คคง.-สคฉ.3-0042-2569 --project LCBP3-C2 --as padmin --reason "Drawn for the wrong recipient"
     """
 
-    async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> str:
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> str:
         from saraban.numbering import service as numbering
 
-        named = await number_named(session, caller, project, number)
-        issued = await numbering.void_number(
-            RequestContext(caller=caller, now=now, address=""), session, public_id=named, reason=reason
-        )
+        named = await number_named(session, ctx.caller, project, number)
+        issued = await numbering.void_number(ctx, session, public_id=named, reason=reason)
         return issued.number
 
     voided = as_account(account, step)
@@ -78,11 +76,11 @@ def reset(
         saraban number reset "คคง.-สคฉ.3-{SEQ}-2569" --project LCBP3-C2 --as admin --reason "Test numbers before the project began"
     """
 
-    async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> tuple[int, int]:
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> tuple[int, int]:
         from saraban.numbering import service as numbering
 
         return await numbering.reset_counter(
-            RequestContext(caller=caller, key=None, now=now, address=""),
+            ctx.with_key(None),
             session,
             project_public_id=await project_named(session, project),
             series=series,

@@ -10,17 +10,14 @@ from saraban.cli.codes import caller_named, members_of, request_in_codes
 from saraban.cli.options import As, Contract, Discipline, Originator, Project, Reason, Recipient, RfaType, SubType, Type
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import PAGE, as_account, read_pages
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import unknown
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
     from saraban.numbering.service import RangeEffect, RangeRow
 
 
@@ -164,12 +161,10 @@ def release(
         saraban number range release 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin --reason "The site office closed"
     """
 
-    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         from saraban.numbering import service as numbering
 
-        await numbering.release_range(
-            RequestContext(caller=caller, now=now, address=""), session, public_id=range_, reason=reason
-        )
+        await numbering.release_range(ctx, session, public_id=range_, reason=reason)
 
     as_account(account, step)
     typer.echo(say("ปลดช่วงเลขแล้ว", "Range released."))

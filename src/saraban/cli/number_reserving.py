@@ -23,15 +23,13 @@ from saraban.cli.options import (
 )
 from saraban.cli.output import say, with_system
 from saraban.cli.run import as_account
-from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
     from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
     from saraban.numbering.service import Issued
 
 _Reserved = Annotated[str, typer.Argument(metavar="NUMBER", help="The number as it is printed, or its token.")]
@@ -109,15 +107,11 @@ def confirm(
         saraban number confirm คคง.-สคฉ.3-0042-2569 --project LCBP3-C2 --as dc.consultant
     """
 
-    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> str:
         from saraban.numbering import service as numbering
 
-        token = await _token(session, caller, project, number)
-        return (
-            await numbering.confirm_reservation(
-                RequestContext(caller=caller, now=now, address=""), session, token=token
-            )
-        ).number
+        token = await _token(session, ctx.caller, project, number)
+        return (await numbering.confirm_reservation(ctx, session, token=token)).number
 
     confirmed = as_account(account, step)
     typer.echo(say(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed."))
@@ -136,13 +130,11 @@ def cancel(
         saraban number cancel คคง.-สคฉ.3-0042-2569 --project LCBP3-C2 --as dc.consultant --reason "The letter was never written"
     """
 
-    async def step(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> str:
         from saraban.numbering import service as numbering
 
-        token = await _token(session, caller, project, number)
-        issued = await numbering.cancel_reservation(
-            RequestContext(caller=caller, now=now, address=""), session, token=token, reason=reason
-        )
+        token = await _token(session, ctx.caller, project, number)
+        issued = await numbering.cancel_reservation(ctx, session, token=token, reason=reason)
         return issued.number
 
     cancelled = as_account(account, step)

@@ -1,7 +1,7 @@
 """`saraban project …`: a project from a file (`project_file`), and its working days."""
 
 from collections.abc import Awaitable, Callable
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,14 +11,13 @@ from saraban.cli.codes import project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import say, with_system
 from saraban.cli.run import as_account, system_caller_and_project
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
     from saraban.projects.schemas import CalendarYear
 
 HERE = "command line"
@@ -131,8 +130,8 @@ def _day(text: str) -> date:
 
 
 def _change(account: str, project: str, verb: Callable[..., Awaitable[object]], **what: Any) -> None:
-    async def step(session: "AsyncSession", caller: "Caller", now: datetime) -> None:
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         place = await project_named(session, project)
-        await verb(session, caller=caller, project_public_id=place, now=now, address=HERE, **what)
+        await verb(session, caller=ctx.caller, project_public_id=place, now=ctx.now, address=HERE, **what)
 
     as_account(account, step)

@@ -7,29 +7,32 @@ from saraban.cli.codes import caller_named, project_named
 from saraban.cli.output import with_system
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from uuid import UUID
 
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
     from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
     from saraban.kit.pagination import Page
 
 T = TypeVar("T")
 PAGE = 100
 
 
-def as_account(account: str, step: "Callable[[AsyncSession, Caller, datetime], Awaitable[T]]") -> T:
+def as_account(account: str, step: "Callable[[RequestContext, AsyncSession], Awaitable[T]]") -> T:
     """
     Do one step in a transaction of its own, with the rights of an account.
 
     :raises Invalid: when there is no such account, or it is closed
     """
 
+    from saraban.identity.domain.context import RequestContext
+
     async def work(system: "System") -> T:
         async def whole(session: "AsyncSession") -> T:
-            return await step(session, await caller_named(session, account), system.clock.now())
+            caller = await caller_named(session, account)
+            return await step(RequestContext(caller, system.clock.now(), system.clock.zone), session)
 
         return await system.db.transact(whole)
 

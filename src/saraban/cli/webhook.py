@@ -9,7 +9,6 @@ from saraban.cli.codes import project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import say, stop
 from saraban.cli.run import as_account
-from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
     from saraban.kit.schema import Schema
     from saraban.webhooks.service import Webhook, WebhookOutcome
 
@@ -86,7 +86,7 @@ def create(
         saraban webhook create https://hooks.example.com/erp --event workflow.webhook --topic drawings.approved --project LCBP3-C2 --as padmin
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":
+    async def work(ctx: "RequestContext", session: "AsyncSession") -> "Webhook":
         from saraban.webhooks import service as webhooks
         from saraban.webhooks.schemas import WebhookIn
 
@@ -95,7 +95,7 @@ def create(
         )
         place = await project_named(session, project)
         return await webhooks.create(
-            RequestContext(caller=caller, now=now, address=""),
+            ctx,
             session,
             project_public_id=place,
             url=asked.url,
@@ -118,14 +118,12 @@ def own(
     Example: `saraban webhook own https://hooks.example.com/mine --as dc.contractor`
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> "Webhook":
+    async def work(ctx: "RequestContext", session: "AsyncSession") -> "Webhook":
         from saraban.webhooks import service as webhooks
         from saraban.webhooks.schemas import OwnWebhookIn
 
         asked = _checked(OwnWebhookIn, url=url, description=description)
-        return await webhooks.create_own(
-            RequestContext(caller=caller, now=now, address=""), session, url=asked.url, description=asked.description
-        )
+        return await webhooks.create_own(ctx, session, url=asked.url, description=asked.description)
 
     row = as_account(account, work)
     typer.echo(f"{row.public_id}\n{row.secret}")
@@ -150,13 +148,11 @@ def off(webhook: Hook, account: As) -> None:
 
 
 def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
-    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
+    async def work(ctx: "RequestContext", session: "AsyncSession") -> None:
         from saraban.webhooks import service as webhooks
 
         change = webhooks.WebhookChange(is_active=is_active)
-        await webhooks.change(
-            RequestContext(caller=caller, now=now, address=""), session, public_id=webhook, change=change, if_match=None
-        )
+        await webhooks.change(ctx, session, public_id=webhook, change=change, if_match=None)
 
     as_account(account, work)
 
@@ -181,12 +177,10 @@ def rotate(webhook: Hook, account: As) -> None:
     Example: `saraban webhook rotate 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> str:
+    async def work(ctx: "RequestContext", session: "AsyncSession") -> str:
         from saraban.webhooks import service as webhooks
 
-        return (
-            await webhooks.rotate(RequestContext(caller=caller, now=now, address=""), session, public_id=webhook)
-        ).secret
+        return (await webhooks.rotate(ctx, session, public_id=webhook)).secret
 
     typer.echo(as_account(account, work))
 
@@ -197,10 +191,10 @@ def remove(webhook: Hook, account: As) -> None:
     Example: `saraban webhook remove 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> None:
+    async def work(ctx: "RequestContext", session: "AsyncSession") -> None:
         from saraban.webhooks import service as webhooks
 
-        await webhooks.remove(RequestContext(caller=caller, now=now, address=""), session, public_id=webhook)
+        await webhooks.remove(ctx, session, public_id=webhook)
 
     as_account(account, work)
     typer.echo(say("ลบ webhook แล้ว", "Webhook deleted."))
@@ -212,10 +206,10 @@ def test(webhook: Hook, account: As) -> None:
     Example: `saraban webhook test 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", now: "datetime") -> UUID:
+    async def work(ctx: "RequestContext", session: "AsyncSession") -> UUID:
         from saraban.webhooks import service as webhooks
 
-        return await webhooks.test(RequestContext(caller=caller, now=now), session, public_id=webhook)
+        return await webhooks.test(ctx, session, public_id=webhook)
 
     typer.echo(as_account(account, work))
 

@@ -1,7 +1,6 @@
 """`saraban workflow choices | choose | unchoose`: which workflow the next documents start on."""
 
 from collections.abc import Callable, Coroutine
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,13 +8,12 @@ import typer
 from saraban.cli.codes import caller_named, project_named
 from saraban.cli.options import As
 from saraban.cli.output import option_names, say, with_system
-from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
     from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget, WorkflowAssignmentView
 
 Code = Annotated[str, typer.Argument(metavar="CODE", help="Code of a workflow with an active version.")]
@@ -79,12 +77,10 @@ def choose(code: Code, kind: Kind, account: As, type_code: Type = None, project:
         saraban workflow choose RFA_APPROVAL --kind rfa --as admin
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", place: "AssignmentTarget", now: datetime) -> None:
+    async def work(ctx: "RequestContext", session: "AsyncSession", place: "AssignmentTarget") -> None:
         from saraban.workflow.administration.service import workflow_assignment
 
-        await workflow_assignment.assign(
-            RequestContext(caller=caller, now=now, address=""), session, place=place, workflow_code=code
-        )
+        await workflow_assignment.assign(ctx, session, place=place, workflow_code=code)
 
     with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
     typer.echo(say(f"เอกสารใหม่จะเริ่มด้วย {code}", f"New documents start on {code}."))
@@ -98,10 +94,10 @@ def unchoose(kind: Kind, account: As, type_code: Type = None, project: Project =
         saraban workflow unchoose --kind correspondence --type MEMO --project LCBP3-C2 --as padmin
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", place: "AssignmentTarget", now: datetime) -> None:
+    async def work(ctx: "RequestContext", session: "AsyncSession", place: "AssignmentTarget") -> None:
         from saraban.workflow.administration.service import workflow_assignment
 
-        await workflow_assignment.unassign(RequestContext(caller=caller, now=now, address=""), session, place=place)
+        await workflow_assignment.unassign(ctx, session, place=place)
 
     with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
     typer.echo(say("ยกเลิกการกำหนดแล้ว", "Assignment removed."))

@@ -11,9 +11,11 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request
 
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer
+from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import async_dependency
+from saraban.kit.http import async_dependency, client_address
 from saraban.kit.rate_limits import RateLimiter
 
 ACCESS_COOKIE = "saraban_access"
@@ -87,12 +89,25 @@ async def current_caller(request: Request) -> Caller:
 CurrentCaller = Annotated[Caller, Depends(current_caller)]
 
 
+async def request_context(request: Request) -> RequestContext:
+    """
+    Return the context of a request of somebody who is signed in.
+
+    :raises NotSignedIn: without a usable token, or when the account has been closed since
+    """
+    clock: Clock = request.app.state.clock
+    return RequestContext(await current_caller(request), clock.now(), clock.zone, client_address(request))
+
+
+Context = Annotated[RequestContext, Depends(request_context)]
+
+
 def guarded(permission: str) -> Any:
     """Return a dependency that needs `permission` somewhere; the service decides about the thing itself."""
 
-    async def holder(caller: CurrentCaller) -> Caller:
-        caller.require_somewhere(permission)
-        return caller
+    async def holder(ctx: Context) -> Caller:
+        ctx.caller.require_somewhere(permission)
+        return ctx.caller
 
     return Depends(holder)
 

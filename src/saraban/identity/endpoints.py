@@ -5,8 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
-from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, CurrentCaller, Throttle, Tokens
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, Context, Throttle, Tokens
 from saraban.identity.domain.organization import PartyRole
 from saraban.identity.schemas import (
     LogIn,
@@ -62,12 +61,10 @@ async def log_out(body: RefreshRequest, db: Db, address: Address, clock: Now) ->
 
 
 @router.post("/auth/password", tags=["auth"], summary="Change the own password", status_code=status.HTTP_204_NO_CONTENT)
-async def change_password(
-    body: PasswordChange, caller: CurrentCaller, db: Db, attempts: Attempts, address: Address, clock: Now
-) -> None:
+async def change_password(body: PasswordChange, ctx: Context, db: Db, attempts: Attempts, clock: Now) -> None:
     """Replaces the caller's own password, given the present one, and ends the caller's other sessions."""
     await service.change_password(
-        RequestContext(caller=caller, address=address),
+        ctx,
         db,
         limiter=attempts,
         current=body.current_password,
@@ -78,14 +75,14 @@ async def change_password(
 
 
 @router.get("/auth/me", tags=["auth"], summary="Who am I, and what may I do")
-async def me(caller: CurrentCaller, session: ReadSession) -> Profile:
+async def me(ctx: Context, session: ReadSession) -> Profile:
     """The signed-in user with its organizations, its roles and where they count, and the permissions they give."""
-    return await service.profile(RequestContext(caller=caller), session)
+    return await service.profile(ctx, session)
 
 
 @router.get("/organizations", tags=["organizations"], summary="List organizations")
 async def list_organizations(
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
     search: Annotated[
         Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or the name.", examples=["ผรม"])
@@ -95,12 +92,10 @@ async def list_organizations(
     limit: PageLimit = 50,
 ) -> OrganizationPage:
     """The register of organizations, newest first. Retired ones are shown to administrators only."""
-    return await service.list_organizations(
-        RequestContext(caller=caller), session, search=search, role=role, cursor=cursor, limit=limit
-    )
+    return await service.list_organizations(ctx, session, search=search, role=role, cursor=cursor, limit=limit)
 
 
 @router.get("/organizations/{publicId}", tags=["organizations"], summary="Read an organization")
-async def read_organization(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> OrganizationSummary:
+async def read_organization(ctx: Context, session: ReadSession, public_id: PathId) -> OrganizationSummary:
     """One organization of the register."""
-    return await service.read_organization(RequestContext(caller=caller), session, public_id=public_id)
+    return await service.read_organization(ctx, session, public_id=public_id)

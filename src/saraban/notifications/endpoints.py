@@ -4,9 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, Language, Now, PageCursor, PageLimit, PathId, ReadSession, async_dependency
+from saraban.identity.dependencies import Context
+from saraban.kit.http import Db, Language, PageCursor, PageLimit, PathId, ReadSession, async_dependency
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import (
     NotificationAnswer,
@@ -29,7 +28,7 @@ MailIsOn = Annotated[bool, Depends(async_dependency(_mail_is_on))]
 
 @own.get("", summary="What the caller was told, newest first")
 async def listing(
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
     language: Language,
     unread: Annotated[bool | None, Query(description="Only unread ones, or only read ones.")] = None,
@@ -37,60 +36,52 @@ async def listing(
     limit: PageLimit = 50,
 ) -> NotificationPage:
     """Texts come in Thai or English, by `Accept-Language`."""
-    page = await notifications.listing(
-        RequestContext(caller=caller), session, language=language, unread=unread, cursor=cursor, limit=limit
-    )
+    page = await notifications.listing(ctx, session, language=language, unread=unread, cursor=cursor, limit=limit)
     return NotificationPage(
         items=[_answer(view) for view in page.items],
         next_cursor=page.next_cursor,
-        unread_count=await notifications.unread_count(RequestContext(caller=caller), session),
+        unread_count=await notifications.unread_count(ctx, session),
     )
 
 
 @own.post("/read-all", status_code=204, summary="Mark everything read")
-async def read_all(caller: CurrentCaller, db: Db, clock: Now) -> None:
+async def read_all(ctx: Context, db: Db) -> None:
     """What arrives after the request stays unread."""
-    now = clock.now()
-    await db.transact(lambda session: notifications.read_all(RequestContext(caller=caller, now=now), session))
+    now = ctx.now
+    await db.transact(lambda session: notifications.read_all(ctx, session))
 
 
 @own.post("/{publicId}/read", status_code=204, summary="Mark one notification read")
-async def read(public_id: PathId, caller: CurrentCaller, db: Db) -> None:
+async def read(public_id: PathId, ctx: Context, db: Db) -> None:
     """Marking it again changes nothing."""
-    await db.transact(lambda session: notifications.read(RequestContext(caller=caller), session, public_id=public_id))
+    await db.transact(lambda session: notifications.read(ctx, session, public_id=public_id))
 
 
 @own.get("/preferences", summary="How the caller wants to be told")
-async def preferences(caller: CurrentCaller, session: ReadSession, mail_is_on: MailIsOn) -> PreferencesAnswer:
+async def preferences(ctx: Context, session: ReadSession, mail_is_on: MailIsOn) -> PreferencesAnswer:
     """Channels by kind of notice, the daily digest, quiet hours."""
-    return await notifications.read_preferences(RequestContext(caller=caller), session, mail_is_on=mail_is_on)
+    return await notifications.read_preferences(ctx, session, mail_is_on=mail_is_on)
 
 
 @own.put("/preferences", status_code=204, summary="Choose how to be told")
-async def choose(body: PreferencesOrder, caller: CurrentCaller, db: Db, clock: Now) -> None:
+async def choose(body: PreferencesOrder, ctx: Context, db: Db) -> None:
     """What is told from now on follows it. What one has to act on keeps one channel at least."""
-    now = clock.now()
-    await db.transact(
-        lambda session: notifications.save_preferences(RequestContext(caller=caller, now=now), session, order=body)
-    )
+    now = ctx.now
+    await db.transact(lambda session: notifications.save_preferences(ctx, session, order=body))
 
 
 @of_project.get("/{publicId}/reminders", summary="When a project is reminded of due dates")
-async def reminders(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ReminderSettings:
+async def reminders(ctx: Context, session: ReadSession, public_id: PathId) -> ReminderSettings:
     """What nobody chose is 3 and 1 working days before, 1 and 3 after, then every 5."""
-    return await notifications.read_reminders(RequestContext(caller=caller), session, project_public_id=public_id)
+    return await notifications.read_reminders(ctx, session, project_public_id=public_id)
 
 
 @of_project.put("/{publicId}/reminders", status_code=204, summary="Say when a project is reminded")
-async def set_reminders(
-    body: ReminderSettings, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId
-) -> None:
+async def set_reminders(body: ReminderSettings, ctx: Context, db: Db, public_id: PathId) -> None:
     """What went out already does not go out again."""
-    now = clock.now()
+    now = ctx.now
     await db.transact(
-        lambda session: notifications.set_reminders(
-            RequestContext(caller=caller, now=now, address=address), session, project_public_id=public_id, order=body
-        )
+        lambda session: notifications.set_reminders(ctx, session, project_public_id=public_id, order=body)
     )
 
 

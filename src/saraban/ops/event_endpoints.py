@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 from pydantic import ConfigDict
 
 from saraban.events import service as events
-from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.identity.dependencies import Context
+from saraban.kit.http import Db, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Schema, SingleLine
 from saraban.ops import event_administration
 
@@ -69,9 +69,8 @@ class ReasonIn(Schema):
 
 @router.get("", summary="List events")
 async def listing(
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
-    now: Now,
     state: Annotated[events.EventState | None, Query(description="Only those in this state.")] = None,
     name: Annotated[Annotated[str, SingleLine(100)] | None, Query(description="Only those of this name.")] = None,
     older_than_seconds: Annotated[
@@ -81,40 +80,38 @@ async def listing(
     limit: PageLimit = 50,
 ) -> EventPage:
     """Those recorded last come first. For whoever may see the logs of the system."""
-    before = None if older_than_seconds is None else now.now() - timedelta(seconds=older_than_seconds)
+    before = None if older_than_seconds is None else ctx.now - timedelta(seconds=older_than_seconds)
     page = await event_administration.listing(
-        session, caller=caller, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit
+        session, caller=ctx.caller, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit
     )
     return EventPage(items=[_answer(view) for view in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/{publicId}", summary="Read an event")
-async def read(public_id: PathId, caller: CurrentCaller, session: ReadSession) -> EventAnswer:
+async def read(public_id: PathId, ctx: Context, session: ReadSession) -> EventAnswer:
     """One event with what it says and what became of it."""
-    return _answer(await event_administration.show(session, caller=caller, public_id=public_id))
+    return _answer(await event_administration.show(session, caller=ctx.caller, public_id=public_id))
 
 
 @router.post("/{publicId}/requeue", summary="Deliver a dead event after all")
-async def requeue(
-    public_id: PathId, body: ReasonIn, caller: CurrentCaller, db: Db, now: Now, address: Address
-) -> EventAnswer:
+async def requeue(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> EventAnswer:
     """It keeps its id and comes behind the newer events of the same document or instance. For Super Admins."""
-    moment = now.now()
+    moment = ctx.now
     view = await db.transact(
         lambda session: event_administration.requeue(
-            session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
+            session, caller=ctx.caller, public_id=public_id, reason=body.reason, now=moment, address=ctx.address
         )
     )
     return _answer(view)
 
 
 @router.post("/{publicId}/drop", status_code=204, summary="Forget a dead event")
-async def drop(public_id: PathId, body: ReasonIn, caller: CurrentCaller, db: Db, now: Now, address: Address) -> None:
+async def drop(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> None:
     """It is never delivered; the audit trail keeps what it said. For Super Admins."""
-    moment = now.now()
+    moment = ctx.now
     await db.transact(
         lambda session: event_administration.drop(
-            session, caller=caller, public_id=public_id, reason=body.reason, now=moment, address=address
+            session, caller=ctx.caller, public_id=public_id, reason=body.reason, now=moment, address=ctx.address
         )
     )
 

@@ -5,10 +5,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.dependencies import Context, CurrentCaller
 from saraban.kit.clock import local_date
-from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.kit.http import Db, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Day, SingleLine
 from saraban.projects import service
 from saraban.projects.schemas import (
@@ -43,7 +42,7 @@ DayOf = Annotated[Day, Path(description="The day, A.D.", examples=["2026-12-07"]
 
 @router.get("/projects", tags=["projects"], summary="List projects")
 async def list_projects(
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
     search: Annotated[
         Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or the name.", examples=["C2"])
@@ -52,58 +51,44 @@ async def list_projects(
     limit: PageLimit = 50,
 ) -> ProjectPage:
     """The projects you take part in, newest first."""
-    return await service.list_projects(
-        RequestContext(caller=caller), session, search=search, cursor=cursor, limit=limit
-    )
+    return await service.list_projects(ctx, session, search=search, cursor=cursor, limit=limit)
 
 
 @router.get("/projects/{publicId}", tags=["projects"], summary="Read a project")
-async def read_project(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ProjectDetail:
+async def read_project(ctx: Context, session: ReadSession, public_id: PathId) -> ProjectDetail:
     """One project with the organizations that take part and its contracts."""
-    return await service.read_project(RequestContext(caller=caller), session, public_id=public_id)
+    return await service.read_project(ctx, session, public_id=public_id)
 
 
 @router.get("/projects/{publicId}/organizations", tags=["projects"], summary="List a project's organizations")
-async def organizations(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> PartyList:
+async def organizations(ctx: Context, session: ReadSession, public_id: PathId) -> PartyList:
     """Who takes part in the project, and as what."""
-    return PartyList(
-        items=await service.organizations(RequestContext(caller=caller), session, project_public_id=public_id)
-    )
+    return PartyList(items=await service.organizations(ctx, session, project_public_id=public_id))
 
 
 @router.get("/projects/{publicId}/contracts", tags=["projects"], summary="List a project's contracts")
-async def contracts(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ContractList:
+async def contracts(ctx: Context, session: ReadSession, public_id: PathId) -> ContractList:
     """The contracts of the project with their parties."""
-    return ContractList(
-        items=await service.contracts(RequestContext(caller=caller), session, project_public_id=public_id)
-    )
+    return ContractList(items=await service.contracts(ctx, session, project_public_id=public_id))
 
 
 @router.get("/projects/{publicId}/disciplines", tags=["projects"], summary="List disciplines")
-async def disciplines(
-    caller: CurrentCaller, session: ReadSession, public_id: PathId, contract: Contract = None
-) -> CodeList:
+async def disciplines(ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None) -> CodeList:
     """The disciplines of the project's contracts. A code that several contracts have needs the contract to be named."""
-    items = await service.disciplines(
-        RequestContext(caller=caller), session, project_public_id=public_id, contract_public_id=contract
-    )
+    items = await service.disciplines(ctx, session, project_public_id=public_id, contract_public_id=contract)
     return CodeList(items=items)
 
 
 @router.get("/projects/{publicId}/rfa-types", tags=["projects"], summary="List RFA types")
-async def rfa_types(
-    caller: CurrentCaller, session: ReadSession, public_id: PathId, contract: Contract = None
-) -> CodeList:
+async def rfa_types(ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None) -> CodeList:
     """The RFA types of the project's contracts."""
-    items = await service.rfa_types(
-        RequestContext(caller=caller), session, project_public_id=public_id, contract_public_id=contract
-    )
+    items = await service.rfa_types(ctx, session, project_public_id=public_id, contract_public_id=contract)
     return CodeList(items=items)
 
 
 @router.get("/projects/{publicId}/sub-types", tags=["projects"], summary="List sub types")
 async def sub_types(
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
     public_id: PathId,
     contract: Contract = None,
@@ -113,7 +98,7 @@ async def sub_types(
 ) -> SubTypeList:
     """The sub types of the project's contracts, with the number that documents print."""
     items = await service.sub_types(
-        RequestContext(caller=caller),
+        ctx,
         session,
         project_public_id=public_id,
         contract_public_id=contract,
@@ -130,26 +115,23 @@ async def correspondence_types(_caller: CurrentCaller, session: ReadSession) -> 
 
 @router.get("/projects/{publicId}/calendar", tags=["projects"], summary="Read a year of a project's working days")
 async def calendar(
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
-    clock: Now,
     public_id: PathId,
     year: Annotated[int | None, Query(ge=1900, le=2200, description="A.D.; the present year if left out.")] = None,
 ) -> CalendarYear:
     """The weekend, the public holidays, and the days on which the project departs from them."""
-    asked = year or local_date(clock.now(), clock.zone).year
-    return await service.read_calendar(RequestContext(caller=caller), session, project_public_id=public_id, year=asked)
+    asked = year or local_date(ctx.now, ctx.zone).year
+    return await service.read_calendar(ctx, session, project_public_id=public_id, year=asked)
 
 
 @router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["projects"], summary="Set the weekend")
-async def set_weekend(
-    body: WeekendIn, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId
-) -> None:
+async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) -> None:
     """Due dates and reminders that are counted from now on follow it."""
-    now = clock.now()
+    now = ctx.now
     await db.transact(
         lambda session: service.set_weekend(
-            RequestContext(caller=caller, now=now, address=address),
+            ctx,
             session,
             project_public_id=public_id,
             weekend=body.weekend,
@@ -158,14 +140,12 @@ async def set_weekend(
 
 
 @router.put("/projects/{publicId}/calendar/days/{day}", tags=["projects"], summary="Make a day off, or one to work on")
-async def add_day(
-    body: NewCalendarDay, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, day: DayOf
-) -> CalendarDay:
+async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId, day: DayOf) -> CalendarDay:
     """What the project said of that day before is replaced, so that sending it again changes nothing."""
-    now = clock.now()
+    now = ctx.now
     return await db.transact(
         lambda session: service.add_day(
-            RequestContext(caller=caller, now=now, address=address),
+            ctx,
             session,
             project_public_id=public_id,
             day=day,
@@ -177,35 +157,27 @@ async def add_day(
 @router.delete(
     "/projects/{publicId}/calendar/days/{day}", status_code=204, tags=["projects"], summary="Take a day back"
 )
-async def remove_day(
-    caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, day: DayOf
-) -> None:
+async def remove_day(ctx: Context, db: Db, public_id: PathId, day: DayOf) -> None:
     """Weekend and public holidays decide about it again."""
-    now = clock.now()
-    await db.transact(
-        lambda session: service.remove_day(
-            RequestContext(caller=caller, now=now, address=address), session, project_public_id=public_id, day=day
-        )
-    )
+    now = ctx.now
+    await db.transact(lambda session: service.remove_day(ctx, session, project_public_id=public_id, day=day))
 
 
 @router.get("/projects/{publicId}/review-teams", tags=["projects"], summary="List a project's review teams")
-async def review_teams(caller: CurrentCaller, session: ReadSession, public_id: PathId) -> ReviewTeamList:
+async def review_teams(ctx: Context, session: ReadSession, public_id: PathId) -> ReviewTeamList:
     """The teams that parallel reviews ask, with their members."""
-    return ReviewTeamList(
-        items=await service.review_teams(RequestContext(caller=caller), session, project_public_id=public_id)
-    )
+    return ReviewTeamList(items=await service.review_teams(ctx, session, project_public_id=public_id))
 
 
 @router.put("/projects/{publicId}/review-teams/{code}", tags=["projects"], summary="Make or change a review team")
 async def save_review_team(
-    body: ReviewTeamIn, caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, code: TeamCode
+    body: ReviewTeamIn, ctx: Context, db: Db, public_id: PathId, code: TeamCode
 ) -> ReviewTeamOut:
     """Sending it again changes nothing. Open reviews then wait for the people whom the team has now."""
-    now = clock.now()
+    now = ctx.now
     return await db.transact(
         lambda session: service.save_team(
-            RequestContext(caller=caller, now=now, address=address),
+            ctx,
             session,
             project_public_id=public_id,
             code=code,
@@ -217,16 +189,10 @@ async def save_review_team(
 @router.delete(
     "/projects/{publicId}/review-teams/{code}", status_code=204, tags=["projects"], summary="Remove a review team"
 )
-async def remove_review_team(
-    caller: CurrentCaller, db: Db, clock: Now, address: Address, public_id: PathId, code: TeamCode
-) -> None:
+async def remove_review_team(ctx: Context, db: Db, public_id: PathId, code: TeamCode) -> None:
     """What its members have answered stays; a review that still asks for the team waits until there is one again."""
-    now = clock.now()
-    await db.transact(
-        lambda session: service.remove_team(
-            RequestContext(caller=caller, now=now, address=address), session, project_public_id=public_id, code=code
-        )
-    )
+    now = ctx.now
+    await db.transact(lambda session: service.remove_team(ctx, session, project_public_id=public_id, code=code))
 
 
 @router.put(
@@ -235,20 +201,13 @@ async def remove_review_team(
     summary="Put somebody into a review team",
 )
 async def save_team_member(
-    body: TeamMemberIn,
-    caller: CurrentCaller,
-    db: Db,
-    clock: Now,
-    address: Address,
-    public_id: PathId,
-    code: TeamCode,
-    user_public_id: MemberId,
+    body: TeamMemberIn, ctx: Context, db: Db, public_id: PathId, code: TeamCode, user_public_id: MemberId
 ) -> ReviewTeamOut:
     """Somebody who takes part in the project; a discipline is one of the project's."""
-    now = clock.now()
+    now = ctx.now
     return await db.transact(
         lambda session: service.save_member(
-            RequestContext(caller=caller, now=now, address=address),
+            ctx,
             session,
             project_public_id=public_id,
             code=code,
@@ -264,20 +223,12 @@ async def save_team_member(
     tags=["projects"],
     summary="Take somebody out of a review team",
 )
-async def remove_team_member(
-    caller: CurrentCaller,
-    db: Db,
-    clock: Now,
-    address: Address,
-    public_id: PathId,
-    code: TeamCode,
-    user_public_id: MemberId,
-) -> None:
+async def remove_team_member(ctx: Context, db: Db, public_id: PathId, code: TeamCode, user_public_id: MemberId) -> None:
     """Open reviews ask that person no more, unless another team does."""
-    now = clock.now()
+    now = ctx.now
     await db.transact(
         lambda session: service.remove_member(
-            RequestContext(caller=caller, now=now, address=address),
+            ctx,
             session,
             project_public_id=public_id,
             code=code,

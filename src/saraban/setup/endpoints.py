@@ -4,10 +4,9 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.dependencies import Context, CurrentCaller
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import Address, Db, Now
+from saraban.kit.http import Db
 from saraban.setup import service
 from saraban.setup.schemas import AppliedOut, ProjectChangeOut
 
@@ -49,11 +48,9 @@ async def _content(request: Request, _caller: CurrentCaller) -> bytes:
 
 @router.post("/projects/apply", tags=["projects"], summary="Apply a project file", openapi_extra=_BODY)
 async def apply(
-    caller: CurrentCaller,
+    ctx: Context,
     content: Annotated[bytes, Depends(_content)],
     db: Db,
-    clock: Now,
-    address: Address,
     dry_run: Annotated[bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")] = False,
     prune: Annotated[bool, Query(description="Close what its lists leave out and nothing refers to.")] = False,
     update_shared: Annotated[
@@ -65,10 +62,10 @@ async def apply(
 
     What the file leaves out stays as it is. Each fault is named with its place in the file and its line.
     """
-    now = clock.now()
+    now = ctx.now
     found = await db.transact(
         lambda session: service.apply(
-            RequestContext(caller=caller, now=now, address=address),
+            ctx,
             session,
             content=content,
             prune=prune,

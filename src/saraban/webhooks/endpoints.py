@@ -6,9 +6,8 @@ from fastapi import APIRouter, Header
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.identity.dependencies import Context
+from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.webhooks import schemas, service
 
@@ -22,21 +21,13 @@ IfMatch = Annotated[
 @router.post(
     "/projects/{publicId}/webhooks", status_code=201, response_model=schemas.WebhookSecretOut, summary="Add a webhook"
 )
-async def create(
-    public_id: PathId,
-    body: schemas.WebhookIn,
-    caller: CurrentCaller,
-    db: Db,
-    now: Now,
-    address: Address,
-    key: IdempotencyKey,
-) -> Response:
+async def create(public_id: PathId, body: schemas.WebhookIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """The answer has the secret that messages are signed with, this once. For whoever may edit the project."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.create(
-            RequestContext(caller=caller, now=moment, address=address),
+            ctx,
             session,
             project_public_id=public_id,
             url=body.url,
@@ -49,7 +40,7 @@ async def create(
     answer = await answer_once(
         db,
         key=key,
-        user=caller.public_id,
+        user=ctx.caller.public_id,
         operation=f"POST /projects/{public_id}/webhooks",
         payload=body.model_dump(mode="json", by_alias=True),
         now=moment,
@@ -64,15 +55,13 @@ async def create(
     response_model=schemas.WebhookSecretOut,
     summary="Add a webhook of your own",
 )
-async def create_own(
-    body: schemas.OwnWebhookIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def create_own(body: schemas.OwnWebhookIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """It is told what you chose, among your preferences, to be told by webhook. The answer has its secret, this once."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.create_own(
-            RequestContext(caller=caller, now=moment, address=address),
+            ctx,
             session,
             url=body.url,
             description=body.description,
@@ -82,7 +71,7 @@ async def create_own(
     answer = await answer_once(
         db,
         key=key,
-        user=caller.public_id,
+        user=ctx.caller.public_id,
         operation="POST /notifications/webhooks",
         payload=body.model_dump(mode="json", by_alias=True),
         now=moment,
@@ -100,50 +89,39 @@ async def _created(row: service.Webhook, session: AsyncSession, remember: Rememb
 
 @router.get("/notifications/webhooks", summary="List your own webhooks")
 async def listing_own(
-    caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
+    ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> schemas.WebhookPage:
     """Newest first; nobody else sees them. They are read, changed and removed like those of a project."""
-    page = await service.listing_own(RequestContext(caller=caller), session, cursor=cursor, limit=limit)
+    page = await service.listing_own(ctx, session, cursor=cursor, limit=limit)
     return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/projects/{publicId}/webhooks", summary="List a project's webhooks")
 async def listing(
-    public_id: PathId, caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
+    public_id: PathId, ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> schemas.WebhookPage:
     """Newest first. For whoever may edit the project."""
-    page = await service.listing(
-        RequestContext(caller=caller), session, project_public_id=public_id, cursor=cursor, limit=limit
-    )
+    page = await service.listing(ctx, session, project_public_id=public_id, cursor=cursor, limit=limit)
     return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/webhooks/{publicId}", summary="Read a webhook")
-async def read(
-    public_id: PathId, caller: CurrentCaller, session: ReadSession, response: Response
-) -> schemas.WebhookOut:
+async def read(public_id: PathId, ctx: Context, session: ReadSession, response: Response) -> schemas.WebhookOut:
     """Without its secret, which nobody can read again."""
-    row = await service.read(RequestContext(caller=caller), session, public_id=public_id)
+    row = await service.read(ctx, session, public_id=public_id)
     response.headers["ETag"] = service.etag(row)
     return _out(row)
 
 
 @router.patch("/webhooks/{publicId}", summary="Change a webhook")
 async def change(
-    public_id: PathId,
-    body: schemas.WebhookChangeIn,
-    caller: CurrentCaller,
-    db: Db,
-    now: Now,
-    address: Address,
-    response: Response,
-    if_match: IfMatch = None,
+    public_id: PathId, body: schemas.WebhookChangeIn, ctx: Context, db: Db, response: Response, if_match: IfMatch = None
 ) -> schemas.WebhookOut:
     """What is switched off is told nothing; what happens meanwhile is not told later."""
-    moment, wanted = now.now(), service.WebhookChange(**body.model_dump())
+    moment, wanted = ctx.now, service.WebhookChange(**body.model_dump())
     row = await db.transact(
         lambda session: service.change(
-            RequestContext(caller=caller, now=moment, address=address),
+            ctx,
             session,
             public_id=public_id,
             change=wanted,
@@ -155,14 +133,10 @@ async def change(
 
 
 @router.delete("/webhooks/{publicId}", status_code=204, summary="Remove a webhook")
-async def remove(public_id: PathId, caller: CurrentCaller, db: Db, now: Now, address: Address) -> None:
+async def remove(public_id: PathId, ctx: Context, db: Db) -> None:
     """What it was to be told and has not been yet is not sent."""
-    moment = now.now()
-    await db.transact(
-        lambda session: service.remove(
-            RequestContext(caller=caller, now=moment, address=address), session, public_id=public_id
-        )
-    )
+    moment = ctx.now
+    await db.transact(lambda session: service.remove(ctx, session, public_id=public_id))
 
 
 @router.post(
@@ -170,25 +144,15 @@ async def remove(public_id: PathId, caller: CurrentCaller, db: Db, now: Now, add
     response_model=schemas.WebhookSecretOut,
     summary="Change the secret of a webhook",
 )
-async def rotate(
-    public_id: PathId,
-    caller: CurrentCaller,
-    db: Db,
-    now: Now,
-    address: Address,
-    key: IdempotencyKey,
-    if_match: IfMatch = None,
-) -> Response:
+async def rotate(public_id: PathId, ctx: Context, db: Db, key: IdempotencyKey, if_match: IfMatch = None) -> Response:
     """
     For 24 hours messages carry signatures with both secrets. Changed again meanwhile, each earlier secret keeps its 24 hours;
     when three of them are still valid, the answer is 409 and says until when.
     """
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
-        row = await service.rotate(
-            RequestContext(caller=caller, now=moment, address=address), session, public_id=public_id, if_match=if_match
-        )
+        row = await service.rotate(ctx, session, public_id=public_id, if_match=if_match)
         out = _with_secret(row).model_dump(mode="json", by_alias=True)
         answer = OperationResult(200, out, {"ETag": service.etag(row)})
         await remember(session, answer)
@@ -197,7 +161,7 @@ async def rotate(
     answer = await answer_once(
         db,
         key=key,
-        user=caller.public_id,
+        user=ctx.caller.public_id,
         operation=f"POST /webhooks/{public_id}/rotate-secret",
         payload={},
         now=moment,
@@ -207,23 +171,19 @@ async def rotate(
 
 
 @router.post("/webhooks/{publicId}/test", status_code=202, summary="Try a webhook")
-async def test(public_id: PathId, caller: CurrentCaller, db: Db, now: Now) -> schemas.TestOut:
+async def test(public_id: PathId, ctx: Context, db: Db) -> schemas.TestOut:
     """Puts a message into the outbox that means nothing; look at the outcomes a moment later."""
-    moment = now.now()
-    message = await db.transact(
-        lambda session: service.test(RequestContext(caller=caller, now=moment), session, public_id=public_id)
-    )
+    moment = ctx.now
+    message = await db.transact(lambda session: service.test(ctx, session, public_id=public_id))
     return schemas.TestOut(message_public_id=message)
 
 
 @router.get("/webhooks/{publicId}/outcomes", summary="What became of a webhook's messages")
 async def outcomes(
-    public_id: PathId, caller: CurrentCaller, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
+    public_id: PathId, ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> schemas.OutcomePage:
     """Each attempt of the last week, newest first."""
-    page = await service.outcomes(
-        RequestContext(caller=caller), session, public_id=public_id, cursor=cursor, limit=limit
-    )
+    page = await service.outcomes(ctx, session, public_id=public_id, cursor=cursor, limit=limit)
     items = [
         schemas.OutcomeOut(
             public_id=row.public_id,

@@ -14,12 +14,11 @@ from saraban.documents.core.dependencies import DueBefore, Overdue, SearchText
 from saraban.documents.core.dependencies.routes import RouteTexts, document_routes
 from saraban.documents.core.service import DocumentSearch
 from saraban.identity.dependencies import guarded
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, to_response
+from saraban.kit.http import Db, IdempotencyKey, PathId, to_response
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
-Reader = Annotated[Caller, guarded(VIEW)]
+Reader = Annotated[RequestContext, guarded(VIEW)]
 
 
 def search(
@@ -64,12 +63,10 @@ router = document_routes(
     response_model=WorkflowEnvelope[CirculationAnswer],
     summary="Give your answer",
 )
-async def respond(
-    public_id: PathId, body: AssigneeResponse, caller: Reader, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, db: Db, key: IdempotencyKey) -> Response:
     """By whom it names, once, while it is being passed round."""
     answer = await circulations.respond(
-        RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
+        ctx.with_key(key),
         db,
         public_id=public_id,
         response=body,

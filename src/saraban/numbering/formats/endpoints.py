@@ -5,15 +5,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Response
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.dependencies import Context, CurrentCaller
 from saraban.kit import etags
 from saraban.kit.errors import invalid
 from saraban.kit.http import (
-    Address,
     Db,
     Language,
-    Now,
     PageCursor,
     PageLimit,
     PathId,
@@ -48,15 +45,13 @@ router = APIRouter(route_class=RecordedRoute)
 @router.get("/configs", dependencies=READ_LIMIT, summary="List number formats")
 async def list_formats(
     session: ReadSession,
-    caller: CurrentCaller,
+    ctx: Context,
     project_public_id: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
     limit: PageLimit = 50,
     cursor: PageCursor = None,
 ) -> FormatsOut:
     """The formats of one project, or of every project whose formats the caller may read."""
-    page = await formats.list_formats(
-        RequestContext(caller=caller), session, project_public_id=project_public_id, cursor=cursor, limit=limit
-    )
+    page = await formats.list_formats(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
     return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
 
 
@@ -75,11 +70,11 @@ async def parse_format(body: FormatTextIn, _caller: CurrentCaller, language: Lan
 
 @router.post("/configs/preview", dependencies=READ_LIMIT, summary="Show what saving a format would do")
 async def preview_format(
-    body: FormatPreviewIn, session: ReadSession, caller: CurrentCaller, now: Now, language: Language
+    body: FormatPreviewIn, session: ReadSession, ctx: Context, language: Language
 ) -> FormatPreviewOut:
     """The next three numbers of the series that counted last, before and after, and what the format could meet."""
     effect = await format_preview.format_effect(
-        RequestContext(caller=caller, now=now.now(), zone=now.zone),
+        ctx,
         session,
         project_public_id=body.project_public_id,
         type_code=body.correspondence_type_code,
@@ -101,9 +96,9 @@ async def preview_format(
 
 
 @router.get("/configs/{publicId}/history", dependencies=READ_LIMIT, summary="Read what a format was")
-async def format_history(public_id: PathId, session: ReadSession, caller: CurrentCaller) -> FormatHistoryOut:
+async def format_history(public_id: PathId, session: ReadSession, ctx: Context) -> FormatHistoryOut:
     """Newest first, with who changed it and why."""
-    versions = await formats.format_history(RequestContext(caller=caller), session, public_id=public_id)
+    versions = await formats.format_history(ctx, session, public_id=public_id)
     return FormatHistoryOut(
         items=[
             FormatVersionOut(
@@ -124,42 +119,30 @@ async def format_history(public_id: PathId, session: ReadSession, caller: Curren
 async def delete_format(
     public_id: PathId,
     db: Db,
-    caller: CurrentCaller,
-    now: Now,
-    address: Address,
+    ctx: Context,
     reason: Annotated[str, SingleLine(500, shortest=5), Query(description="Kept in the audit.")],
 ) -> None:
     """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
-    await db.transact(
-        lambda session: formats.delete_format(
-            RequestContext(caller=caller, now=now.now(), address=address), session, public_id=public_id, reason=reason
-        )
-    )
+    await db.transact(lambda session: formats.delete_format(ctx, session, public_id=public_id, reason=reason))
 
 
 @router.get("/configs/{publicId}", dependencies=READ_LIMIT, summary="Read a number format")
 async def read_format(
-    public_id: PathId,
-    session: ReadSession,
-    caller: CurrentCaller,
-    response: Response,
-    language: Language,
+    public_id: PathId, session: ReadSession, ctx: Context, response: Response, language: Language
 ) -> FormatOut:
     """With the formats of the project that could print the same number, as `warnings`."""
-    row = await formats.read_format(RequestContext(caller=caller), session, public_id=public_id)
+    row = await formats.read_format(ctx, session, public_id=public_id)
     response.headers["ETag"] = f'"{row.format.version}"'
     return _format(row, await format_preview.colliding_formats(session, row), language)
 
 
 @router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
-async def save_format(
-    body: FormatIn, db: Db, caller: CurrentCaller, now: Now, address: Address, response: Response, language: Language
-) -> FormatOut:
+async def save_format(body: FormatIn, db: Db, ctx: Context, response: Response, language: Language) -> FormatOut:
     """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
 
     async def work(session: Any) -> FormatOut:
         row = await formats.save_format(
-            RequestContext(caller=caller, now=now.now(), address=address),
+            ctx,
             session,
             project_public_id=body.project_public_id,
             type_code=body.correspondence_type_code,
@@ -184,9 +167,7 @@ async def change_format(
     public_id: PathId,
     body: FormatChange,
     db: Db,
-    caller: CurrentCaller,
-    now: Now,
-    address: Address,
+    ctx: Context,
     response: Response,
     language: Language,
     if_match: Annotated[str | None, Header(max_length=40)] = None,
@@ -199,7 +180,7 @@ async def change_format(
 
     async def work(session: Any) -> FormatOut:
         row = await formats.change_format(
-            RequestContext(caller=caller, now=now.now(), address=address),
+            ctx,
             session,
             public_id=public_id,
             version=version,

@@ -12,10 +12,8 @@ from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.attachments.service import answer_file_once
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.dependencies import Context
 from saraban.kit.http import (
-    Address,
     Db,
     IdempotencyKey,
     Language,
@@ -57,7 +55,7 @@ Project = Annotated[UUID, Query(alias="projectPublicId")]
     responses=BINARY,
     summary="The sheet for legacy numbers",
 )
-async def import_template(caller: CurrentCaller, form: WorkbookFormat = "xlsx") -> Response:  # noqa: ARG001  signed in
+async def import_template(ctx: Context, form: WorkbookFormat = "xlsx") -> Response:  # noqa: ARG001  signed in
     """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
     folder = TemporaryDirectory(prefix="saraban-")
     path = Path(folder.name) / f"legacy-numbers.{form}"
@@ -79,13 +77,12 @@ async def _after_the_project(request: Request, project_public_id: Project) -> Se
 )
 async def upload_import(
     request: Request,
-    caller: CurrentCaller,
+    ctx: Context,
     project_public_id: Project,
     sent: Annotated[SentFile, Depends(_after_the_project)],
     db: Db,
     storage: FileStorage,
     clock: Now,
-    address: Address,
     key: IdempotencyKey,
     language: Language,
 ) -> Response:
@@ -97,7 +94,7 @@ async def upload_import(
 
     async def run(remember: Remember) -> OperationResult:
         found = await uploads.upload_import(
-            RequestContext(caller=caller, address=address),
+            ctx,
             db,
             storage,
             project_public_id=project_public_id,
@@ -109,7 +106,7 @@ async def upload_import(
         return answer
 
     answer = await answer_file_once(
-        RequestContext(caller=caller, key=key, now=clock.now()),
+        ctx.with_key(key),
         db,
         operation=_UPLOAD,
         payload={"file": sheet.name, "projectPublicId": str(project_public_id)},
@@ -124,45 +121,32 @@ async def upload_import(
 
 @router.get("/imports", dependencies=READ_LIMIT, summary="List the imports of a project")
 async def list_imports(
-    session: ReadSession,
-    caller: CurrentCaller,
-    project_public_id: Project,
-    limit: PageLimit = 50,
-    cursor: PageCursor = None,
+    session: ReadSession, ctx: Context, project_public_id: Project, limit: PageLimit = 50, cursor: PageCursor = None
 ) -> ImportsOut:
     """Newest first, those at a terminal too."""
-    page = await uploads.list_imports(
-        RequestContext(caller=caller), session, project_public_id=project_public_id, cursor=cursor, limit=limit
-    )
+    page = await uploads.list_imports(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
     return ImportsOut(
         items=[ImportSummaryOut.model_validate(_summary(one)) for one in page.items], next_cursor=page.next_cursor
     )
 
 
 @router.get("/imports/{publicId}", dependencies=READ_LIMIT, summary="Read an import")
-async def read_import(public_id: PathId, session: ReadSession, caller: CurrentCaller, language: Language) -> ImportOut:
+async def read_import(public_id: PathId, session: ReadSession, ctx: Context, language: Language) -> ImportOut:
     """How far it is, and what the dry run or the import found."""
-    found = await uploads.read_import(RequestContext(caller=caller), session, public_id=public_id)
+    found = await uploads.read_import(ctx, session, public_id=public_id)
     return _import(found, language)
 
 
 @router.post("/imports/{publicId}/commit", status_code=202, response_model=ImportOut, summary="Import what was checked")
 async def commit_import(
-    public_id: PathId,
-    body: ImportCommitIn,
-    caller: CurrentCaller,
-    db: Db,
-    now: Now,
-    address: Address,
-    key: IdempotencyKey,
-    language: Language,
+    public_id: PathId, body: ImportCommitIn, ctx: Context, db: Db, key: IdempotencyKey, language: Language
 ) -> Response:
     """One transaction for each 1,000 lines; lines that are refused harm no others, and what is there already is left alone."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession) -> ImportOut:
         found = await uploads.start_import(
-            RequestContext(caller=caller, now=moment, address=address),
+            ctx,
             session,
             public_id=public_id,
             moves=[CounterMove(one.series, one.to) for one in body.moves],
@@ -170,7 +154,7 @@ async def commit_import(
         return _import(found, language)
 
     operation = f"{_UPLOAD}/{public_id}/commit"
-    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=202)
+    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work, status=202)
 
 
 @router.get(
@@ -180,11 +164,9 @@ async def commit_import(
     responses=BINARY,
     summary="Download the result workbook of an import",
 )
-async def import_result(
-    public_id: PathId, session: ReadSession, caller: CurrentCaller, storage: FileStorage
-) -> Response:
+async def import_result(public_id: PathId, session: ReadSession, ctx: Context, storage: FileStorage) -> Response:
     """Each line of the file again, with what came of it, or, before the commit, what would."""
-    key = await uploads.import_result(RequestContext(caller=caller), session, storage, public_id=public_id)
+    key = await uploads.import_result(ctx, session, storage, public_id=public_id)
     await session.close()  # a slow download must not keep a connection
     headers = {
         "Content-Disposition": f'attachment; filename="import-{public_id}.xlsx"',

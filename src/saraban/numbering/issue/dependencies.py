@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.dependencies import Context
 from saraban.identity.service import NotSignedIn
 from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.errors import DomainError, Invalid
@@ -28,7 +28,7 @@ def allocator(request: Request) -> Allocator:
 Numbers = Annotated[Allocator, Depends(async_dependency(allocator))]
 
 
-async def limit_issuing(request: Request, caller: CurrentCaller) -> None:
+async def limit_issuing(request: Request, ctx: Context) -> None:
     """
     Count a request for a number against the limits, before anything is read or locked (ruling N13).
 
@@ -36,12 +36,12 @@ async def limit_issuing(request: Request, caller: CurrentCaller) -> None:
 
     :raises RateLimited: with the seconds to wait; no number is issued
     """
-    await _told(request, await _rates(request).draw(caller, client_address(request)))
+    await _told(request, await _rates(request).draw(ctx.caller, client_address(request)))
 
 
-async def limit_reading(request: Request, caller: CurrentCaller) -> None:
+async def limit_reading(request: Request, ctx: Context) -> None:
     """Count a preview or a read; these have a wide limit of their own."""
-    await _told(request, await _rates(request).look(caller))
+    await _told(request, await _rates(request).look(ctx.caller))
 
 
 def _rates(request: Request) -> NumberRateLimits:

@@ -8,15 +8,12 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.dependencies import Context
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.http import (
-    Address,
     Db,
     IdempotencyKey,
-    Now,
     OrjsonResponse,
     PageCursor,
     PageLimit,
@@ -135,34 +132,24 @@ def _number(issued: Issued) -> dict[str, Any]:
 
 
 @router.post("/generate", dependencies=ISSUE_LIMIT, status_code=201, response_model=NumberOut, summary="Issue a number")
-async def generate(
-    body: GenerateIn,
-    caller: CurrentCaller,
-    db: Db,
-    now: Now,
-    numbers: Numbers,
-    address: Address,
-    key: IdempotencyKey,
-) -> Response:
+async def generate(body: GenerateIn, ctx: Context, db: Db, numbers: Numbers, key: IdempotencyKey) -> Response:
     """
     Issue the next number of the series. It is final: it is in the ledger whether or not a document follows.
 
     With an `Idempotency-Key` the same request gives the same number however often it is sent.
     """
-    moment = now.now()
+    moment = ctx.now
     payload = body.model_dump(mode="json", by_alias=True)
-    token = request_token(key=key, user=caller.public_id, operation=_GENERATE, payload=payload)
+    token = request_token(key=key, user=ctx.caller.public_id, operation=_GENERATE, payload=payload)
 
     async def draw(remember: Remember) -> OperationResult:
-        plan = await number_plan.plan_apart(
-            RequestContext(caller=caller, now=moment, zone=now.zone), db, request=request_of(body)
-        )
+        plan = await number_plan.plan_apart(ctx, db, request=request_of(body))
 
         async def keep(session: Any, issued: Issued) -> None:
             await remember(session, OperationResult(201, number_out(issued).model_dump(mode="json", by_alias=True)))
 
         issued = await numbers.issue(
-            RequestContext(caller=caller, address=address, key=key),
+            ctx.with_key(key),
             plan,
             token=token,
             remember=keep if key is not None else None,
@@ -170,18 +157,16 @@ async def generate(
         return OperationResult(201, number_out(issued).model_dump(mode="json", by_alias=True))
 
     answer = await answer_once(
-        db, key=key, user=caller.public_id, operation=_GENERATE, payload=payload, now=moment, run=draw
+        db, key=key, user=ctx.caller.public_id, operation=_GENERATE, payload=payload, now=moment, run=draw
     )
     headers = {"Idempotent-Replay": "true"} if answer.replayed else {}
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
 @router.post("/preview", dependencies=READ_LIMIT, summary="Preview the next number")
-async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller, now: Now) -> PreviewOut:
+async def preview(body: GenerateIn, session: ReadSession, ctx: Context) -> PreviewOut:
     """Consume nothing; somebody else may get the shown number first."""
-    plan = await number_plan.plan(
-        RequestContext(caller=caller, now=now.now(), zone=now.zone), session, request=request_of(body)
-    )
+    plan = await number_plan.plan(ctx, session, request=request_of(body))
     next_one = await number_plan.preview(session, plan=plan)
     return PreviewOut(
         document_number=next_one.number,
@@ -197,35 +182,26 @@ async def preview(body: GenerateIn, session: ReadSession, caller: CurrentCaller,
     "/reserve", dependencies=ISSUE_LIMIT, status_code=201, response_model=ReservationOut, summary="Reserve a number"
 )
 async def reserve(
-    body: GenerateIn,
-    request: Request,
-    caller: CurrentCaller,
-    db: Db,
-    now: Now,
-    numbers: Numbers,
-    address: Address,
-    key: IdempotencyKey,
+    body: GenerateIn, request: Request, ctx: Context, db: Db, numbers: Numbers, key: IdempotencyKey
 ) -> Response:
     """
     Issue the next number and reserve it for the caller until `expiresAt`. Confirm it, or give its token to a document.
 
     A reservation that is not used expires; its number is not issued again.
     """
-    moment = now.now()
+    moment = ctx.now
     lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
-    token = request_token(key=key, user=caller.public_id, operation=_RESERVE, payload=payload_of(body))
+    token = request_token(key=key, user=ctx.caller.public_id, operation=_RESERVE, payload=payload_of(body))
 
     async def run(remember: Remember) -> OperationResult:
         async with db.reading() as session:
-            plan = await number_plan.plan(
-                RequestContext(caller=caller, now=moment, zone=now.zone), session, request=request_of(body)
-            )
+            plan = await number_plan.plan(ctx, session, request=request_of(body))
 
         async def keep(session: AsyncSession, issued: Issued) -> None:
             await remember(session, _reserved(issued))
 
         issued = await numbers.issue(
-            RequestContext(caller=caller, address=address, key=key),
+            ctx.with_key(key),
             plan,
             token=token,
             remember=keep if key is not None else None,
@@ -233,7 +209,7 @@ async def reserve(
         )
         return _reserved(issued)
 
-    return await replied(db, caller=caller, operation=_RESERVE, body=body, key=key, now=moment, run=run)
+    return await replied(db, caller=ctx.caller, operation=_RESERVE, body=body, key=key, now=moment, run=run)
 
 
 def _reserved(issued: Issued) -> OperationResult:
@@ -244,33 +220,25 @@ def _reserved(issued: Issued) -> OperationResult:
 
 
 @router.post("/confirm", response_model=NumberStateOut, summary="Confirm a reserved number")
-async def confirm(
-    body: TokenIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def confirm(body: TokenIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """Make it final, for no document yet. Repeated, the answer is the same; after the expiry it is 410."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession) -> NumberStateOut:
-        return life_out(
-            await reservations.confirm_reservation(
-                RequestContext(caller=caller, now=moment, address=address), session, token=body.reservation_token
-            )
-        )
+        return life_out(await reservations.confirm_reservation(ctx, session, token=body.reservation_token))
 
     operation = "POST /document-numbering/confirm"
-    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
 @router.post("/cancel", response_model=NumberStateOut, summary="Cancel a reservation")
-async def cancel(
-    body: CancelReservationIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def cancel(body: CancelReservationIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """The number stays in the ledger as cancelled and is not issued again."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession) -> NumberStateOut:
         issued = await reservations.cancel_reservation(
-            RequestContext(caller=caller, now=moment, address=address),
+            ctx,
             session,
             token=body.reservation_token,
             reason=body.reason,
@@ -278,19 +246,17 @@ async def cancel(
         return life_out(issued)
 
     operation = "POST /document-numbering/cancel"
-    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
 @router.post("/void", response_model=NumberStateOut, summary="Void a number")
-async def void(
-    body: VoidIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def void(body: VoidIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """For a confirmed number that no document carries; project administrators only, with a reason."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession) -> NumberStateOut:
         issued = await lifecycle.void_number(
-            RequestContext(caller=caller, now=moment, address=address),
+            ctx,
             session,
             public_id=body.public_id,
             reason=body.reason,
@@ -298,7 +264,7 @@ async def void(
         return life_out(issued)
 
     operation = "POST /document-numbering/void"
-    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
 @router.post(
@@ -309,28 +275,20 @@ async def void(
     summary="Void a number and issue its replacement",
 )
 async def void_and_replace(
-    body: VoidAndReplaceIn,
-    caller: CurrentCaller,
-    db: Db,
-    now: Now,
-    numbers: Numbers,
-    address: Address,
-    key: IdempotencyKey,
+    body: VoidAndReplaceIn, ctx: Context, db: Db, numbers: Numbers, key: IdempotencyKey
 ) -> Response:
     """Both in one transaction; the ledger links the two. The replacement belongs to the same project."""
-    moment = now.now()
-    token = request_token(key=key, user=caller.public_id, operation=_REPLACE, payload=payload_of(body))
+    moment = ctx.now
+    token = request_token(key=key, user=ctx.caller.public_id, operation=_REPLACE, payload=payload_of(body))
 
     async def run(remember: Remember) -> OperationResult:
         async with db.reading() as session:
             asked = request_of(body.replacement)
-            plan = await number_plan.plan(
-                RequestContext(caller=caller, now=moment, zone=now.zone), session, request=asked
-            )
+            plan = await number_plan.plan(ctx, session, request=asked)
 
         async def then(session: AsyncSession, issued: Issued) -> OperationResult:
             await lifecycle.replace_number(
-                RequestContext(caller=caller, now=moment, address=address),
+                ctx,
                 session,
                 public_id=body.public_id,
                 project_id=plan.project.id,
@@ -345,7 +303,7 @@ async def void_and_replace(
             return _replaced(body, issued)
 
         return await numbers.issue_and_write(
-            RequestContext(caller=caller, address=address, key=key),
+            ctx.with_key(key),
             plan,
             holder=None,
             token=token,
@@ -353,7 +311,7 @@ async def void_and_replace(
             recall=recall,
         )
 
-    return await replied(db, caller=caller, operation=_REPLACE, body=body, key=key, now=moment, run=run)
+    return await replied(db, caller=ctx.caller, operation=_REPLACE, body=body, key=key, now=moment, run=run)
 
 
 def _replaced(body: VoidAndReplaceIn, issued: Issued) -> OperationResult:
@@ -362,18 +320,12 @@ def _replaced(body: VoidAndReplaceIn, issued: Issued) -> OperationResult:
 
 
 @router.post("/manual-override/preview", dependencies=READ_LIMIT, summary="Preview a manual number")
-async def preview_override(
-    body: ManualNumberIn, session: ReadSession, caller: CurrentCaller, now: Now
-) -> ManualNumberEffectOut:
+async def preview_override(body: ManualNumberIn, session: ReadSession, ctx: Context) -> ManualNumberEffectOut:
     """The number as it would be printed, whether it is taken or in a range, and how far the counter would jump."""
     asked, day = request_of(body), body.issued_on
-    plan = await manual_number.plan_on(
-        RequestContext(caller=caller, now=now.now(), zone=now.zone), session, request=asked, issued_on=day
-    )
+    plan = await manual_number.plan_on(ctx, session, request=asked, issued_on=day)
     statement = ManualNumber(body.document_number, body.sequence)
-    effect = await manual_number.manual_number_effect(
-        RequestContext(caller=caller), session, plan=plan, statement=statement
-    )
+    effect = await manual_number.manual_number_effect(ctx, session, plan=plan, statement=statement)
     return ManualNumberEffectOut(
         document_number=effect.number,
         sequence=effect.sequence,
@@ -405,24 +357,20 @@ def _closed(closed: CoveringRange | None) -> CoveringRangeOut | None:
     response_model=NumberOut,
     summary="Register an issued number",
 )
-async def override(
-    body: ManualNumberIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def override(body: ManualNumberIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """
     For project administrators. The series goes on where it was, unless `moveCounter` is set and the jump confirmed.
 
     A number of an earlier month or year states `issuedOn`; `reason` says why.
     """
-    moment = now.now()
-    token = request_token(key=key, user=caller.public_id, operation=_OVERRIDE, payload=payload_of(body))
+    moment = ctx.now
+    token = request_token(key=key, user=ctx.caller.public_id, operation=_OVERRIDE, payload=payload_of(body))
 
     async def work(session: AsyncSession) -> NumberOut:
         asked, day = request_of(body), body.issued_on
-        plan = await manual_number.plan_on(
-            RequestContext(caller=caller, now=moment, zone=now.zone), session, request=asked, issued_on=day
-        )
+        plan = await manual_number.plan_on(ctx, session, request=asked, issued_on=day)
         issued = await manual_number.issue_manually(
-            RequestContext(caller=caller, key=key, address=address),
+            ctx.with_key(key),
             session,
             plan=plan,
             statement=ManualNumber(body.document_number, body.sequence),
@@ -434,19 +382,17 @@ async def override(
         )
         return number_out(issued)
 
-    return await once(db, caller=caller, operation=_OVERRIDE, body=body, key=key, now=moment, work=work, status=201)
+    return await once(db, caller=ctx.caller, operation=_OVERRIDE, body=body, key=key, now=moment, work=work, status=201)
 
 
 @router.post("/reset-counter", response_model=ResetOut, summary="Reset a counter")
-async def reset_counter(
-    body: ResetIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def reset_counter(body: ResetIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """For Super Admins. Only lets free sequences be used: a number that was ever issued is stepped over."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession) -> ResetOut:
         before, after = await counter_reset.reset_counter(
-            RequestContext(caller=caller, key=key, now=moment, address=address),
+            ctx.with_key(key),
             session,
             project_public_id=body.project_public_id,
             series=body.series,
@@ -456,13 +402,13 @@ async def reset_counter(
         return ResetOut(series=body.series, last_number_before=before, last_number=after)
 
     operation = "POST /document-numbering/reset-counter"
-    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
 @router.get("/logs/errors", dependencies=READ_LIMIT, summary="List refused and failed calls")
 async def list_errors(
     session: ReadSession,
-    caller: CurrentCaller,
+    ctx: Context,
     error_type: Annotated[ErrorType | None, Query(alias="errorType")] = None,
     username: Annotated[str | None, Query(max_length=50, description="Only calls of this account.")] = None,
     trace_id: Annotated[
@@ -473,7 +419,7 @@ async def list_errors(
 ) -> NumberErrorsOut:
     """Newest first, of every project; rows are kept for `SARABAN_NUMBER_ERROR_DAYS`."""
     page = await refusals.list_errors(
-        RequestContext(caller=caller),
+        ctx,
         session,
         kind=error_type,
         username=username,

@@ -7,9 +7,8 @@ from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession
+from saraban.identity.dependencies import Context
+from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, PathId, ReadSession
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.endpoints import once, request_of
 from saraban.numbering.issue.service import number_plan
@@ -29,18 +28,14 @@ router = APIRouter(route_class=RecordedRoute)
 
 
 @router.post("/ranges", status_code=201, response_model=RangeOut, summary="Reserve or block a range of a series")
-async def create_range(
-    body: RangeIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def create_range(body: RangeIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession) -> RangeOut:
-        plan = await number_plan.plan(
-            RequestContext(caller=caller, now=moment, zone=now.zone), session, request=request_of(body)
-        )
+        plan = await number_plan.plan(ctx, session, request=request_of(body))
         row = await service.create_range(
-            RequestContext(caller=caller, address=address),
+            ctx,
             session,
             plan=plan,
             kind=body.kind,
@@ -53,17 +48,15 @@ async def create_range(
         return _range(row)
 
     operation = "POST /document-numbering/ranges"
-    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
+    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
 
 
 @router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
-async def preview_range(body: RangePreviewIn, session: ReadSession, caller: CurrentCaller, now: Now) -> RangeEffectOut:
+async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
-    plan = await number_plan.plan(
-        RequestContext(caller=caller, now=now.now(), zone=now.zone), session, request=request_of(body)
-    )
+    plan = await number_plan.plan(ctx, session, request=request_of(body))
     effect = await service.range_effect(
-        RequestContext(caller=caller),
+        ctx,
         session,
         plan=plan,
         kind=body.kind,
@@ -83,33 +76,27 @@ async def preview_range(body: RangePreviewIn, session: ReadSession, caller: Curr
 @router.get("/ranges", dependencies=READ_LIMIT, summary="List the ranges of a project")
 async def list_ranges(
     session: ReadSession,
-    caller: CurrentCaller,
+    ctx: Context,
     project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
     limit: PageLimit = 50,
     cursor: PageCursor = None,
 ) -> RangesOut:
     """Newest first, the released ones too."""
-    page = await service.list_ranges(
-        RequestContext(caller=caller), session, project_public_id=project_public_id, cursor=cursor, limit=limit
-    )
+    page = await service.list_ranges(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
     return RangesOut(items=[_range(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("/ranges/{publicId}/release", response_model=ReleasedOut, summary="Release a range")
-async def release_range(
-    public_id: PathId, body: ReleaseIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def release_range(public_id: PathId, body: ReleaseIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """The main series gives what it has not passed yet; what the range gave stays issued."""
-    moment = now.now()
+    moment = ctx.now
 
     async def work(session: AsyncSession) -> ReleasedOut:
-        await service.release_range(
-            RequestContext(caller=caller, now=moment, address=address), session, public_id=public_id, reason=body.reason
-        )
+        await service.release_range(ctx, session, public_id=public_id, reason=body.reason)
         return ReleasedOut(public_id=public_id, released_at=moment)
 
     operation = f"POST /document-numbering/ranges/{public_id}"
-    return await once(db, caller=caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
 
 
 def _range(row: RangeRow) -> RangeOut:

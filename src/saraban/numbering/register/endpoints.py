@@ -9,9 +9,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Db, Now, PageCursor, PageLimit, ReadSession
+from saraban.identity.dependencies import Context
+from saraban.kit.http import Db, PageCursor, PageLimit, ReadSession
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import format_choice
 from saraban.numbering.register.dependencies import BINARY, WorkbookFormat, workbook_response
@@ -33,14 +32,12 @@ Project = Annotated[UUID, Query(alias="projectPublicId")]
 @router.get("/resolve", dependencies=READ_LIMIT, summary="Find what a number became")
 async def resolve(
     session: ReadSession,
-    caller: CurrentCaller,
+    ctx: Context,
     project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
     number: Annotated[str, Query(min_length=1, max_length=255)],
 ) -> NumberResolutionOut:
     """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
-    found = await number_history.resolve_number(
-        RequestContext(caller=caller), session, project_public_id=project_public_id, number=number
-    )
+    found = await number_history.resolve_number(ctx, session, project_public_id=project_public_id, number=number)
     current = found.current
     choice = await format_choice.format_choice(session, current.public_id)
     assert choice is not None
@@ -59,7 +56,7 @@ async def resolve(
 @router.get("/series", dependencies=READ_LIMIT, summary="List the series of a project")
 async def list_series(
     session: ReadSession,
-    caller: CurrentCaller,
+    ctx: Context,
     project_public_id: Project,
     q: Annotated[str | None, Query(max_length=255, description="Only series whose name contains this.")] = None,
     limit: PageLimit = 50,
@@ -67,7 +64,7 @@ async def list_series(
 ) -> SeriesListOut:
     """By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence."""
     page = await ledger.list_series(
-        RequestContext(caller=caller), session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
+        ctx, session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
     )
     return SeriesListOut(items=[_series(row) for row in page.items], next_cursor=page.next_cursor)
 
@@ -75,7 +72,7 @@ async def list_series(
 @router.get("/series/account", dependencies=READ_LIMIT, summary="Read the ledger of a series")
 async def account(
     session: ReadSession,
-    caller: CurrentCaller,
+    ctx: Context,
     project_public_id: Project,
     series: Annotated[str, Query(max_length=255, examples=["คคง.-สคฉ.3-{SEQ}-2569"])],
     first: Annotated[int, Query(alias="from", ge=1, le=LARGEST_STATED, description="Begin with this sequence.")] = 1,
@@ -88,7 +85,7 @@ async def account(
     `UNEXPLAINED` is what must never be there: `saraban number verify` looks for it in the whole database.
     """
     found = await ledger.series_ledger(
-        RequestContext(caller=caller),
+        ctx,
         session,
         project_public_id=project_public_id,
         series=series,
@@ -150,9 +147,8 @@ def _line(line: LedgerLine[NumberRow]) -> LedgerLineOut:
     summary="Export the ledger of a project",
 )
 async def export_ledger(
-    caller: CurrentCaller,
+    ctx: Context,
     db: Db,
-    now: Now,
     project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
     form: WorkbookFormat = "xlsx",
     type_code: Annotated[str | None, Query(alias="type", max_length=50, examples=["LETTER"])] = None,
@@ -160,7 +156,7 @@ async def export_ledger(
 ) -> Response:
     """Every number in whatever state, in the order of issue; times are those of the deployment's zone."""
     rows = await ledger.ledger_rows(
-        RequestContext(caller=caller, zone=now.zone),
+        ctx,
         db,
         project_public_id=project_public_id,
         type_code=type_code,

@@ -227,7 +227,7 @@ async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now,
     try:
         await limit_reading(request, page.caller)
         plan = await numbering.plan(
-            RequestContext(caller=page.caller, now=clock.now(), zone=clock.zone),
+            page.context,
             session,
             request=_asked(shelf.web, form),
         )

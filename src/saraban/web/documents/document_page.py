@@ -12,7 +12,6 @@ from starlette.responses import RedirectResponse, Response
 from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
 from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db, Now, ReadSession
@@ -142,7 +141,7 @@ async def _show(
             sight=seen,
             document=seen.document,
             extra=KindFields.of(seen.document),
-            number=await numbering.number_of_holder(RequestContext(caller=page.caller), session, holder=public_id),
+            number=await numbering.number_of_holder(page.context, session, holder=public_id),
             faults=form_errors(error, page.language),
             form=form,
             dialog=dialog if error and _is_for_the_form(error, form) else "",
@@ -164,9 +163,7 @@ async def _next_task(
     page: PageRequest, session: AsyncSession, subjects: Subjects, public_id: UUID, clock: Clock
 ) -> Task | None:
     """What waits for the reader beside the document in hand."""
-    found = await workflow.list_tasks(
-        RequestContext(caller=page.caller), session, subjects=subjects, cursor=None, limit=2, now=clock.now()
-    )
+    found = await workflow.list_tasks(page.context, session, subjects=subjects, cursor=None, limit=2, now=clock.now())
     return next((one for one in found.items if one.envelope.facts.public_id != public_id), None)
 
 
@@ -270,7 +267,7 @@ async def act(
         )
         await await_first_answer(
             lambda: transitions.take(
-                RequestContext(caller=page.caller, now=clock.now(), address=page.address, key=text(form, "key")),
+                page.context.with_key(text(form, "key")),
                 public_id=instance,
                 command=command,
             )
@@ -314,7 +311,7 @@ async def answer(
         )
         await await_first_answer(
             lambda: review.answer(
-                RequestContext(caller=page.caller, now=clock.now(), address=page.address, key=text(form, "key")),
+                page.context.with_key(text(form, "key")),
                 db,
                 subjects=subjects,
                 public_id=instance,
@@ -443,8 +440,6 @@ async def submit_on_page(
             return await _show(page, session, shelf, subjects, public_id, clock, error=error, form=form, dialog=dialog)
     verb = dialog.partition("-")[0]
     if verb in _SETTLES_NOTIFICATIONS:
-        await db.transact(
-            lambda session: notifications.settle(RequestContext(caller=page.caller), session, entity_id=str(public_id))
-        )
+        await db.transact(lambda session: notifications.settle(page.context, session, entity_id=str(public_id)))
     said = f"?done={verb}" if verb in labels.DONE else ""
     return RedirectResponse(f"{shelf.web.url}/{public_id}{said}", status_code=303)

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Db, Now, ReadSession
@@ -50,7 +49,7 @@ async def _choices(session: AsyncSession, page: PageRequest, shelf: DocumentPage
     if shelf.web.is_sheet:
         place = await projects.find_project(session, public_id=project.public_id, pointer="/projectPublicId")
         return DraftChoices([], await people_of(session, place, str(document.originator.public_id)))
-    detail = await projects.read_project(RequestContext(caller=page.caller), session, public_id=project.public_id)
+    detail = await projects.read_project(page.context, session, public_id=project.public_id)
     main = next(one.public_id for one in document.recipients if one.recipient_type == "TO")
     known = {one.public_id: one for one in (*detail.organizations, *document.recipients)}
     return DraftChoices([one for key, one in known.items() if key not in {main, document.originator.public_id}])

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Forbidden
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.numbering import service as numbering
@@ -55,7 +54,7 @@ async def reset(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
     async def work(session: AsyncSession) -> ResetIn:
         order: ResetIn = validated(request, ResetIn, _payload(form))
         await numbering.reset_counter(
-            RequestContext(caller=page.caller, key=None, now=clock.now(), address=page.address),
+            page.context.with_key(None),
             session,
             project_public_id=order.project_public_id,
             series=order.series,
@@ -90,11 +89,9 @@ async def _show(
     form: FormValues = EMPTY_FORM,
     error: DomainError | None = None,
 ) -> Response:
-    if not numbering.may_reset_counter(RequestContext(caller=page.caller)):
+    if not numbering.may_reset_counter(page.context):
         raise Forbidden("Only a Super Admin resets a counter.")
-    found = await numbering.series_ledger(
-        RequestContext(caller=page.caller), session, project_public_id=project, series=series, limit=1
-    )
+    found = await numbering.series_ledger(page.context, session, project_public_id=project, series=series, limit=1)
     return page.show(
         CounterResetPage(account=found, place=project, form=form, faults=form_errors(error, page.language))
     )

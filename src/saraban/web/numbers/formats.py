@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
@@ -140,7 +139,7 @@ async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UU
     places = await projects_with_permission(page, session, VIEW)
     place = chosen_project(places, project or page.project)
     found = await numbering.list_formats(
-        RequestContext(caller=page.caller), session, project_public_id=place.public_id, cursor=None, limit=MOST
+        page.context, session, project_public_id=place.public_id, cursor=None, limit=MOST
     )
     rows = sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing))
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
@@ -181,7 +180,7 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
 
 async def _effect(page: PageRequest, session: AsyncSession, clock: Clock, typed: FormatForm) -> numbering.FormatEffect:
     return await numbering.format_effect(
-        RequestContext(caller=page.caller, now=clock.now(), zone=clock.zone),
+        page.context,
         session,
         project_public_id=_uuid(typed.project),
         type_code=typed.type,
@@ -203,7 +202,7 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
         order: FormatIn = validated(request, FormatIn, _payload(typed) | {"projectPublicId": typed.project})
         await _refuse_another(session, page, order)
         row = await numbering.save_format(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=order.project_public_id,
             type_code=order.correspondence_type_code,
@@ -224,7 +223,7 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
 async def _refuse_another(session: AsyncSession, page: PageRequest, order: FormatIn) -> None:
     """This form makes formats; who changes one must have seen it."""
     found = await numbering.list_formats(
-        RequestContext(caller=page.caller), session, project_public_id=order.project_public_id, cursor=None, limit=MOST
+        page.context, session, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
     asked = (order.correspondence_type_code, order.narrowing)
     if any((row.type_code, row.format.narrowing) == asked for row in found.items):
@@ -240,7 +239,7 @@ async def _refuse_another(session: AsyncSession, page: PageRequest, order: Forma
 async def show(
     public_id: UUID, page: CurrentPage, session: ReadSession, saved: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
-    row = await numbering.read_format(RequestContext(caller=page.caller), session, public_id=public_id)
+    row = await numbering.read_format(page.context, session, public_id=public_id)
     return await _show(page, session, FormatForm.saved(row), row=row, done=saved == "1")
 
 
@@ -251,7 +250,7 @@ async def change(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     async def work(session: AsyncSession) -> UUID:
         order: FormatChange = validated(request, FormatChange, _payload(typed))
         await numbering.change_format(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             public_id=public_id,
             version=_version(typed.version),
@@ -273,10 +272,10 @@ async def delete(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     reason = text(await read_form(request), "reason")
 
     async def work(session: AsyncSession) -> str:
-        row = await numbering.read_format(RequestContext(caller=page.caller), session, public_id=public_id)
+        row = await numbering.read_format(page.context, session, public_id=public_id)
         order: FormatChange = validated(request, FormatChange, {"reason": reason})
         await numbering.delete_format(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             public_id=public_id,
             reason=order.reason,
@@ -331,7 +330,7 @@ async def _again(
     async with db.reading() as session:
         row = None
         if public_id is not None:
-            row = await numbering.read_format(RequestContext(caller=page.caller), session, public_id=public_id)
+            row = await numbering.read_format(page.context, session, public_id=public_id)
             typed = typed or FormatForm.saved(row)
         assert typed is not None
         return await _show(page, session, typed, row=row, error=error)
@@ -347,11 +346,7 @@ async def _show(
     error: DomainError | None = None,
 ) -> Response:
     place = await projects.find_project(session, public_id=_uuid(typed.project), pointer="/projectPublicId")
-    versions = (
-        await numbering.format_history(RequestContext(caller=page.caller), session, public_id=row.format.public_id)
-        if row
-        else []
-    )
+    versions = await numbering.format_history(page.context, session, public_id=row.format.public_id) if row else []
     return page.show(
         FormatPage(
             form=typed,

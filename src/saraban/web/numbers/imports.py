@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
@@ -66,7 +65,7 @@ async def upload(
 ) -> Response:
     try:
         found = await numbering.upload_import(
-            RequestContext(caller=page.caller, address=page.address),
+            page.context,
             db,
             storage,
             project_public_id=project,
@@ -91,9 +90,9 @@ async def commit(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:
-        found = await numbering.read_import(RequestContext(caller=page.caller), session, public_id=public_id)
+        found = await numbering.read_import(page.context, session, public_id=public_id)
         await numbering.start_import(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             public_id=public_id,
             moves=_ticked(form, found),
@@ -134,7 +133,7 @@ async def _list(
     places = await projects_with_permission(page, session, MANAGE_FORMATS)
     place = chosen_project(places, project or page.project)
     found = await numbering.list_imports(
-        RequestContext(caller=page.caller), session, project_public_id=place.public_id, cursor=cursor, limit=ROWS
+        page.context, session, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
     return page.show(
         ImportsPage(
@@ -153,7 +152,7 @@ async def _list(
 async def _show(
     page: PageRequest, session: AsyncSession, public_id: UUID, *, error: DomainError | None = None
 ) -> Response:
-    found = await numbering.read_import(RequestContext(caller=page.caller), session, public_id=public_id)
+    found = await numbering.read_import(page.context, session, public_id=public_id)
     return page.show(
         ImportPage(
             row=found.row,

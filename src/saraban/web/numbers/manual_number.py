@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -127,7 +126,7 @@ async def _stated(page: PageRequest, db: Database, clock: Clock, order: ManualNu
     async def run(remember: Remember) -> OperationResult:
         async def step(session: AsyncSession) -> OperationResult:
             issued = await numbering.issue_manually(
-                RequestContext(caller=page.caller, key=key, address=page.address),
+                page.context.with_key(key),
                 session,
                 plan=await _plan(page, session, clock, order),
                 statement=numbering.ManualNumber(order.document_number, order.sequence),
@@ -148,7 +147,7 @@ async def _stated(page: PageRequest, db: Database, clock: Clock, order: ManualNu
 
 async def _plan(page: PageRequest, session: AsyncSession, clock: Clock, order: ManualNumberIn) -> numbering.Plan:
     return await numbering.plan_on(
-        RequestContext(caller=page.caller, now=clock.now(), zone=clock.zone),
+        page.context,
         session,
         request=numbering.NumberRequest(**order.model_dump(include=_REQUEST)),
         issued_on=order.issued_on,
@@ -160,9 +159,7 @@ async def _effect(
 ) -> numbering.ManualNumberEffect:
     plan = await _plan(page, session, clock, order)
     statement = numbering.ManualNumber(order.document_number, order.sequence)
-    return await numbering.manual_number_effect(
-        RequestContext(caller=page.caller), session, plan=plan, statement=statement
-    )
+    return await numbering.manual_number_effect(page.context, session, plan=plan, statement=statement)
 
 
 def _payload(form: FormValues) -> dict[str, Any]:
@@ -186,7 +183,7 @@ async def _show(
     place = chosen_project(
         await projects_with_permission(page, session, MANAGE_FORMATS), id_of(text(form, "projectPublicId"))
     )
-    detail = await projects.read_project(RequestContext(caller=page.caller), session, public_id=place.public_id)
+    detail = await projects.read_project(page.context, session, public_id=place.public_id)
     where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
     return page.show(
         ManualNumberPage(

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -64,7 +63,7 @@ async def void(public_id: UUID, page: CurrentPage, db: Db, clock: Now, numbers: 
             return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
         await db.transact(
             lambda session: numbering.void_number(
-                RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+                page.context,
                 session,
                 public_id=public_id,
                 reason=order.reason,
@@ -82,14 +81,12 @@ async def _replaced(
     now, asked = clock.now(), {"publicId": str(order.public_id)}
     token = request_token(key=key, user=page.caller.public_id, operation="PAGE /numbers/void", payload=asked)
     async with db.reading() as session:
-        wanted = await numbering.request_like(RequestContext(caller=page.caller), session, public_id=order.public_id)
-        plan = await numbering.plan(
-            RequestContext(caller=page.caller, now=now, zone=clock.zone), session, request=wanted
-        )
+        wanted = await numbering.request_like(page.context, session, public_id=order.public_id)
+        plan = await numbering.plan(page.context, session, request=wanted)
 
     async def then(session: AsyncSession, issued: numbering.Issued) -> UUID:
         await numbering.replace_number(
-            RequestContext(caller=page.caller, now=now, address=page.address),
+            page.context,
             session,
             public_id=order.public_id,
             project_id=plan.project.id,
@@ -102,7 +99,7 @@ async def _replaced(
         return issued.public_id
 
     return await numbers.issue_and_write(
-        RequestContext(caller=page.caller, address=page.address, key=key),
+        page.context.with_key(key),
         plan,
         holder=None,
         token=token,
@@ -116,11 +113,7 @@ async def confirm(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Res
     """Makes the reader's own reservation final."""
     now = clock.now()
     try:
-        await db.transact(
-            lambda session: numbering.confirm_reservation(
-                RequestContext(caller=page.caller, now=now, address=page.address), session, token=public_id
-            )
-        )
+        await db.transact(lambda session: numbering.confirm_reservation(page.context, session, token=public_id))
     except DomainError as error:
         return await _again(page, db, public_id, error, EMPTY_FORM)
     return RedirectResponse(f"/numbers/{public_id}?done=confirmed", status_code=303)
@@ -136,7 +129,7 @@ async def cancel(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
         order: CancelReservationIn = validated(request, CancelReservationIn, payload)
         await db.transact(
             lambda session: numbering.cancel_reservation(
-                RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+                page.context,
                 session,
                 token=order.reservation_token,
                 reason=order.reason,
@@ -163,7 +156,7 @@ async def _show(
     error: DomainError | None = None,
     form: FormValues = EMPTY_FORM,
 ) -> Response:
-    found = await numbering.number_history(RequestContext(caller=page.caller), session, public_id=public_id)
+    found = await numbering.number_history(page.context, session, public_id=public_id)
     return page.show(
         NumberPage(
             life=found,

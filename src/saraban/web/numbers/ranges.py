@@ -10,7 +10,6 @@ from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind
@@ -98,7 +97,7 @@ async def close(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
     async def work(session: AsyncSession) -> UUID:
         order: RangeForm = validated(request, RangeForm, _payload(form))
         await numbering.create_range_in_series(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=order.project_public_id,
             series=order.series,
@@ -125,7 +124,7 @@ async def release(public_id: UUID, page: CurrentPage, db: Db, clock: Now, reques
     async def work(session: AsyncSession) -> None:
         order: ReleaseIn = validated(request, ReleaseIn, {"reason": text(form, "reason") or ""})
         await numbering.release_range(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             public_id=public_id,
             reason=order.reason,

@@ -8,7 +8,6 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.http import PageCursor, ReadSession
@@ -65,7 +64,7 @@ async def listing(
     places = await projects_with_permission(page, session, VIEW_COUNTERS)
     place = chosen_project(places, project or page.project)
     found = await numbering.list_series(
-        RequestContext(caller=page.caller),
+        page.context,
         session,
         project_public_id=place.public_id,
         text=text or None,
@@ -101,7 +100,7 @@ async def account(
     page.caller.require_somewhere(VIEW_COUNTERS)
     begin = int(first) if first.isascii() and first.isdigit() and 0 < int(first) < 10**9 else 1
     found = await numbering.series_ledger(
-        RequestContext(caller=page.caller),
+        page.context,
         session,
         project_public_id=project,
         series=series,
@@ -119,7 +118,7 @@ async def account(
             place=project,
             first=begin,
             may_manage=manages,
-            may_reset=numbering.may_reset_counter(RequestContext(caller=page.caller)),
+            may_reset=numbering.may_reset_counter(page.context),
         ),
         template,
     )
@@ -127,7 +126,7 @@ async def account(
 
 async def projects_with_permission(page: PageRequest, session: ReadSession, right: str) -> list[ProjectRef]:
     """Return the reader's projects in which he has this right."""
-    known = page.projects or await projects.projects_of(RequestContext(caller=page.caller), session)
+    known = page.projects or await projects.projects_of(page.context, session)
     return [
         one
         for one in known

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember
 from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
@@ -99,7 +98,7 @@ async def colleagues(
     page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
     """The choices of the form that fit what was typed."""
-    found = await delegations.colleagues(RequestContext(caller=page.caller), session, text=q)
+    found = await delegations.colleagues(page.context, session, text=q)
     return page.show(PeopleOptions(people=found, chosen=""))
 
 
@@ -111,7 +110,7 @@ async def delegate(page: CurrentPage, db: Db, clock: Now, request: Request) -> R
         order: DelegationIn = validated(request, DelegationIn, _payload(form))
         wanted = NewDelegation(**order.model_dump())
         await delegations.delegate(
-            RequestContext(caller=page.caller, now=clock.now(), zone=clock.zone, address=page.address),
+            page.context,
             session,
             wanted=wanted,
         )
@@ -127,7 +126,7 @@ async def revoke(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Resp
     """Takes a delegation back at once."""
     await db.transact(
         lambda session: delegations.revoke(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             public_id=public_id,
             if_match=None,
@@ -161,7 +160,7 @@ async def _show(
     error: DomainError | None = None,
 ) -> Response:
     now = clock.now()
-    found = await delegations.listing(RequestContext(caller=page.caller, now=now), session, cursor=cursor, limit=ROWS)
+    found = await delegations.listing(page.context, session, cursor=cursor, limit=ROWS)
     mine = page.caller.public_id
     return page.show(
         DelegationsPage(
@@ -169,9 +168,9 @@ async def _show(
             received=[one for one in found.items if one.delegator.public_id != mine],
             next_cursor=found.next_cursor,
             older=cursor is not None,
-            people=await delegations.colleagues(RequestContext(caller=page.caller), session),
+            people=await delegations.colleagues(page.context, session),
             codes=await delegations.known_workflows(session),
-            places=await projects.projects_of(RequestContext(caller=page.caller), session),
+            places=await projects.projects_of(page.context, session),
             name_of=name_of,
             states=PERIOD_STATES,
             picked=set(texts(form, "workflowCodes")) if form else set(),

@@ -8,7 +8,6 @@ from typing import ClassVar
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.http import Now, PageCursor, ReadSession
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
@@ -43,9 +42,7 @@ async def inbox(
 ) -> Response:
     """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
     now = clock.now()
-    found = await workflow.list_tasks(
-        RequestContext(caller=page.caller), session, subjects=subjects, cursor=cursor, limit=ROWS, now=now
-    )
+    found = await workflow.list_tasks(page.context, session, subjects=subjects, cursor=cursor, limit=ROWS, now=now)
     template = "people/my_tasks.html"
     if page.is_fragment:
         template = "people/parts/task_rows.html" if cursor else "people/parts/task_list.html"

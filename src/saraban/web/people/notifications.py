@@ -65,7 +65,7 @@ async def listing(
 ) -> Response:
     """Everything the reader was told, or only what is unread."""
     found = await notifications.listing(
-        RequestContext(caller=page.caller),
+        page.context,
         session,
         language=page.language,
         unread=True if unread == "1" else None,
@@ -82,10 +82,8 @@ async def listing(
 @router.get("/notifications/bell")
 async def bell(page: CurrentPage, session: ReadSession) -> Response:
     """The newest few, for the drop-down."""
-    found = await notifications.listing(
-        RequestContext(caller=page.caller), session, language=page.language, limit=IN_BELL
-    )
-    count = await notifications.unread_count(RequestContext(caller=page.caller), session)
+    found = await notifications.listing(page.context, session, language=page.language, limit=IN_BELL)
+    count = await notifications.unread_count(page.context, session)
     return page.show(BellFragment(items=found.items, count=count, by_name=BY_NAME))
 
 
@@ -121,7 +119,7 @@ async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
 
     async def work(session: AsyncSession) -> None:
         order: PreferencesOrder = validated(request, PreferencesOrder, _payload(form))
-        await notifications.save_preferences(RequestContext(caller=page.caller, now=now), session, order=order)
+        await notifications.save_preferences(page.context, session, order=order)
 
     try:
         await db.transact(work)
@@ -153,5 +151,5 @@ async def _show(
     page: PageRequest, session: AsyncSession, *, done: bool = False, error: Invalid | None = None
 ) -> Response:
     mail_is_on = page.request.app.state.mail_settings is not None
-    chosen = await notifications.read_preferences(RequestContext(caller=page.caller), session, mail_is_on=mail_is_on)
+    chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on)
     return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=done, faults=form_errors(error, page.language)))

@@ -9,7 +9,6 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity import service as identity
 from saraban.identity.dependencies import REFRESH_COOKIE, Attempts, refuse_cross_site
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import InvitationEnded
 from saraban.kit.errors import DomainError, invalid
 from saraban.kit.http import Address, Db, Now
@@ -95,7 +94,7 @@ async def change(
     try:
         _require_same(password, repeat)
         await identity.change_password(
-            RequestContext(caller=page.caller, address=page.address),
+            page.context,
             db,
             limiter=attempts,
             current=current,

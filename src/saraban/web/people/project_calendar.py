@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
@@ -101,7 +100,7 @@ async def weekend(page: CurrentPage, db: Db, clock: Now, request: Request) -> Re
     async def work(session: AsyncSession) -> None:
         order: WeekendOrder = validated(request, WeekendOrder, {"weekend": texts(form, "weekend")})
         await projects.set_weekend(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=project_in(form),
             weekend=order.weekend,
@@ -119,7 +118,7 @@ async def add(page: CurrentPage, db: Db, clock: Now, request: Request) -> Respon
         named = {name: text(form, name) or "" for name in ("date", "kind", "nameTh", "nameEn")}
         order: CalendarDayForm = validated(request, CalendarDayForm, named)
         await projects.add_day(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=project_in(form),
             day=order.date,
@@ -137,7 +136,7 @@ async def remove(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
     async def work(session: AsyncSession) -> None:
         order: CalendarDayRef = validated(request, CalendarDayRef, {"date": text(form, "date") or ""})
         await projects.remove_day(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=project_in(form),
             day=order.date,
@@ -153,7 +152,7 @@ async def reminders(page: CurrentPage, db: Db, clock: Now, request: Request) -> 
     async def work(session: AsyncSession) -> None:
         order: ReminderSettings = validated(request, ReminderSettings, _reminders(form))
         await notifications.set_reminders(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=project_in(form),
             order=order,
@@ -196,18 +195,14 @@ async def _show(
     form: FormValues = EMPTY_FORM,
     error: DomainError | None = None,
 ) -> Response:
-    places = list(page.projects or await projects.projects_of(RequestContext(caller=page.caller), session))
+    places = list(page.projects or await projects.projects_of(page.context, session))
     if not places:
         raise NotFound("There is no project whose calendar you may see.")
     place = next((one for one in places if one.public_id == project), places[0])
     this_year = local_date(clock.now(), clock.zone).year
     asked = year or this_year
-    found = await projects.read_calendar(
-        RequestContext(caller=page.caller), session, project_public_id=place.public_id, year=asked
-    )
-    plan = await notifications.read_reminders(
-        RequestContext(caller=page.caller), session, project_public_id=place.public_id
-    )
+    found = await projects.read_calendar(page.context, session, project_public_id=place.public_id, year=asked)
+    plan = await notifications.read_reminders(page.context, session, project_public_id=place.public_id)
     return page.show(
         CalendarPage(
             place=place,

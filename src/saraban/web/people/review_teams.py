@@ -10,7 +10,6 @@ from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.identity.service import OrganizationMember
 from saraban.kit.db import Database
@@ -100,9 +99,7 @@ async def people(
     page: CurrentPage, session: ReadSession, project: UUID, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
     """The choices of the form that fit what was typed."""
-    found = await projects.participants(
-        RequestContext(caller=page.caller), session, project_public_id=project, search=q
-    )
+    found = await projects.participants(page.context, session, project_public_id=project, search=q)
     return page.show(PeopleOptions(people=found, chosen=""))
 
 
@@ -115,7 +112,7 @@ async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
     async def work(session: AsyncSession) -> None:
         order: NewTeam = validated(request, NewTeam, {**_names(form), "code": code})
         await projects.save_team(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=project,
             code=order.code,
@@ -146,7 +143,7 @@ async def save(code: Code, page: CurrentPage, db: Db, clock: Now, request: Reque
         active = text(form, "isActive") is not None
         order: ReviewTeamIn = validated(request, ReviewTeamIn, {**_names(form), "isActive": active})
         await projects.save_team(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=project_in(form),
             code=code,
@@ -164,7 +161,7 @@ async def remove(code: Code, page: CurrentPage, db: Db, clock: Now, request: Req
 
     async def work(session: AsyncSession) -> None:
         await projects.remove_team(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=project,
             code=code,
@@ -185,7 +182,7 @@ async def place(code: Code, page: CurrentPage, db: Db, clock: Now, request: Requ
         order: NewTeamMember = validated(request, NewTeamMember, typed)
         try:
             await projects.save_member(
-                RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+                page.context,
                 session,
                 project_public_id=project,
                 code=code,
@@ -207,7 +204,7 @@ async def take_out(code: Code, page: CurrentPage, db: Db, clock: Now, request: R
     async def work(session: AsyncSession) -> None:
         order: TeamMemberRef = validated(request, TeamMemberRef, {"userPublicId": text(form, "userPublicId") or ""})
         await projects.remove_member(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             project_public_id=project_in(form),
             code=code,
@@ -234,7 +231,7 @@ async def _changed(
 
 
 async def _place(page: PageRequest, session: AsyncSession, project: UUID | None) -> tuple[ProjectRef, list[ProjectRef]]:
-    places = list(page.projects or await projects.projects_of(RequestContext(caller=page.caller), session))
+    places = list(page.projects or await projects.projects_of(page.context, session))
     if not places:
         raise NotFound("There is no project whose teams you may see.")
     return next((one for one in places if one.public_id == project), places[0]), places
@@ -254,9 +251,7 @@ async def _list(
         ReviewTeamsPage(
             place=here,
             places=places,
-            teams=await projects.review_teams(
-                RequestContext(caller=page.caller), session, project_public_id=here.public_id
-            ),
+            teams=await projects.review_teams(page.context, session, project_public_id=here.public_id),
             form=form,
             done=done,
             may_manage=page.caller.may(MANAGE, Scope(project=here.id)),

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.projects import service as projects
@@ -42,12 +41,12 @@ class WebhooksPage(PageModel):
 
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = "") -> Response:
-    own = await webhooks.listing_own(RequestContext(caller=page.caller), session, cursor=None, limit=_ROWS)
+    own = await webhooks.listing_own(page.context, session, cursor=None, limit=_ROWS)
     groups = [WebhookGroup(None, own.items)]
-    for project in await projects.projects_of(RequestContext(caller=page.caller), session):
+    for project in await projects.projects_of(page.context, session):
         if page.caller.may(MANAGE, Scope(project=project.id)):
             found = await webhooks.listing(
-                RequestContext(caller=page.caller),
+                page.context,
                 session,
                 project_public_id=project.public_id,
                 cursor=None,
@@ -72,7 +71,7 @@ async def off(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Respons
 async def _switched(page: PageRequest, db: Any, clock: Any, public_id: UUID, *, is_active: bool) -> Response:
     async def work(session: AsyncSession) -> None:
         await webhooks.change(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             public_id=public_id,
             change=webhooks.WebhookChange(is_active=is_active),

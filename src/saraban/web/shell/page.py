@@ -20,7 +20,7 @@ from jinja2.runtime import Context
 from starlette.responses import HTMLResponse, Response
 
 import saraban
-from saraban.identity.dependencies import CurrentCaller
+from saraban.identity.dependencies import Context as SignedIn
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
@@ -154,7 +154,7 @@ class PageRequest:
     """A request of somebody who is signed in; `show` answers it with a template in the shell."""
 
     request: Request
-    caller: Caller
+    context: RequestContext
     language: languages.Language
     unread: int
     projects: tuple[ProjectRef, ...]
@@ -194,19 +194,19 @@ class PageRequest:
         return "hx-request" in self.request.headers and "hx-boosted" not in self.request.headers
 
     @property
-    def address(self) -> str:
-        return client_address(self.request)
+    def caller(self) -> Caller:
+        return self.context.caller
 
 
-async def page_request(request: Request, caller: CurrentCaller, db: Db) -> PageRequest:
+async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
     """Gather what the shell shows; fragments have no shell."""
     unread = 0
     known: tuple[ProjectRef, ...] = ()
     if "hx-request" not in request.headers:
         async with db.reading() as session:
-            unread = await notifications.unread_count(RequestContext(caller=caller), session)
-            known = await projects.projects_of(RequestContext(caller=caller), session)
-    return PageRequest(request, caller, languages.of(request), unread, known)
+            unread = await notifications.unread_count(ctx, session), session)
+            known = await projects.projects_of(ctx, session), session)
+    return PageRequest(request, ctx, languages.of(request), unread, known)
 
 
 CurrentPage = Annotated[PageRequest, Depends(page_request)]

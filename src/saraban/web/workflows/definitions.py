@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.catalogue import permission_words, role_words
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -106,7 +105,7 @@ class DefinitionVersionPage(PageModel):
 async def listing(page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(VIEW)
     found = await versions.workflows(session)
-    starters = await workflow_assignment.assigned_kinds(RequestContext(caller=page.caller), session)
+    starters = await workflow_assignment.assigned_kinds(page.context, session)
     return page.show(
         DefinitionsPage(
             workflows=found,
@@ -135,9 +134,7 @@ async def show(
     before = against if against is not None else next(iter(older), None)
     changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
     definition = dsl.read(found.dsl, published=True)
-    starters = (await workflow_assignment.assigned_kinds(RequestContext(caller=page.caller), session)).get(
-        code, AssignedKinds()
-    )
+    starters = (await workflow_assignment.assigned_kinds(page.context, session)).get(code, AssignedKinds())
     return page.show(
         DefinitionVersionPage(
             workflow=known,
@@ -184,7 +181,7 @@ async def _set_active(page: PageRequest, db: Any, clock: Any, code: str, version
 
     async def work(session: AsyncSession) -> None:
         await workflow.set_active(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             code=code,
             version=version,

@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.web.shell.forms import form_errors, read_form, text
@@ -84,7 +83,7 @@ async def migrate(
     result, fault = None, None
     try:
         batches = migration.migrate(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             db,
             subjects=subjects,
             plan=MigrationPlan(code, version, mapping, dry_run=not moves),

@@ -112,7 +112,7 @@ async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
         order: WorkflowAssignmentIn = validated(request, WorkflowAssignmentIn, typed | {"projectPublicId": project})
         place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
         await workflow_assignment.assign(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address),
+            page.context,
             session,
             place=place,
             workflow_code=order.workflow_code,
@@ -128,9 +128,7 @@ async def take_back(page: CurrentPage, db: Db, clock: Now, request: Request) -> 
     place = AssignmentTarget(text(form, "kind") or "", text(form, "typeCode"), project)
 
     async def work(session: AsyncSession) -> None:
-        await workflow_assignment.unassign(
-            RequestContext(caller=page.caller, now=clock.now(), address=page.address), session, place=place
-        )
+        await workflow_assignment.unassign(page.context, session, place=place)
 
     return await _done(page, db, form, work, project, "taken")
 
@@ -226,12 +224,12 @@ async def _show(
 ) -> Response:
     page.caller.require_somewhere(VIEW)
     kind = kind if kind in REGISTERS else FIRST
-    places = list(page.projects or await projects.projects_of(RequestContext(caller=page.caller), session))
+    places = list(page.projects or await projects.projects_of(page.context, session))
     here = _here(page, places, project)
     offers = await workflow_assignment.assignable_workflows(session)
     found = list(
         assignment_rows(
-            await workflow_assignment.listing(RequestContext(caller=page.caller), session),
+            await workflow_assignment.listing(page.context, session),
             here.public_id if here else None,
         )
     )
@@ -251,7 +249,7 @@ async def _show(
             words_of=partial(documents_label, rfa_types=named),
             form=form,
             done=done,
-            may_choose=workflow_assignment.may_assign(RequestContext(caller=page.caller), here),
+            may_choose=workflow_assignment.may_assign(page.context, here),
             faults=form_errors(error, page.language),
         )
     )

@@ -15,13 +15,10 @@ from saraban.documents.core.dependencies import Following, IfMatch, document, pa
 from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRevision, RevisionList
 from saraban.documents.core.service import AnyKind, DocumentSearch, RevisionedKind
 from saraban.identity.dependencies import guarded
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import (
-    Address,
     Db,
     IdempotencyKey,
-    Now,
     PageCursor,
     PageLimit,
     PathId,
@@ -85,14 +82,13 @@ def _read_routes(
     @router.get("", response_model=page, summary=f"The register of {texts.many}", description=texts.readers)
     async def listing(
         session: ReadSession,
-        now: Now,
         search: Annotated[DocumentSearch, Depends(async_dependency(searching))],
         cursor: PageCursor = None,
         limit: PageLimit = 20,
-        caller: Caller = guarded(permission),
+        ctx: RequestContext = guarded(permission),
     ) -> Response:
         found = await core.listing(
-            RequestContext(caller=caller, now=now.now(), zone=now.zone),
+            ctx,
             session,
             kind,
             search=search,
@@ -102,39 +98,24 @@ def _read_routes(
         return page_of(found)
 
     @router.get("/{publicId}", response_model=kind.envelope, summary=f"One {texts.one}")
-    async def read(
-        public_id: PathId,
-        session: ReadSession,
-        now: Now,
-        caller: Caller = guarded(permission),
-    ) -> Response:
+    async def read(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)) -> Response:
         """Answers 404 also for what the caller may not know of."""
-        answer = await core.read(
-            RequestContext(caller=caller, now=now.now(), zone=now.zone), session, kind, public_id=public_id
-        )
+        answer = await core.read(ctx, session, kind, public_id=public_id)
         return document(answer)
 
     @router.get("/{publicId}/history", summary="Everything that happened, newest first")
     async def history(
-        public_id: PathId,
-        session: ReadSession,
-        caller: Caller = guarded(permission),
+        public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)
     ) -> DocumentHistory:
-        return await core.history(RequestContext(caller=caller), session, kind, public_id=public_id)
+        return await core.history(ctx, session, kind, public_id=public_id)
 
 
 def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
     async def create(
-        body: Any,
-        db: Db,
-        numbers: Numbers,
-        now: Now,
-        address: Address,
-        key: IdempotencyKey,
-        caller: Caller = guarded(kind.rules.create),
+        body: Any, db: Db, numbers: Numbers, key: IdempotencyKey, ctx: RequestContext = guarded(kind.rules.create)
     ) -> Response:
         answer = await core.create(
-            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
+            ctx.with_key(key),
             db,
             numbers,
             kind,
@@ -143,19 +124,13 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         return to_response(answer)
 
     async def edit(
-        public_id: PathId,
-        body: Any,
-        db: Db,
-        now: Now,
-        address: Address,
-        if_match: IfMatch = None,
-        caller: Caller = guarded(kind.rules.edit),
+        public_id: PathId, body: Any, db: Db, if_match: IfMatch = None, ctx: RequestContext = guarded(kind.rules.edit)
     ) -> Response:
         """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
-        moment = now.now()
+        moment = ctx.now
         answer = await db.transact(
             lambda session: core.edit(
-                RequestContext(caller=caller, now=moment, zone=now.zone, address=address),
+                ctx,
                 session,
                 kind,
                 public_id=public_id,
@@ -180,13 +155,8 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
 
 def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     @router.get("/{publicId}/revisions", response_model=kind.revisions, summary="The revisions, newest first")
-    async def revisions(
-        public_id: PathId,
-        session: ReadSession,
-        now: Now,
-        caller: Caller = guarded(READ),
-    ) -> RevisionList:
-        return await core.revisions(RequestContext(caller=caller, zone=now.zone), session, kind, public_id=public_id)
+    async def revisions(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(READ)) -> RevisionList:
+        return await core.revisions(ctx, session, kind, public_id=public_id)
 
     @router.post(
         "/{publicId}/revisions", status_code=201, response_model=kind.envelope, summary="Issue the next revision"
@@ -195,14 +165,12 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
         public_id: PathId,
         body: NewRevision,
         db: Db,
-        now: Now,
-        address: Address,
         key: IdempotencyKey,
-        caller: Caller = guarded(kind.rules.create),
+        ctx: RequestContext = guarded(kind.rules.create),
     ) -> Response:
         """Once the current revision has its final answer: the number is printed again with the next label."""
         answer = await core.revise(
-            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
+            ctx.with_key(key),
             db,
             kind,
             public_id=public_id,
@@ -219,14 +187,12 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
         public_id: PathId,
         body: Cancellation,
         db: Db,
-        now: Now,
-        address: Address,
         key: IdempotencyKey,
-        caller: Caller = guarded(kind.rules.edit),
+        ctx: RequestContext = guarded(kind.rules.edit),
     ) -> Response:
         """The document stands at the revision before it again; the label may be printed on a later revision."""
         answer = await core.withdraw_revision(
-            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
+            ctx.with_key(key),
             db,
             kind,
             public_id=public_id,
@@ -242,14 +208,12 @@ def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission:
         body: Cancellation,
         db: Db,
         followers: Following,
-        now: Now,
-        address: Address,
         key: IdempotencyKey,
-        caller: Caller = guarded(permission),
+        ctx: RequestContext = guarded(permission),
     ) -> Response:
         """The number stays in the ledger as cancelled and is never issued again. There is no way back."""
         answer = await core.cancel(
-            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
+            ctx.with_key(key),
             db,
             kind,
             followers,
@@ -269,14 +233,12 @@ def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission:
         body: Cancellation,
         db: Db,
         numbers: Numbers,
-        now: Now,
-        address: Address,
         key: IdempotencyKey,
-        caller: Caller = guarded("numbering.manage_formats"),
+        ctx: RequestContext = guarded("numbering.manage_formats"),
     ) -> Response:
         """For project administrators: the next number by the format in force. The old one still finds the document."""
         answer = await core.renumber(
-            RequestContext(caller=caller, now=now.now(), zone=now.zone, address=address, key=key),
+            ctx.with_key(key),
             db,
             numbers,
             kind,

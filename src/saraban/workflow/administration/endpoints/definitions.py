@@ -6,12 +6,12 @@ from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import CurrentCaller, guarded
+from saraban.identity.dependencies import Context, guarded
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, ReadSession, to_response
+from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, ReadSession, to_response
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
 from saraban.workflow.administration.schemas.definitions import (
@@ -71,26 +71,19 @@ async def list_definitions(
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def publish_definition(
-    body: DefinitionIn,
-    caller: CurrentCaller,
-    db: Db,
-    definitions: Definitions,
-    clock: Now,
-    address: Address,
-    key: IdempotencyKey,
-    twice: WrittenTwice,
+    body: DefinitionIn, ctx: Context, db: Db, definitions: Definitions, key: IdempotencyKey, twice: WrittenTwice
 ) -> RawResponse:
     """Keeps a definition as the next version of its code; it can never change afterwards."""
     if twice:
         raise WorkflowNotValid(fields=twice)
-    now = clock.now()
+    now = ctx.now
 
     async def publish(session: AsyncSession, remember: Remember) -> OperationResult:
         made = await versions.create(
-            session, caller=caller, raw=body.dsl, activate=body.activate, now=now, address=address
+            session, caller=ctx.caller, raw=body.dsl, activate=body.activate, now=now, address=ctx.address
         )
         shown = PublishedOut.model_validate(made)
-        await _say_what_starts(session, caller, shown)
+        await _say_what_starts(session, ctx.caller, shown)
         answer = OperationResult(201, shown.model_dump(mode="json", by_alias=True))
         await remember(session, answer)
         return answer
@@ -98,7 +91,7 @@ async def publish_definition(
     answer = await answer_once(
         db,
         key=key,
-        user=caller.public_id,
+        user=ctx.caller.public_id,
         operation="POST /workflow/definitions",
         payload=body.model_dump(mode="json"),
         now=now,
@@ -150,12 +143,10 @@ async def read_active_definition(code: Code, definitions: Definitions) -> Any:
     response_model=ActivatedOut,
     dependencies=[guarded(MAY_MANAGE)],
 )
-async def activate_definition(
-    code: Code, version: Version, caller: CurrentCaller, db: Db, definitions: Definitions, clock: Now, address: Address
-) -> Any:
+async def activate_definition(code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions) -> Any:
     """New instances start on this version; running ones keep theirs."""
     return await _switched(
-        db, definitions, caller=caller, code=code, version=version, is_active=True, now=clock.now(), address=address
+        db, definitions, caller=ctx.caller, code=code, version=version, is_active=True, now=ctx.now, address=ctx.address
     )
 
 
@@ -164,12 +155,17 @@ async def activate_definition(
     response_model=ActivatedOut,
     dependencies=[guarded(MAY_MANAGE)],
 )
-async def deactivate_definition(
-    code: Code, version: Version, caller: CurrentCaller, db: Db, definitions: Definitions, clock: Now, address: Address
-) -> Any:
+async def deactivate_definition(code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions) -> Any:
     """Without an active version no new instance can start; running ones go on."""
     return await _switched(
-        db, definitions, caller=caller, code=code, version=version, is_active=False, now=clock.now(), address=address
+        db,
+        definitions,
+        caller=ctx.caller,
+        code=code,
+        version=version,
+        is_active=False,
+        now=ctx.now,
+        address=ctx.address,
     )
 
 

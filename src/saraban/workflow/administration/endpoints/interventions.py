@@ -5,9 +5,8 @@ from collections import Counter
 from fastapi import APIRouter
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import CurrentCaller, guarded
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, ReadSession, to_response
+from saraban.identity.dependencies import Context, guarded
+from saraban.kit.http import Db, IdempotencyKey, PathId, ReadSession, to_response
 from saraban.workflow.administration.endpoints.definitions import MAY_MANAGE, Code, Version
 from saraban.workflow.administration.schemas.interventions import (
     AssignablePeople,
@@ -34,10 +33,10 @@ router = APIRouter()
 
 @router.get("/workflow/instances/{publicId}/steering")
 async def read_steering(
-    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
+    public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
 ) -> InterventionsOut:
     """What you may do to this instance besides its actions: what can be forced, and whether you may end or reassign it."""
-    found = await interventions.find(RequestContext(caller=caller), session, subjects=subjects, public_id=public_id)
+    found = await interventions.find(ctx, session, subjects=subjects, public_id=public_id)
     return InterventionsOut.model_validate(found)
 
 
@@ -45,11 +44,9 @@ async def read_steering(
 async def force_step(
     public_id: PathId,
     body: ForceIn,
-    caller: CurrentCaller,
+    ctx: Context,
     db: Db,
     subjects: RegisteredSubjects,
-    clock: Now,
-    address: Address,
     key: IdempotencyKey,
     if_match: IfMatch,
 ) -> RawResponse:
@@ -61,20 +58,18 @@ async def force_step(
         body.action or interventions.FORCE, body.reason, client_version_no=body.client_version_no, if_match=if_match
     )
     asking = InstanceRequest(
-        caller, subjects, public_id, command, clock.now(), key, {"action": body.action, "to": body.to}
+        ctx.caller, subjects, public_id, command, ctx.now, key, {"action": body.action, "to": body.to}
     )
-    return to_response(await interventions.force(db, asking, action=body.action, to=body.to, address=address))
+    return to_response(await interventions.force(db, asking, action=body.action, to=body.to, address=ctx.address))
 
 
 @router.post("/workflow/instances/{publicId}/terminate", response_model=schemas.InstanceEnvelope)
 async def terminate_instance(
     public_id: PathId,
     body: TerminationIn,
-    caller: CurrentCaller,
+    ctx: Context,
     db: Db,
     subjects: RegisteredSubjects,
-    clock: Now,
-    address: Address,
     key: IdempotencyKey,
     if_match: IfMatch,
 ) -> RawResponse:
@@ -83,16 +78,16 @@ async def terminate_instance(
     with its number; its originator may issue the next revision.
     """
     command = Command(interventions.TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
-    asking = InstanceRequest(caller, subjects, public_id, command, clock.now(), key)
-    return to_response(await interventions.terminate(db, asking, address=address))
+    asking = InstanceRequest(ctx.caller, subjects, public_id, command, ctx.now, key)
+    return to_response(await interventions.terminate(db, asking, address=ctx.address))
 
 
 @router.get("/workflow/instances/{publicId}/steering/people")
 async def list_people(
-    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
+    public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
 ) -> AssignablePeople:
     """Those to whom you may give the present state; nobody, when you may not give it."""
-    found = await interventions.people(RequestContext(caller=caller), session, subjects=subjects, public_id=public_id)
+    found = await interventions.people(ctx, session, subjects=subjects, public_id=public_id)
     return AssignablePeople(items=[AssignablePersonOut.model_validate(person) for person in found])
 
 
@@ -100,11 +95,9 @@ async def list_people(
 async def reassign_instance(
     public_id: PathId,
     body: ReassignmentIn,
-    caller: CurrentCaller,
+    ctx: Context,
     db: Db,
     subjects: RegisteredSubjects,
-    clock: Now,
-    address: Address,
     key: IdempotencyKey,
     if_match: IfMatch,
 ) -> RawResponse:
@@ -114,22 +107,17 @@ async def reassign_instance(
     """
     command = Command(interventions.REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     more = {"userPublicId": str(body.user_public_id), "branchPublicId": str(body.branch_public_id)}
-    asking = InstanceRequest(caller, subjects, public_id, command, clock.now(), key, more)
+    asking = InstanceRequest(ctx.caller, subjects, public_id, command, ctx.now, key, more)
     person, branch = body.user_public_id, body.branch_public_id
-    given = await interventions.reassign(db, asking, user_public_id=person, branch_public_id=branch, address=address)
+    given = await interventions.reassign(
+        db, asking, user_public_id=person, branch_public_id=branch, address=ctx.address
+    )
     return to_response(given)
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE)])
 async def migrate_instances(
-    code: Code,
-    version: Version,
-    body: MigrationIn,
-    caller: CurrentCaller,
-    db: Db,
-    subjects: RegisteredSubjects,
-    clock: Now,
-    address: Address,
+    code: Code, version: Version, body: MigrationIn, ctx: Context, db: Db, subjects: RegisteredSubjects
 ) -> MigrationOut:
     """
     Moves running instances of the workflow to this version, in batches; with `dryRun`, the default, it says what would
@@ -138,7 +126,7 @@ async def migrate_instances(
     plan = migration.MigrationPlan(code, version, body.mapping, body.dry_run)
     lines: list[migration.MigratedInstance] = []
     batches = migration.migrate(
-        RequestContext(caller=caller, now=clock.now(), address=address),
+        ctx,
         db,
         subjects=subjects,
         plan=plan,

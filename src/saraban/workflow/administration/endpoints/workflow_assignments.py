@@ -5,9 +5,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from saraban.identity.dependencies import CurrentCaller, guarded
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, Now, ReadSession
+from saraban.identity.dependencies import Context, guarded
+from saraban.kit.http import Db, ReadSession
 from saraban.workflow.administration.endpoints.definitions import MAY_VIEW
 from saraban.workflow.administration.schemas import workflow_assignments as schemas
 from saraban.workflow.administration.service import workflow_assignment as service
@@ -18,7 +17,7 @@ router = APIRouter(prefix="/workflow/choices")
 
 @router.get("", dependencies=[guarded(MAY_VIEW)], summary="Which workflow documents start on")
 async def list_choices(
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
     project: Annotated[
         UUID | None, Query(alias="projectPublicId", description="Of this project and the whole installation alone.")
@@ -28,14 +27,12 @@ async def list_choices(
     The most specific choice counts: the project's before the installation's, within either one for a type before one for
     all. Where nothing is chosen, the workflow that ships for the kind.
     """
-    found = await service.listing(RequestContext(caller=caller), session, project_public_id=project)
+    found = await service.listing(ctx, session, project_public_id=project)
     return schemas.WorkflowAssignmentList(items=[schemas.WorkflowAssignmentOut.model_validate(one) for one in found])
 
 
 @router.put("", summary="Choose the workflow that documents start on")
-async def choose_workflow(
-    body: schemas.WorkflowAssignmentIn, caller: CurrentCaller, db: Db, now: Now, address: Address
-) -> schemas.WorkflowAssignmentOut:
+async def choose_workflow(body: schemas.WorkflowAssignmentIn, ctx: Context, db: Db) -> schemas.WorkflowAssignmentOut:
     """
     For the next documents of the kind; those that run keep what they began with. What was chosen there before is replaced.
     For a project it takes `project.edit` or `workflow.manage_definitions` in it, for the whole installation the latter.
@@ -43,7 +40,7 @@ async def choose_workflow(
     place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
     made = await db.transact(
         lambda session: service.assign(
-            RequestContext(caller=caller, now=now.now(), address=address),
+            ctx,
             session,
             place=place,
             workflow_code=body.workflow_code,
@@ -55,17 +52,11 @@ async def choose_workflow(
 @router.delete("", status_code=204, summary="Take a choice back")
 async def take_back_choice(
     kind: Annotated[schemas.Kind, Query()],
-    caller: CurrentCaller,
+    ctx: Context,
     db: Db,
-    now: Now,
-    address: Address,
     type_code: Annotated[str | None, Query(alias="typeCode", max_length=50)] = None,
     project: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
 ) -> None:
     """Then the next less specific choice counts again."""
     place = AssignmentTarget(kind, type_code, project)
-    await db.transact(
-        lambda session: service.unassign(
-            RequestContext(caller=caller, now=now.now(), address=address), session, place=place
-        )
-    )
+    await db.transact(lambda session: service.unassign(ctx, session, place=place))

@@ -7,9 +7,8 @@ from fastapi import APIRouter, Header, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.identity.dependencies import Context
+from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow.runtime.schemas import delegations as schemas
 from saraban.workflow.runtime.service import delegations as service
@@ -24,9 +23,8 @@ IfMatch = Annotated[
 
 @router.get("", summary="What you have lent and were lent")
 async def list_delegations(
-    caller: CurrentCaller,
+    ctx: Context,
     session: ReadSession,
-    now: Now,
     person: Annotated[
         UUID | None, Query(alias="userPublicId", description="Somebody else, for whoever manages that account.")
     ] = None,
@@ -34,26 +32,20 @@ async def list_delegations(
     limit: PageLimit = 50,
 ) -> schemas.DelegationPage:
     """Newest first, those that are over or were taken back included."""
-    page = await service.listing(
-        RequestContext(caller=caller, now=now.now()), session, person=person, cursor=cursor, limit=limit
-    )
+    page = await service.listing(ctx, session, person=person, cursor=cursor, limit=limit)
     return schemas.DelegationPage(items=[_out(one) for one in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("", status_code=201, response_model=schemas.DelegationOut, summary="Delegate while you are away")
-async def delegate(
-    body: schemas.DelegationIn, caller: CurrentCaller, db: Db, now: Now, address: Address, key: IdempotencyKey
-) -> Response:
+async def delegate(body: schemas.DelegationIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """
     The delegate may take the steps that you may take, and nothing else: no reading, editing or managing. Both names stand in
     the history. What is lent to you cannot be lent on.
     """
-    moment, wanted = now.now(), service.NewDelegation(**body.model_dump())
+    moment, wanted = ctx.now, service.NewDelegation(**body.model_dump())
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
-        view = await service.delegate(
-            RequestContext(caller=caller, now=moment, zone=now.zone, address=address), session, wanted=wanted
-        )
+        view = await service.delegate(ctx, session, wanted=wanted)
         place = f"/api/v1/delegations/{view.public_id}"
         answer = OperationResult(
             201, _out(view).model_dump(mode="json", by_alias=True), {"Location": place, "ETag": view.etag}
@@ -64,7 +56,7 @@ async def delegate(
     answer = await answer_once(
         db,
         key=key,
-        user=caller.public_id,
+        user=ctx.caller.public_id,
         operation="POST /delegations",
         payload=body.model_dump(mode="json", by_alias=True),
         now=moment,
@@ -75,36 +67,28 @@ async def delegate(
 
 @router.get("/colleagues", summary="Whom you can delegate to")
 async def list_colleagues(
-    caller: CurrentCaller,
-    session: ReadSession,
-    q: Annotated[str, Query(max_length=100, description="A part of the name.")] = "",
+    ctx: Context, session: ReadSession, q: Annotated[str, Query(max_length=100, description="A part of the name.")] = ""
 ) -> schemas.ColleagueList:
     """The active people of your organizations, at most a hundred."""
-    found = await service.colleagues(RequestContext(caller=caller), session, text=q)
+    found = await service.colleagues(ctx, session, text=q)
     return schemas.ColleagueList(items=[schemas.DelegationPersonOut.model_validate(one) for one in found])
 
 
 @router.get("/{publicId}", summary="One delegation")
 async def read_delegation(
-    public_id: PathId, caller: CurrentCaller, session: ReadSession, now: Now, response: Response
+    public_id: PathId, ctx: Context, session: ReadSession, response: Response
 ) -> schemas.DelegationOut:
     """For both people, and for whoever manages the delegator's account."""
-    view = await service.read(RequestContext(caller=caller, now=now.now()), session, public_id=public_id)
+    view = await service.read(ctx, session, public_id=public_id)
     response.headers["ETag"] = view.etag
     return _out(view)
 
 
 @router.delete("/{publicId}", status_code=204, summary="Take a delegation back")
-async def revoke_delegation(
-    public_id: PathId, caller: CurrentCaller, db: Db, now: Now, address: Address, if_match: IfMatch = None
-) -> None:
+async def revoke_delegation(public_id: PathId, ctx: Context, db: Db, if_match: IfMatch = None) -> None:
     """At once. Steps that were taken stay, with both names. For the delegator and whoever manages that account."""
-    moment = now.now()
-    await db.transact(
-        lambda session: service.revoke(
-            RequestContext(caller=caller, now=moment, address=address), session, public_id=public_id, if_match=if_match
-        )
-    )
+    moment = ctx.now
+    await db.transact(lambda session: service.revoke(ctx, session, public_id=public_id, if_match=if_match))
 
 
 def _out(view: service.DelegationView) -> schemas.DelegationOut:

@@ -3,9 +3,8 @@
 from fastapi import APIRouter, Response
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, IdempotencyKey, Now, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.identity.dependencies import Context
+from saraban.kit.http import IdempotencyKey, PageCursor, PageLimit, PathId, ReadSession, to_response
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.service import tasks
@@ -16,17 +15,10 @@ router = APIRouter()
 
 @router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceEnvelope)
 async def read_instance(
-    public_id: PathId,
-    caller: CurrentCaller,
-    session: ReadSession,
-    subjects: RegisteredSubjects,
-    clock: Now,
-    response: Response,
+    public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects, response: Response
 ) -> schemas.InstanceEnvelope:
     """Where it stands, what you may do, and what it is about."""
-    found = await tasks.find(
-        RequestContext(caller=caller), session, subjects=subjects, public_id=public_id, now=clock.now()
-    )
+    found = await tasks.find(ctx, session, subjects=subjects, public_id=public_id, now=ctx.now)
     response.headers["ETag"] = f'"{found.version_no}"'
     return schemas.instance_answer(found)
 
@@ -35,10 +27,8 @@ async def read_instance(
 async def take_step(
     public_id: PathId,
     body: schemas.TransitionIn,
-    caller: CurrentCaller,
+    ctx: Context,
     transitions: InstanceTransitions,
-    clock: Now,
-    address: Address,
     key: IdempotencyKey,
     if_match: IfMatch,
 ) -> RawResponse:
@@ -56,34 +46,25 @@ async def take_step(
         response_code=body.response_code,
         on_behalf_of=body.on_behalf_of,
     )
-    answer = await transitions.take(
-        RequestContext(caller=caller, now=clock.now(), address=address, key=key), public_id=public_id, command=command
-    )
+    answer = await transitions.take(ctx.with_key(key), public_id=public_id, command=command)
     return to_response(answer)
 
 
 @router.get("/workflow/instances/{publicId}/history", response_model=schemas.WorkflowHistoryList)
 async def read_history(
-    public_id: PathId, caller: CurrentCaller, session: ReadSession, subjects: RegisteredSubjects
+    public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
 ) -> schemas.WorkflowHistoryList:
     """Every step that was taken, the newest last."""
-    steps = await tasks.history(RequestContext(caller=caller), session, subjects=subjects, public_id=public_id)
+    steps = await tasks.history(ctx, session, subjects=subjects, public_id=public_id)
     return schemas.WorkflowHistoryList(items=[schemas.HistoryOut.model_validate(step) for step in steps])
 
 
 @router.get("/inbox", response_model=schemas.InboxPage)
 async def read_inbox(
-    caller: CurrentCaller,
-    session: ReadSession,
-    subjects: RegisteredSubjects,
-    clock: Now,
-    cursor: PageCursor = None,
-    limit: PageLimit = 20,
+    ctx: Context, session: ReadSession, subjects: RegisteredSubjects, cursor: PageCursor = None, limit: PageLimit = 20
 ) -> schemas.InboxPage:
     """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
-    page = await tasks.list_tasks(
-        RequestContext(caller=caller), session, subjects=subjects, cursor=cursor, limit=limit, now=clock.now()
-    )
+    page = await tasks.list_tasks(ctx, session, subjects=subjects, cursor=cursor, limit=limit, now=ctx.now)
     items = [
         schemas.WorkflowItem.around(
             schemas.InboxItemOut(

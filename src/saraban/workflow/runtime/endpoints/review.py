@@ -6,9 +6,8 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, PathId, to_response
+from saraban.identity.dependencies import Context
+from saraban.kit.http import Db, IdempotencyKey, PathId, to_response
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, RegisteredSubjects
 from saraban.workflow.runtime.schemas.review import BranchAnswerIn
@@ -28,11 +27,9 @@ async def answer_branch(
     public_id: PathId,
     branch_public_id: BranchId,
     body: BranchAnswerIn,
-    caller: CurrentCaller,
+    ctx: Context,
     db: Db,
     subjects: RegisteredSubjects,
-    clock: Now,
-    address: Address,
     key: IdempotencyKey,
     if_match: IfMatch,
 ) -> RawResponse:
@@ -41,7 +38,7 @@ async def answer_branch(
     moment. The version to state is the branch's: others may answer theirs meanwhile.
     """
     answer = await review.answer(
-        RequestContext(caller=caller, now=clock.now(), address=address, key=key),
+        ctx.with_key(key),
         db,
         subjects=subjects,
         public_id=public_id,
