@@ -47,7 +47,6 @@ async def listing(
 @own.post("/read-all", status_code=204, summary="Mark everything read")
 async def read_all(ctx: Context, db: Db) -> None:
     """What arrives after the request stays unread."""
-    now = ctx.now
     await db.transact(lambda session: notifications.read_all(ctx, session))
 
 
@@ -66,7 +65,6 @@ async def preferences(ctx: Context, session: ReadSession, mail_is_on: MailIsOn) 
 @own.put("/preferences", status_code=204, summary="Choose how to be told")
 async def choose(body: PreferencesOrder, ctx: Context, db: Db) -> None:
     """What is told from now on follows it. What one has to act on keeps one channel at least."""
-    now = ctx.now
     await db.transact(lambda session: notifications.save_preferences(ctx, session, order=body))
 
 
@@ -79,7 +77,6 @@ async def reminders(ctx: Context, session: ReadSession, public_id: PathId) -> Re
 @of_project.put("/{publicId}/reminders", status_code=204, summary="Say when a project is reminded")
 async def set_reminders(body: ReminderSettings, ctx: Context, db: Db, public_id: PathId) -> None:
     """What went out already does not go out again."""
-    now = ctx.now
     await db.transact(
         lambda session: notifications.set_reminders(ctx, session, project_public_id=public_id, order=body)
     )

@@ -128,7 +128,6 @@ async def calendar(
 @router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["projects"], summary="Set the weekend")
 async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) -> None:
     """Due dates and reminders that are counted from now on follow it."""
-    now = ctx.now
     await db.transact(
         lambda session: service.set_weekend(
             ctx,
@@ -142,7 +141,6 @@ async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) 
 @router.put("/projects/{publicId}/calendar/days/{day}", tags=["projects"], summary="Make a day off, or one to work on")
 async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId, day: DayOf) -> CalendarDay:
     """What the project said of that day before is replaced, so that sending it again changes nothing."""
-    now = ctx.now
     return await db.transact(
         lambda session: service.add_day(
             ctx,
@@ -159,7 +157,6 @@ async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId,
 )
 async def remove_day(ctx: Context, db: Db, public_id: PathId, day: DayOf) -> None:
     """Weekend and public holidays decide about it again."""
-    now = ctx.now
     await db.transact(lambda session: service.remove_day(ctx, session, project_public_id=public_id, day=day))
 
 
@@ -174,7 +171,6 @@ async def save_review_team(
     body: ReviewTeamIn, ctx: Context, db: Db, public_id: PathId, code: TeamCode
 ) -> ReviewTeamOut:
     """Sending it again changes nothing. Open reviews then wait for the people whom the team has now."""
-    now = ctx.now
     return await db.transact(
         lambda session: service.save_team(
             ctx,
@@ -191,7 +187,6 @@ async def save_review_team(
 )
 async def remove_review_team(ctx: Context, db: Db, public_id: PathId, code: TeamCode) -> None:
     """What its members have answered stays; a review that still asks for the team waits until there is one again."""
-    now = ctx.now
     await db.transact(lambda session: service.remove_team(ctx, session, project_public_id=public_id, code=code))
 
 
@@ -204,7 +199,6 @@ async def save_team_member(
     body: TeamMemberIn, ctx: Context, db: Db, public_id: PathId, code: TeamCode, user_public_id: MemberId
 ) -> ReviewTeamOut:
     """Somebody who takes part in the project; a discipline is one of the project's."""
-    now = ctx.now
     return await db.transact(
         lambda session: service.save_member(
             ctx,
@@ -225,7 +219,6 @@ async def save_team_member(
 )
 async def remove_team_member(ctx: Context, db: Db, public_id: PathId, code: TeamCode, user_public_id: MemberId) -> None:
     """Open reviews ask that person no more, unless another team does."""
-    now = ctx.now
     await db.transact(
         lambda session: service.remove_member(
             ctx,

@@ -62,7 +62,6 @@ async def apply(
 
     What the file leaves out stays as it is. Each fault is named with its place in the file and its line.
     """
-    now = ctx.now
     found = await db.transact(
         lambda session: service.apply(
             ctx,

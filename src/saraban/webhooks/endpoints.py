@@ -135,7 +135,6 @@ async def change(
 @router.delete("/webhooks/{publicId}", status_code=204, summary="Remove a webhook")
 async def remove(public_id: PathId, ctx: Context, db: Db) -> None:
     """What it was to be told and has not been yet is not sent."""
-    moment = ctx.now
     await db.transact(lambda session: service.remove(ctx, session, public_id=public_id))
 
 
@@ -173,7 +172,6 @@ async def rotate(public_id: PathId, ctx: Context, db: Db, key: IdempotencyKey, i
 @router.post("/webhooks/{publicId}/test", status_code=202, summary="Try a webhook")
 async def test(public_id: PathId, ctx: Context, db: Db) -> schemas.TestOut:
     """Puts a message into the outbox that means nothing; look at the outcomes a moment later."""
-    moment = ctx.now
     message = await db.transact(lambda session: service.test(ctx, session, public_id=public_id))
     return schemas.TestOut(message_public_id=message)
 

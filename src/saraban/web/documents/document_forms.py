@@ -217,7 +217,7 @@ async def choose(path: str, page: CurrentPage, session: ReadSession, request: Re
 
 
 @router.post("/{path}/new/number")
-async def number(path: str, page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
+async def number(path: str, page: CurrentPage, session: ReadSession, request: Request) -> Response:
     """The number that the document would get now; nothing is consumed."""
     shelf = pages_at(path)
     form = await read_form(request)

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.errors import DomainError, ErrorKind, Forbidden
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import ResetIn
 from saraban.web.shell.forms import (
@@ -48,7 +48,7 @@ async def show(
 
 
 @router.post("")
-async def reset(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def reset(page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> ResetIn:

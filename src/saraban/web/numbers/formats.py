@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.permission import Scope
-from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import Db, Now, ReadSession
 from saraban.numbering import service as numbering
@@ -178,7 +177,7 @@ async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Re
     )
 
 
-async def _effect(page: PageRequest, session: AsyncSession, clock: Clock, typed: FormatForm) -> numbering.FormatEffect:
+async def _effect(page: PageRequest, session: AsyncSession, typed: FormatForm) -> numbering.FormatEffect:
     return await numbering.format_effect(
         page.context,
         session,
@@ -195,7 +194,7 @@ def _words(error: DomainError, language: str) -> list[str]:
 
 
 @router.post("/new")
-async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def create(page: CurrentPage, db: Db, request: Request) -> Response:
     typed = await FormatForm.of(request)
 
     async def work(session: AsyncSession) -> UUID:
@@ -244,7 +243,7 @@ async def show(
 
 
 @router.post("/{public_id}")
-async def change(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def change(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
     typed = await FormatForm.of(request)
 
     async def work(session: AsyncSession) -> UUID:
@@ -268,7 +267,7 @@ async def change(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request
 
 
 @router.post("/{public_id}/delete")
-async def delete(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def delete(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
     reason = text(await read_form(request), "reason")
 
     async def work(session: AsyncSession) -> str:

@@ -86,7 +86,7 @@ async def show(public_id: UUID, page: CurrentPage, session: ReadSession) -> Resp
 
 
 @router.post("/{public_id}/commit")
-async def commit(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def commit(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:

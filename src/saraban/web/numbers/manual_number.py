@@ -145,7 +145,7 @@ async def _stated(page: PageRequest, db: Database, clock: Clock, order: ManualNu
     return await answer_once(db, key=key, user=user, operation=_OPERATION, payload=payload, now=now, run=run)
 
 
-async def _plan(page: PageRequest, session: AsyncSession, clock: Clock, order: ManualNumberIn) -> numbering.Plan:
+async def _plan(page: PageRequest, session: AsyncSession, order: ManualNumberIn) -> numbering.Plan:
     return await numbering.plan_on(
         page.context,
         session,

@@ -111,7 +111,6 @@ async def _replaced(
 @router.post("/{public_id}/confirm")
 async def confirm(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
     """Makes the reader's own reservation final."""
-    now = clock.now()
     try:
         await db.transact(lambda session: numbering.confirm_reservation(page.context, session, token=public_id))
     except DomainError as error:
@@ -120,7 +119,7 @@ async def confirm(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Res
 
 
 @router.post("/{public_id}/cancel")
-async def cancel(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def cancel(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
     """Gives the reader's own reservation up."""
     form = await read_form(request)
     reason = text(form, "reason")

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind
-from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.kit.schema import Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
@@ -91,7 +91,7 @@ async def listing(
 
 
 @router.post("")
-async def close(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def close(page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> UUID:
@@ -118,7 +118,7 @@ async def close(page: CurrentPage, db: Db, clock: Now, request: Request) -> Resp
 
 
 @router.post("/{public_id}/release")
-async def release(public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def release(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:

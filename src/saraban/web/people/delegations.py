@@ -122,7 +122,7 @@ async def delegate(page: CurrentPage, db: Db, clock: Now, request: Request) -> R
 
 
 @router.post("/{public_id}/revoke")
-async def revoke(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
+async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
     """Takes a delegation back at once."""
     await db.transact(
         lambda session: delegations.revoke(
@@ -159,7 +159,6 @@ async def _show(
     done: str = "",
     error: DomainError | None = None,
 ) -> Response:
-    now = clock.now()
     found = await delegations.listing(page.context, session, cursor=cursor, limit=ROWS)
     mine = page.caller.public_id
     return page.show(

@@ -14,7 +14,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.identity.service import OrganizationMember
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text, invalid
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.kit.schema import Schema, SingleLine
 from saraban.projects import service as projects
 from saraban.projects.domain.reference import ProjectRef
@@ -104,7 +104,7 @@ async def people(
 
 
 @router.post("")
-async def create(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def create(page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
     project = project_in(form)
     code = (text(form, "code") or "").upper()
@@ -135,7 +135,7 @@ async def show(
 
 
 @router.post("/{code}")
-async def save(code: Code, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def save(code: Code, page: CurrentPage, db: Db, request: Request) -> Response:
     """What it is called, and whether it is asked."""
     form = await read_form(request)
 
@@ -155,7 +155,7 @@ async def save(code: Code, page: CurrentPage, db: Db, clock: Now, request: Reque
 
 
 @router.post("/{code}/remove")
-async def remove(code: Code, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def remove(code: Code, page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
     project = project_in(form)
 
@@ -171,7 +171,7 @@ async def remove(code: Code, page: CurrentPage, db: Db, clock: Now, request: Req
 
 
 @router.post("/{code}/members")
-async def place(code: Code, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def place(code: Code, page: CurrentPage, db: Db, request: Request) -> Response:
     """Puts somebody into the team, or changes the place of who is in it."""
     form = await read_form(request)
     project = project_in(form)
@@ -198,7 +198,7 @@ async def place(code: Code, page: CurrentPage, db: Db, clock: Now, request: Requ
 
 
 @router.post("/{code}/members/remove")
-async def take_out(code: Code, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def take_out(code: Code, page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:

@@ -68,7 +68,7 @@ async def off(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Respons
     return await _switched(page, db, clock, public_id, is_active=False)
 
 
-async def _switched(page: PageRequest, db: Any, clock: Any, public_id: UUID, *, is_active: bool) -> Response:
+async def _switched(page: PageRequest, db: Any, public_id: UUID, *, is_active: bool) -> Response:
     async def work(session: AsyncSession) -> None:
         await webhooks.change(
             page.context,

@@ -25,7 +25,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError
-from saraban.kit.http import Db, client_address
+from saraban.kit.http import Db
 from saraban.kit.trace import trace_id
 from saraban.notifications import service as notifications
 from saraban.projects import service as projects
@@ -204,8 +204,8 @@ async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
     known: tuple[ProjectRef, ...] = ()
     if "hx-request" not in request.headers:
         async with db.reading() as session:
-            unread = await notifications.unread_count(ctx, session), session)
-            known = await projects.projects_of(ctx, session), session)
+            unread = await notifications.unread_count(ctx, session)
+            known = await projects.projects_of(ctx, session)
     return PageRequest(request, ctx, languages.of(request), unread, known)
 
 

@@ -176,7 +176,7 @@ async def deactivate(
     return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)
 
 
-async def _set_active(page: PageRequest, db: Any, clock: Any, code: str, version: int, *, is_active: bool) -> None:
+async def _set_active(page: PageRequest, db: Any, code: str, version: int, *, is_active: bool) -> None:
     page.caller.require_somewhere(MANAGE)
 
     async def work(session: AsyncSession) -> None:

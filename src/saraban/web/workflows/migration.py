@@ -11,7 +11,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.web.shell.forms import form_errors, read_form, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
@@ -73,7 +73,7 @@ async def show(code: Code, version: Version, page: CurrentPage, session: ReadSes
 
 @router.post("")
 async def migrate(
-    code: Code, version: Version, page: CurrentPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+    code: Code, version: Version, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
 ) -> Response:
     """Says what would become of each document; `do=move` does it to those that can go on."""
     page.caller.require_somewhere(MANAGE)

@@ -15,7 +15,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import type_name
 from saraban.projects.service import ProjectRef
@@ -102,7 +102,7 @@ async def show(
 
 
 @router.post("")
-async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def choose(page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
     project = _project_of(form)
 
@@ -122,7 +122,7 @@ async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
 
 
 @router.post("/remove")
-async def take_back(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def take_back(page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
     project = _project_of(form)
     place = AssignmentTarget(text(form, "kind") or "", text(form, "typeCode"), project)

@@ -127,7 +127,6 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         public_id: PathId, body: Any, db: Db, if_match: IfMatch = None, ctx: RequestContext = guarded(kind.rules.edit)
     ) -> Response:
         """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
-        moment = ctx.now
         answer = await db.transact(
             lambda session: core.edit(
                 ctx,

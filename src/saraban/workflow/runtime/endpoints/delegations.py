@@ -87,7 +87,6 @@ async def read_delegation(
 @router.delete("/{publicId}", status_code=204, summary="Take a delegation back")
 async def revoke_delegation(public_id: PathId, ctx: Context, db: Db, if_match: IfMatch = None) -> None:
     """At once. Steps that were taken stay, with both names. For the delegator and whoever manages that account."""
-    moment = ctx.now
     await db.transact(lambda session: service.revoke(ctx, session, public_id=public_id, if_match=if_match))
 
 
