@@ -25,6 +25,7 @@ from saraban.identity.service.callers import (
     members_of_each,
     profile,
     system_caller,
+    system_context,
     users_of,
 )
 from saraban.identity.service.delivery_preferences import (
@@ -123,6 +124,7 @@ __all__ = [
     "set_password",
     "set_up",
     "system_caller",
+    "system_context",
     "unlock",
     "users_of",
 ]

@@ -19,6 +19,7 @@ from saraban.identity.repository import organizations
 from saraban.identity.schemas import HeldRole, HeldRoleScope, Profile
 from saraban.identity.service.organizations import organization_summary
 from saraban.identity.service.tokens import NotSignedIn
+from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 
 _CLOSED = "The account of this token is closed."
@@ -100,6 +101,11 @@ async def system_caller(session: AsyncSession) -> Caller:
     if caller is None:
         raise RuntimeError("The user `system` is missing: seed the catalogue first.")
     return caller
+
+
+async def system_context(session: AsyncSession, clock: Clock, address: str = "") -> RequestContext:
+    """Return the context in which the user `system` acts."""
+    return RequestContext(await system_caller(session), clock.now(), clock.zone, address)
 
 
 async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
