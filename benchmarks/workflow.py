@@ -17,7 +17,7 @@ from saraban.bootstrap import closing, wire
 from saraban.worker import Worker
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import dsl, engine
+from saraban.workflow.domain import checks, engine
 from tests.conftest import settings_in
 
 CLIENTS = 16
@@ -99,8 +99,8 @@ def _of(b: Bench, draw: Any) -> Round:
 async def advance(b: Bench) -> list[Row]:
     """The engine alone: the consultant approves an RFA, roles, party and permission included; one core, no database."""
     b.say("advance")
-    definition = dsl.read(next(raw for raw in shipped() if raw["workflow"] == "RFA_APPROVAL"))
-    conditional = dsl.read(_with_condition())
+    definition = checks.verify(next(raw for raw in shipped() if raw["workflow"] == "RFA_APPROVAL"))
+    conditional = checks.verify(_with_condition())
     async with _desk(b, "advance") as desk, desk.system.db.reading() as session:
         caller = desk.people[REVIEWER]
         row = await workflow.find(

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from saraban.workflow.domain import awaiting, dsl, engine
+from saraban.workflow.domain import awaiting, checks, engine
 from saraban.workflow.domain.cautions import cautions
 from tests.domain.workflow.actors import PROJECT, person, subject
 
@@ -20,7 +20,7 @@ def asking(*requires: dict[str, Any], name: str = "open", **more: Any) -> Any:
         {"name": name, "label": WORDS, "initial": True, "on": on},
         {"name": "closed", "label": WORDS, "terminal": True},
     ]
-    return dsl.read({"workflow": "ASKED", "states": states})
+    return checks.verify({"workflow": "ASKED", "states": states})
 
 
 def member(organization: int, *permissions: str, role: str = "Reviewer", **where: int) -> Any:

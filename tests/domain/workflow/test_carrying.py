@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
-from saraban.workflow.domain import dsl, migrating
+from saraban.workflow.domain import checks, migrating
 from saraban.workflow.domain.carrying import Asked, Barrier, Carried, continued, replaced
 from saraban.workflow.domain.migrating import Outcome, Standing
 from saraban.workflow.domain.review import AGAINST, FOR, Assignee, Branch, Choice, Review, verdict
@@ -177,7 +177,7 @@ def version(*teams: str, name: str = "review", **more: Any) -> Any:
         {"name": name, "label": WORDS, "review": {"branches": branches, "then": THEN, **more}},
         {"name": "closed", "label": WORDS, "terminal": True},
     ]
-    return dsl.read({"workflow": "MOVED", "states": states})
+    return checks.verify({"workflow": "MOVED", "states": states})
 
 
 class TestExamine:

@@ -8,12 +8,12 @@ import pytest
 from saraban.kit.errors import Invalid
 from saraban.kit.problem import to_problem
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import awaiting, dsl, engine
+from saraban.workflow.domain import awaiting, checks, dsl, engine
 from saraban.workflow.domain.definition import Definition, Require
 from tests.domain.workflow.actors import CONTRACT, SUBMITTER, person, subject
 
-RFA = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == "RFA_APPROVAL")
-CIRCULATION = next(dsl.read(raw) for raw in shipped() if raw["workflow"] == "CIRCULATION_FLOW_V1")
+RFA = next(checks.verify(raw) for raw in shipped() if raw["workflow"] == "RFA_APPROVAL")
+CIRCULATION = next(checks.verify(raw) for raw in shipped() if raw["workflow"] == "CIRCULATION_FLOW_V1")
 REVIEW = (("Contract Admin", ["workflow.action_review"], {"contract": CONTRACT}),)
 
 
@@ -29,8 +29,7 @@ def with_action(context_schema: Any = None, **step: Any) -> Definition:
                 {"name": "open", "label": words, "initial": True, "editable": True, "on": {"close": action}},
                 {"name": "closed", "label": words, "terminal": True},
             ],
-        },
-        published=True,  # whatever its condition: what is tested is the engine
+        },  # whatever its condition: what is tested is the engine
     )
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, engine, giving
+from saraban.workflow.domain import checks, dsl, engine, giving
 from saraban.workflow.domain.definition import Definition, as_published, compiled
 from saraban.workflow.domain.engine import Facts
 from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
@@ -17,7 +17,7 @@ from tests.step_data import PROPERTIES, WORDS, written
 
 
 def faults(raw: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(one.pointer, one.code) for one in dsl.problems(raw, known=dsl.Known())]
+    return [(one.pointer, one.code) for one in checks.problems(raw, known=dsl.Known())]
 
 
 def refused(definition: Definition, payload: dict[str, Any], before: Any = None) -> list[tuple[str, str]]:
@@ -30,10 +30,10 @@ def refused(definition: Definition, payload: dict[str, Any], before: Any = None)
     return []
 
 
-PLAIN = dsl.read(written())
-NAMED = dsl.read(written({"fields": ["amount"]}))
-TAKING_NOTHING = dsl.read(written({"fields": []}))
-OLD = as_published(dsl.read(written()), {"workflow": "STATED"})
+PLAIN = checks.verify(written())
+NAMED = checks.verify(written({"fields": ["amount"]}))
+TAKING_NOTHING = checks.verify(written({"fields": []}))
+OLD = as_published(checks.verify(written()), {"workflow": "STATED"})
 
 
 class TestAnAction:
@@ -65,7 +65,7 @@ class TestAnAction:
 
     def test_is_refused_before_its_condition_reads_what_it_does_not_take(self) -> None:
         condition = {"type": "json-logic", "rule": {"==": [{"var": "context.payload.amount"}, 7]}}
-        definition = dsl.read(written({"fields": ["note"], "condition": condition}))
+        definition = checks.verify(written({"fields": ["note"], "condition": condition}))
 
         assert refused(definition, {"grade": "A"}, {"amount": 5}) == [("/payload/grade", "not_taken")]
 
@@ -75,7 +75,7 @@ class TestAnAction:
         assert [(one.code, one.fields) for one in offered] == [("correct", ("amount",)), ("close", None)]
 
     def test_brings_no_more_than_there_is_room_for(self) -> None:
-        free = dsl.read({key: value for key, value in written().items() if key != "context_schema"})
+        free = checks.verify({key: value for key, value in written().items() if key != "context_schema"})
         before = {f"v{index}": "x" * 15_000 for index in range(4)}
 
         assert refused(free, {"w": "x" * 15_000}, before) == [("/payload", "too_large")]
@@ -98,12 +98,12 @@ class TestWhatIsRemembered:
 
     @pytest.mark.parametrize("said", [{"type": ["string", "null"]}, {"oneOf": [{"const": None}]}, {"const": None}])
     def test_keeps_null_where_the_schema_names_it(self, said: dict[str, Any]) -> None:
-        definition = dsl.read(written(properties={"it": said}))
+        definition = checks.verify(written(properties={"it": said}))
 
         assert giving.after(definition, {}, {"it": None}) == {"payload": {"it": None}}
 
     def test_is_judged_as_it_will_be(self) -> None:
-        definition = dsl.read(written({"fields": ["amount", "note"]}, required=("amount",)))
+        definition = checks.verify(written({"fields": ["amount", "note"]}, required=("amount",)))
 
         assert refused(definition, {"note": "x"}, {"amount": 5}) == []
         assert refused(definition, {"note": "x"}) == [("/payload/amount", "required")]
@@ -126,7 +126,7 @@ class TestNobodysWord:
     ) -> None:
         raw = written({} if fields is None else {"fields": fields})
         raw["states"][1]["on"]["plain"] = {"to": "open", "label": WORDS}
-        definition = dsl.read(raw)
+        definition = checks.verify(raw)
         context: dict[str, Any] = {}
         for action, payload in steps:
             before = dict(giving.remembered(context))
@@ -175,7 +175,7 @@ class TestPublishing:
     def test_refuses_a_condition_that_reads_what_never_comes(self) -> None:
         rule = {"<": [{"var": "payload.amount"}, {"var": "context.payload.amount"}]}
         wrong = written({"fields": ["note"], "condition": {"type": "json-logic", "rule": rule}})
-        (problem,) = dsl.problems(wrong, known=dsl.Known())
+        (problem,) = checks.problems(wrong, known=dsl.Known())
 
         assert (problem.pointer, problem.code) == ("/dsl/states/1/on/correct/condition/rule", "unknown_name")
         assert "context.payload.amount" in problem.text.say("en", problem.values)
@@ -194,7 +194,7 @@ class TestPublishing:
 
     def test_wants_what_is_required_to_be_there_by_then(self) -> None:
         raw = written({"fields": ["note"]}, required=("amount",), fields=[])
-        (problem,) = dsl.problems(raw, known=dsl.Known())
+        (problem,) = checks.problems(raw, known=dsl.Known())
 
         assert (problem.pointer, problem.code) == ("/dsl/states/1/on/correct/fields", "never_complete")
         assert "draft → open" in problem.text.say("en", problem.values)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, migrating
+from saraban.workflow.domain import checks, migrating
 from saraban.workflow.domain.migrating import Outcome, Standing
 from tests.domain.workflow.actors import person, subject
 
@@ -24,7 +24,7 @@ def version(name: str = "open", require: Any = BY_RECIPIENT, **more: Any) -> Any
         {"name": name, "label": WORDS, "on": {"close": {"to": "closed", "label": WORDS, "require": require}}},
         {"name": "closed", "label": WORDS, "terminal": True},
     ]
-    return dsl.read({"workflow": "MOVED", "states": states, **more})
+    return checks.verify({"workflow": "MOVED", "states": states, **more})
 
 
 def standing(state: str = "open", **changes: Any) -> Standing:

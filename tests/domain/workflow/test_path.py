@@ -5,13 +5,13 @@ from importlib import resources
 
 import pytest
 
-from saraban.workflow.domain import dsl
+from saraban.workflow.domain import checks
 from saraban.workflow.domain.path import ahead
 
 
 def shipped(name: str):
     text = resources.files("saraban.workflow.domain.shipped").joinpath(f"{name}.json").read_text("utf-8")
-    return dsl.read(json.loads(text))
+    return checks.verify(json.loads(text))
 
 
 class TestAhead:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from saraban.workflow.domain import dsl
+from saraban.workflow.domain import checks, dsl
 from saraban.workflow.domain.replaying import Past, Who, replay
 from tests.domain.workflow.actors import SUBMITTER, person, subject
 from tests.step_data import written
@@ -26,7 +26,7 @@ def closed(who: Who | None = OWNER, **more: Any) -> Past:
 
 
 def parted(raw: dict[str, Any], *past: Past) -> tuple[str, int] | None:
-    found = replay(dsl.read(raw, published=True), past or (sent(), closed()), subject(), SYSTEM)
+    found = replay(dsl.read(raw), past or (sent(), closed()), subject(), SYSTEM)
     return found and (found.code, found.step)
 
 
@@ -40,7 +40,7 @@ class TestValues:
     def test_that_the_schema_would_refuse_are_named(self) -> None:
         properties = {"amount": {"type": "number", "maximum": 100}}
 
-        found = replay(dsl.read(written(properties=properties)), (sent(), closed()), subject(), SYSTEM)
+        found = replay(checks.verify(written(properties=properties)), (sent(), closed()), subject(), SYSTEM)
 
         assert found is not None
         assert (found.code, found.step, found.would_go_to) == ("context", 1, "open")
@@ -123,6 +123,6 @@ class TestResponseCode:
         rule = {"==": [{"var": "responseCode"}, "1A"]}
         raw = closing(condition={"type": "json-logic", "rule": rule}, responses={"1A": {"default": True}, "4X": {}})
 
-        assert dsl.read(raw, published=True).states["open"].on["close"].usual == "1A"
-        found = replay(dsl.read(raw, published=True), (sent(), closed()), subject(), SYSTEM)
+        assert dsl.read(raw).states["open"].on["close"].usual == "1A"
+        found = replay(dsl.read(raw), (sent(), closed()), subject(), SYSTEM)
         assert found is None

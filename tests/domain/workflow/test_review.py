@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
-from saraban.workflow.domain import difference, dsl, layout, path, picture, rehearsal, replaying
+from saraban.workflow.domain import checks, difference, dsl, layout, path, picture, rehearsal, replaying
 from saraban.workflow.domain.definition import compiled
 from saraban.workflow.domain.review import AGAINST, ANSWER, FELL, FOR, Assignee, Branch, Choice, Review, most, verdict
 from tests.domain.workflow.actors import person, subject
@@ -161,12 +161,12 @@ def then(*events: dict[str, str]) -> dict[str, Any]:
 
 def faults(raw: Any) -> list[tuple[str, str]]:
     known = dsl.Known(roles={"Editor"}, permissions=set(), users=set())
-    return [(fault.pointer.removeprefix("/dsl/states/0"), fault.code) for fault in dsl.problems(raw, known=known)]
+    return [(fault.pointer.removeprefix("/dsl/states/0"), fault.code) for fault in checks.problems(raw, known=known)]
 
 
 class TestReading:
     def test_takes_what_is_right(self) -> None:
-        asked = dsl.read(definition()).states["reviewed"].review
+        asked = checks.verify(definition()).states["reviewed"].review
 
         assert asked is not None
         assert [branch.assignee.kind for branch in asked.branches.values()] == ["discipline", "team", "role"]
@@ -239,7 +239,7 @@ class TestReading:
         assert dsl.assigned(definition(ASKED | {"branches": [branch]})) == {person}
 
     def test_is_part_of_the_graph(self) -> None:
-        read = dsl.read(definition())
+        read = checks.verify(definition())
 
         assert read.states["reviewed"].targets == ("approved", "rejected")
         assert [state.name for state in path.ahead(read, "reviewed")] == ["approved"]
@@ -265,7 +265,7 @@ class TestRehearsing:
     MEP = rehearsal.Actor(teams=frozenset({"MEP"}))
 
     def played(self, *tries: rehearsal.Try) -> list[tuple[str, str | None]]:
-        read = dsl.read(definition())
+        read = checks.verify(definition())
         found = rehearsal.rehearse(read, tries, document={})
         return [(one.next_state, one.refusal.code if one.refusal else None) for one in found]
 
@@ -296,7 +296,7 @@ class TestRehearsing:
         codes = {"structure": "approve", "electrical": "approve"}
         past = [replaying.Past(ANSWER, "reviewed", None, {}) for _ in codes]
         past.append(replaying.Past(FELL[FOR], "approved", None, {}, answers=codes))
-        parting = replaying.replay(dsl.read(definition(asked)), past, subject(), person())
+        parting = replaying.replay(checks.verify(definition(asked)), past, subject(), person())
         return parting.code if parting else None
 
     @pytest.mark.parametrize(("comment", "code"), [(None, "comment_required"), ("p. 3", None)])
@@ -304,7 +304,7 @@ class TestRehearsing:
         codes = {"structure": "reject", "electrical": "reject"}
         past = [replaying.Past(ANSWER, "reviewed", comment, {}, answers={name: codes[name]}) for name in codes]
 
-        parting = replaying.replay(dsl.read(definition(ASKED)), past, subject(), person())
+        parting = replaying.replay(checks.verify(definition(ASKED)), past, subject(), person())
 
         assert (parting.code if parting and parting.step == 1 else None) == code
 

@@ -21,13 +21,13 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES, name_of
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import awaiting, dsl, engine
+from saraban.workflow.domain import awaiting, checks, engine
 from saraban.workflow.domain.definition import Definition, State, Transition
 from saraban.workflow.domain.subject import SubjectFacts
 from tests.domain.workflow.actors import person, subject
 
 FOLDER = Path(__file__).with_name("matrices")
-DEFINITIONS = {raw["workflow"]: dsl.read(raw) for raw in shipped()}
+DEFINITIONS = {raw["workflow"]: checks.verify(raw) for raw in shipped()}
 CAST = yaml.safe_load((FOLDER / "actors.yaml").read_text("utf-8"))
 ORGANIZATIONS: dict[str, int] = CAST["organizations"]
 MATRICES: dict[str, dict[str, Any]] = {

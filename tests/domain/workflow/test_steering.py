@@ -6,7 +6,7 @@ import pytest
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import awaiting, dsl, steering
+from saraban.workflow.domain import awaiting, checks, steering
 from saraban.workflow.domain.engine import TransitionNotPossible
 from tests.domain.workflow.actors import CONTRACT, PROJECT, person, subject
 
@@ -40,7 +40,7 @@ def definition() -> Any:
         {"name": "checked", "label": WORDS, "on": {"close": {"to": "closed", "label": WORDS}}},
         {"name": "closed", "label": WORDS, "terminal": True},
     ]
-    return dsl.read({"workflow": "STEERED", "states": states})
+    return checks.verify({"workflow": "STEERED", "states": states})
 
 
 def in_organization(organization: int, *places: dict[str, int], also: tuple[int, ...] = ()) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, engine
+from saraban.workflow.domain import checks, dsl, engine
 from saraban.workflow.domain.definition import Definition, compiled
 from saraban.workflow.domain.picture import mermaid
 from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
@@ -49,7 +49,7 @@ def refused(definition: Definition, **facts: Any) -> tuple[str, str, str]:
 
 
 def faults(raw: Any) -> list[tuple[str, str]]:
-    return [(fault.pointer, fault.code) for fault in dsl.problems(raw, known=dsl.Known())]
+    return [(fault.pointer, fault.code) for fault in checks.problems(raw, known=dsl.Known())]
 
 
 def when(rule: Any) -> dict[str, Any]:
@@ -59,12 +59,12 @@ def when(rule: Any) -> dict[str, Any]:
 class TestResponseCode:
     @pytest.mark.parametrize(("code", "to", "terminal"), [("1A", "approved", True), ("4X", "rejected", True)])
     def test_says_where_an_action_leads(self, code: str, to: str, terminal: bool) -> None:
-        step = engine.advance(dsl.read(reviewed()), "open", "answer", asked(response_code=code))
+        step = engine.advance(checks.verify(reviewed()), "open", "answer", asked(response_code=code))
 
         assert (step.next_state, step.terminal, step.response_code) == (to, terminal, code)
 
     def test_can_need_a_comment_that_another_does_not(self) -> None:
-        definition = dsl.read(reviewed())
+        definition = checks.verify(reviewed())
 
         assert refused(definition, response_code="3R")[:2] == ("/comment", "required")
         assert (
@@ -74,7 +74,7 @@ class TestResponseCode:
 
     @pytest.mark.parametrize(("code", "fault"), [(None, "required"), ("2", "choice"), ("1a", "choice"), ("", "choice")])
     def test_must_be_one_of_the_choices_which_are_named(self, code: str | None, fault: str) -> None:
-        pointer, found, says = refused(dsl.read(reviewed()), response_code=code)
+        pointer, found, says = refused(checks.verify(reviewed()), response_code=code)
 
         assert (pointer, found) == ("/responseCode", fault)
         assert "1A, 3R, 4X" in says
@@ -84,16 +84,16 @@ class TestResponseCode:
         plain["states"][0]["on"]["answer"] = {"to": "approved", "label": WORDS}
         plain["states"][0]["on"]["turn-down"] = {"to": "rejected", "label": WORDS}
 
-        assert refused(dsl.read(plain), response_code="1A")[:2] == ("/responseCode", "not_taken")
+        assert refused(checks.verify(plain), response_code="1A")[:2] == ("/responseCode", "not_taken")
 
     def test_is_offered_with_its_words(self) -> None:
-        (choice,) = engine.available(dsl.read(reviewed()), "open", asked())
+        (choice,) = engine.available(checks.verify(reviewed()), "open", asked())
 
         told = [(each.code, each.label and each.label.en, each.comment_required) for each in choice.responses]
         assert told == [("1A", "Approved", False), ("3R", None, True), ("4X", None, False)]
 
     def test_leads_to_targets_that_everything_else_knows(self) -> None:
-        definition = dsl.read(reviewed())
+        definition = checks.verify(reviewed())
 
         assert definition.states["open"].targets == ("approved", "open", "rejected")
         assert compiled(definition)["states"]["open"]["transitions"] == {
@@ -107,7 +107,7 @@ class TestResponseCode:
 
     def test_can_be_read_by_a_condition(self) -> None:
         rule = {"or": [{"!=": [{"var": "responseCode"}, "1A"]}, {"==": [{"var": "document.priority"}, "HIGH"]}]}
-        definition = dsl.read(reviewed({"condition": when(rule)}))
+        definition = checks.verify(reviewed({"condition": when(rule)}))
 
         assert [choice.code for choice in engine.available(definition, "open", asked())] == ["answer"]
         assert engine.advance(definition, "open", "answer", asked(response_code="4X")).next_state == "rejected"
@@ -133,7 +133,7 @@ class TestResponseCode:
             Try(Actor(), "answer", response_code="1A"),
         ]
 
-        told = rehearse(dsl.read(reviewed()), tries, document={})
+        told = rehearse(checks.verify(reviewed()), tries, document={})
 
         assert [(one.next_state, one.refusal is not None) for one in told] == [
             ("open", True),
@@ -151,7 +151,9 @@ class TestResponseCode:
         ],
     )
     def test_that_was_recorded_is_played_again(self, code: str | None, to: str, parting: str | None) -> None:
-        found = replay(dsl.read(reviewed()), [Past("answer", to, None, {}, response_code=code)], subject(), person(3))
+        found = replay(
+            checks.verify(reviewed()), [Past("answer", to, None, {}, response_code=code)], subject(), person(3)
+        )
 
         assert (found and found.code) == parting
 
@@ -197,7 +199,7 @@ class TestPublishing:
         ]
         raw = {"workflow": "RANDOM", "states": [*states, {"name": f"s{last}", "label": WORDS, "terminal": True}]}
         try:
-            definition = dsl.read(raw)
+            definition = checks.verify(raw)
         except dsl.WorkflowNotValid:
             return
 
@@ -210,7 +212,7 @@ class TestPublishing:
 
 class TestFiles:
     def test_can_be_required(self) -> None:
-        definition = dsl.read(reviewed({"attachments": "required"}))
+        definition = checks.verify(reviewed({"attachments": "required"}))
 
         assert refused(definition, response_code="1A")[:2] == ("/attachmentPublicIds", "required")
         assert engine.advance(definition, "open", "answer", asked(response_code="1A", with_files=True)).terminal
@@ -221,7 +223,7 @@ class TestFiles:
 class TestHelp:
     def test_stands_beside_states_and_actions(self) -> None:
         words = {"th": "อ่านให้ครบ\nแล้วตอบ", "en": "Read it all,\nthen answer"}
-        definition = dsl.read(reviewed({"help": words}, help=words))
+        definition = checks.verify(reviewed({"help": words}, help=words))
 
         (choice,) = engine.available(definition, "open", asked())
         assert choice.help is not None
@@ -231,8 +233,8 @@ class TestHelp:
 
 class TestDue:
     def test_is_a_number_of_working_days(self) -> None:
-        assert dsl.read(reviewed(due={"workingDays": 5})).states["open"].due_days == 5
-        assert dsl.read(reviewed()).states["open"].due_days is None
+        assert checks.verify(reviewed(due={"workingDays": 5})).states["open"].due_days == 5
+        assert checks.verify(reviewed()).states["open"].due_days is None
 
 
 ANOTHER = UUID(int=77)
@@ -240,7 +242,7 @@ ANOTHER = UUID(int=77)
 
 class TestAssigned:
     def test_leaves_the_step_to_one_person(self) -> None:
-        definition = dsl.read(reviewed())
+        definition = checks.verify(reviewed())
         mine, another = asked(assigned_user_id=SUBMITTER), asked(assigned_user_id=77)
         admin = engine.Facts(
             person(3, grants=(("Superadmin", ["system.manage_all"], {}),)), subject(), assigned_user_id=77
@@ -253,7 +255,7 @@ class TestAssigned:
             engine.advance(definition, "open", "answer", another)
 
     def test_still_must_meet_what_the_action_requires(self) -> None:
-        definition = dsl.read(reviewed({"require": {"party": ["recipient"]}}))
+        definition = checks.verify(reviewed({"require": {"party": ["recipient"]}}))
 
         assert engine.available(definition, "open", asked(assigned_user_id=SUBMITTER)) == ()
         assert not engine.may_act(definition, "open", asked())
@@ -265,7 +267,7 @@ class TestAssigned:
         )
 
         assert dsl.assigned(raw) == {ANOTHER}
-        assert dsl.problems(raw, known=dsl.Known(users={ANOTHER})) == ()
+        assert checks.problems(raw, known=dsl.Known(users={ANOTHER})) == ()
 
     @pytest.mark.parametrize(
         "raw", [None, [], {"states": 5}, {"states": [None, {"on": []}, {"on": {"a": {"events": [5]}}}]}]
@@ -294,7 +296,7 @@ def chained(*, events: dict[str, Any], condition: Any = None, last: Any = None) 
 
 def played(raw: dict[str, Any], *payloads: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
     tries = [Try(Actor(), "submit", payload=payload) for payload in payloads or ({},)]
-    return [(one.next_state, one.automatic) for one in rehearse(dsl.read(raw), tries, document={})]
+    return [(one.next_state, one.automatic) for one in rehearse(checks.verify(raw), tries, document={})]
 
 
 class TestAutomaticAction:
@@ -322,7 +324,7 @@ class TestAutomaticAction:
         leads = {"pass": "passed", "close": "closed", "end": "ended", "skip": "ended"}
         past = [Past("submit", "checked", None, {}), *(Past(action, leads[action], None, {}) for action in later)]
 
-        found = replay(dsl.read(raw), past, subject(), person(3))
+        found = replay(checks.verify(raw), past, subject(), person(3))
 
         assert (found and (found.code, found.step, found.would_go_to)) == (parting and (parting, 1, "passed"))
 
@@ -342,7 +344,7 @@ class TestAutomaticAction:
     def test_that_comes_round_again_is_refused_and_named(self) -> None:
         raw = chained(events={"submit": ["pass"], "pass": ["close"], "close": ["reopen"], "reopen": ["submit"]})
 
-        (fault,) = dsl.problems(raw, known=dsl.Known())
+        (fault,) = checks.problems(raw, known=dsl.Known())
 
         assert (fault.pointer, fault.code) == ("/dsl/states/0/on/submit/events", "automatic_cycle")
         for language in ("th", "en"):
@@ -397,6 +399,6 @@ class TestAutomaticAction:
             {"events": [{"type": "auto_action", "action": "again"}]}, open_on={"again": {"to": "open", "label": WORDS}}
         )
 
-        places = [(fault.pointer, fault.values["state"]) for fault in dsl.problems(raw, known=dsl.Known())]
+        places = [(fault.pointer, fault.values["state"]) for fault in checks.problems(raw, known=dsl.Known())]
         at = "/dsl/states/0/on/answer/events/0/action"
         assert places == [(at, "approved"), (at, "rejected")]

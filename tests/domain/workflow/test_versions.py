@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, lines
+from saraban.workflow.domain import checks, dsl, lines
 from saraban.workflow.domain.definition import Definition
 from saraban.workflow.domain.difference import Change, difference
 from saraban.workflow.domain.picture import mermaid
@@ -25,7 +25,7 @@ class TestPicture:
         raw = letterbox()
         raw["states"][0]["on"]["close"] |= {"comment": "required", "label": {"th": "ปิด", "en": "Close"}}
 
-        assert mermaid(dsl.read(raw), language="th").splitlines() == [
+        assert mermaid(checks.verify(raw), language="th").splitlines() == [
             "stateDiagram-v2",
             '    state "คำ" as s0',
             '    state "คำ" as s1',
@@ -38,7 +38,7 @@ class TestPicture:
         raw = letterbox()
         raw["states"][0]["label"] = {"th": 'ก"; s0 --> s9', "en": 'A" as x'}
 
-        drawn = mermaid(dsl.read(raw), language="th")
+        drawn = mermaid(checks.verify(raw), language="th")
 
         assert drawn.splitlines()[1] == '    state "ก#34;#59; s0 --#62; s9" as s0'
 
@@ -151,7 +151,7 @@ def sent(**state: Any) -> Definition:
         {"name": "open", "label": words, "on": {"answer": answer}},
         {"name": "closed", "label": words, "terminal": True},
     ]
-    return dsl.read({"workflow": "SENT", "states": states}, published=True)
+    return dsl.read({"workflow": "SENT", "states": states})
 
 
 class TestARehearsal:

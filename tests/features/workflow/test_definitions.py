@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from saraban.kit.errors import Invalid, NotFound
 from saraban.workflow import service as workflow
-from saraban.workflow.domain import dsl
+from saraban.workflow.domain import checks, dsl
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import ConditionNotMet, WorkflowNotDefined, WorkflowNotValid
 from tests.definitions import RFA, shorter
@@ -129,7 +129,7 @@ class TestLoad:
         raw = shorter()
         never = {"==": [{"var": "state"}, "draft"]}
         raw["states"][1]["on"]["reject"]["condition"] = {"type": "json-logic", "rule": never}
-        refused = {fault.code for fault in dsl.problems(raw, known=dsl.Known())}
+        refused = {fault.code for fault in checks.problems(raw, known=dsl.Known())}
         stored = await office.define(shorter(), activate=True)
         async with office.db.writing() as session:
             await session.execute(

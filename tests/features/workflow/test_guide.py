@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from saraban.kit.clock import local_date
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import working_days_after
-from saraban.workflow.domain import dsl
+from saraban.workflow.domain import checks, dsl
 from saraban.workflow.domain.faults import Faults
 from tests.conftest import SignIn, unwrapped
 from tests.definitions import EXAMPLES, GUIDE
@@ -272,7 +272,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
 
     monkeypatch.setattr(dsl, "Faults", Recorder)
     for example in EXAMPLES.values():
-        dsl.read(example)
+        checks.verify(example)
     return found
 
 

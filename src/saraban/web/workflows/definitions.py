@@ -133,7 +133,7 @@ async def show(
     older = [one.version for one in known.versions if one.version < version]
     before = against if against is not None else next(iter(older), None)
     changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
-    definition = dsl.read(found.dsl, published=True)
+    definition = dsl.read(found.dsl)
     starters = (await workflow_assignment.assigned_kinds(session, caller=page.caller)).get(code, AssignedKinds())
     return page.show(
         DefinitionVersionPage(

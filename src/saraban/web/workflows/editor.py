@@ -151,7 +151,7 @@ def _pointer(fault: FieldProblem) -> str:
 
 async def _ready(page: PageRequest, session: AsyncSession, raw: dict[str, Any]) -> dict[str, Any]:
     """What publishing would make of it."""
-    definition = dsl.read(raw, published=True)  # its faults have been looked for
+    definition = dsl.read(raw)  # its faults have been looked for
     known = [one for one in await versions.workflows(session) if one.code == definition.code]
     newest = known[0].versions[0] if known else None
     changes = None

@@ -130,7 +130,7 @@ async def _show(
     result: MigrationResult | None = None,
     error: DomainError | None = None,
 ) -> Response:
-    definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
+    definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
     places = await _places(session, definition, code, version)
     return page.show(
         MigrationPage(
@@ -153,7 +153,7 @@ async def _places(session: AsyncSession, definition: Definition, code: str, vers
         if one.version == version or not one.states:
             continue
         counts.update(one.states)
-        theirs = dsl.read((await workflow.find_definition(session, code=code, version=one.version)).dsl, published=True)
+        theirs = dsl.read((await workflow.find_definition(session, code=code, version=one.version)).dsl)
         labels |= {state: theirs.state(state).label for state in one.states}
     return [
         OccupiedState(state, labels[state], count, state in definition.states)

@@ -103,7 +103,7 @@ async def play(code: Code, version: Version, page: CurrentPage, session: ReadSes
 
 
 async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
-    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
+    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
 
 
 def _rows(form: FormData) -> Iterator[dict[str, str]]:

@@ -5,31 +5,38 @@ What publishing asks of the graph (ruling W5): one way in, every state on a way 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from saraban.workflow.domain import automatic, giving, reachability
-from saraban.workflow.domain.definition import ENDS, Definition, State
+from saraban.kit.errors import FieldProblem
+from saraban.workflow.domain import automatic, dsl, ends, fields, reachability
+from saraban.workflow.domain.definition import ENDS, Definition
+from saraban.workflow.domain.dsl import Known, WorkflowNotValid
 from saraban.workflow.domain.faults import Faults
 from saraban.workflow.domain.schema import ContextSchema
 from saraban.workflow.domain.vocabulary import ACTOR, ALL_TYPES, DOCUMENT, KINDS, PRIORITIES, TOP, unsayable
 
 
-def check_names(states: Sequence[State], found: Faults) -> None:
-    """Refuse two states of one name, and any number of initial states but one."""
-    seen: set[str] = set()
-    for index, state in enumerate(states):
-        if state.name in seen:
-            th, en = "มีสถานะชื่อ “{name}” ซ้ำกัน", "There are two statuses named “{name}”."
-            found.add(f"/states/{index}/name", "duplicate", th, en, name=state.name)
-        seen.add(state.name)
-    initial = [index for index, state in enumerate(states) if state.initial]
-    if not initial:
-        found.add("/states", "no_initial_state", "DSL ไม่มีการกำหนด Initial State", "There is no initial status.")
-    for index in initial[1:]:
-        found.add(
-            f"/states/{index}/initial",
-            "multiple_initial_states",
-            "DSL มี Initial State หลายค่า แต่ละ Workflow ต้องมีเพียง Initial State เดียว",
-            "There is more than one initial status.",
-        )
+def verify(raw: Any, *, known: Known | None = None, root: str = "/dsl") -> Definition:
+    """
+    Read a definition that is to be published, and check what publishing asks.
+
+    :param root: pointer under which the definition stands in the request
+    :raises WorkflowNotValid: with every fault that was found, at most 100
+    """
+    definition = dsl.read(raw, known=known, root=root)
+    found = Faults(root)
+    check(definition, found, roles=(known or Known()).roles)
+    ends.check(definition, found)
+    if found.problems:
+        raise WorkflowNotValid(fields=found.problems)
+    return definition
+
+
+def problems(raw: Any, *, known: Known, root: str = "/dsl") -> tuple[FieldProblem, ...]:
+    """List what `verify` would refuse; empty when it would accept."""
+    try:
+        verify(raw, known=known, root=root)
+    except WorkflowNotValid as fault:
+        return fault.fields
+    return ()
 
 
 def check(definition: Definition, found: Faults, *, roles: Collection[str] | None = None) -> None:
@@ -44,7 +51,7 @@ def check(definition: Definition, found: Faults, *, roles: Collection[str] | Non
     _names(definition, found, roles)
     _terms(definition, found)
     _given(definition, found)
-    giving.check_fields(definition, found)
+    fields.check(definition, found)
     _start(definition, found)
     automatic.check(definition, found)
     reachability.check(definition, found)

@@ -21,10 +21,11 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, page_of
 from saraban.workflow.administration.repository import versions as repository
 from saraban.workflow.administration.repository import workflow_assignments
-from saraban.workflow.domain import dsl, lines
+from saraban.workflow.domain import checks, dsl, lines
 from saraban.workflow.domain.definition import Definition, compiled
 from saraban.workflow.domain.dsl import WorkflowNotValid
-from saraban.workflow.domain.registers import REGISTERS, misfits, starting_on
+from saraban.workflow.domain.misfits import misfits
+from saraban.workflow.domain.registers import REGISTERS, starting_on
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.runtime.repository import active_id
 from saraban.workflow.runtime.repository import definition as definition_row
@@ -166,7 +167,7 @@ async def create(
     :param caller: None for the definitions that ship with the product, which no upgrade may fail on
     :raises WorkflowNotValid: when it cannot be published, or does not fit the documents that start on it
     """
-    definition = dsl.read(raw, known=await _known(session, raw))
+    definition = checks.verify(raw, known=await _known(session, raw))
     versions = await repository.locked_versions(session, definition.code)
     version = versions[-1].version + 1 if versions else 1
     if raw.get("version", version) != version:
@@ -292,13 +293,13 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
             continue
         in_force = next((each for each in versions if each.is_active), None)
         ours = in_force.created_by_user_id is None if in_force else not versions
-        ours = ours and not await unfit(session, dsl.read(raw))
+        ours = ours and not await unfit(session, checks.verify(raw))
         await create(session, caller=None, raw=raw, activate=ours, now=now, address="")
 
 
 async def _problems(session: AsyncSession, raw: Any, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
     try:
-        definition = dsl.read(raw, known=await _known(session, raw), root=root)
+        definition = checks.verify(raw, known=await _known(session, raw), root=root)
     except dsl.WorkflowNotValid as fault:
         return tuple(fault.fields)
     return await unfit(session, definition, root=root)

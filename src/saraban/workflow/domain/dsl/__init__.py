@@ -1,20 +1,20 @@
 """
 Reads a definition from JSON. Every fault is found in one pass and named by its JSON pointer, in Thai and English.
 
-Who may publish and where versions are kept is the service's business; the shape of the graph is `checks`' business.
+Who may publish and where versions are kept is the service's business; what publishing asks of the whole is `checks`' business.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
-from saraban.workflow.domain import checks, ends, schema
-from saraban.workflow.domain.definition import Definition
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.workflow.domain import schema
+from saraban.workflow.domain.definition import Definition, State
 from saraban.workflow.domain.dsl import examples, states, words
 from saraban.workflow.domain.dsl.known import Known, assigned
 from saraban.workflow.domain.faults import Faults
 
-__all__ = ["Known", "WorkflowNotValid", "assigned", "problems", "read"]
+__all__ = ["Known", "WorkflowNotValid", "assigned", "read"]
 
 OPTIONAL = {"version", "description", "context_schema", "examples"}
 MAX_STATES = 200
@@ -31,12 +31,10 @@ class WorkflowNotValid(DomainError):
     recovery = (Text("แก้ไขตามตำแหน่งที่ระบุ แล้วตรวจสอบอีกครั้ง", "Correct the errors shown and validate again."),)
 
 
-def read(raw: Any, *, known: Known | None = None, root: str = "/dsl", published: bool = False) -> Definition:
+def read(raw: Any, *, known: Known | None = None, root: str = "/dsl") -> Definition:
     """
-    Turn the JSON of a definition into a `Definition` that may be published.
+    Turn the JSON of a definition into a `Definition`, by its shape alone.
 
-    :param published: it was accepted before, so that only its shape is read: what publishing asks costs time, and may have
-        grown stricter since
     :param root: pointer under which the definition stands in the request
     :raises WorkflowNotValid: with every fault that was found, at most 100
     """
@@ -44,21 +42,9 @@ def read(raw: Any, *, known: Known | None = None, root: str = "/dsl", published:
     definition = None
     if _fits(raw, found):
         definition = _definition(raw, known or Known(), found)
-    if definition is not None and not found.problems and not published:
-        checks.check(definition, found, roles=(known or Known()).roles)
-        ends.check(definition, found)
     if found.problems or definition is None:
         raise WorkflowNotValid(fields=found.problems)
     return definition
-
-
-def problems(raw: Any, *, known: Known, root: str = "/dsl") -> tuple[FieldProblem, ...]:
-    """List what `read` would refuse; empty when it would accept."""
-    try:
-        read(raw, known=known, root=root)
-    except WorkflowNotValid as fault:
-        return fault.fields
-    return ()
 
 
 def _fits(raw: Any, found: Faults) -> bool:
@@ -96,10 +82,30 @@ def _definition(raw: Any, known: Known, found: Faults) -> Definition | None:
     said_examples = examples.read(top.get("examples", []), "/examples", known, found)
     if code is None or len(read_states) != len(listed):
         return None
-    checks.check_names(read_states, found)
+    _check_names(read_states, found)
     initial = next((state.name for state in read_states if state.initial), "")
     by_name = {state.name: state for state in read_states}
     return Definition(code, description, initial, by_name, context_schema, examples=said_examples)
+
+
+def _check_names(states: Sequence[State], found: Faults) -> None:
+    """Refuse two states of one name, and any number of initial states but one."""
+    seen: set[str] = set()
+    for index, state in enumerate(states):
+        if state.name in seen:
+            th, en = "มีสถานะชื่อ “{name}” ซ้ำกัน", "There are two statuses named “{name}”."
+            found.add(f"/states/{index}/name", "duplicate", th, en, name=state.name)
+        seen.add(state.name)
+    initial = [index for index, state in enumerate(states) if state.initial]
+    if not initial:
+        found.add("/states", "no_initial_state", "DSL ไม่มีการกำหนด Initial State", "There is no initial status.")
+    for index in initial[1:]:
+        found.add(
+            f"/states/{index}/initial",
+            "multiple_initial_states",
+            "DSL มี Initial State หลายค่า แต่ละ Workflow ต้องมีเพียง Initial State เดียว",
+            "There is more than one initial status.",
+        )
 
 
 def _context_schema(raw: Any, found: Faults) -> schema.ContextSchema | None:

@@ -46,7 +46,7 @@ async def load(session: AsyncSession, definition_id: UUID) -> Definition:
         row = await repository.definition(session, definition_id)
         if row is None:
             raise NotFound("The definition is gone.")
-        known = _cache[definition_id] = as_published(dsl.read(row.dsl, published=True), row.compiled)
+        known = _cache[definition_id] = as_published(dsl.read(row.dsl), row.compiled)
         while len(_cache) > _CACHED:
             _cache.popitem(last=False)
     return known
