@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.workflow.domain.delegation import DelegateAway, DelegationChained
+from saraban.workflow.runtime.domain.delegation import DelegateAway, DelegationChained
 from saraban.workflow.runtime.models.delegations import DelegationRow
 from saraban.workflow.runtime.repository import delegations as delegation_rows
 from saraban.workflow.runtime.service import delegations

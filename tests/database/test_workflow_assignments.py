@@ -12,7 +12,7 @@ from saraban.projects import service as projects
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
-from saraban.workflow.domain.registers import Matter
+from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime.models.assignments import WorkflowAssignment
 from saraban.workflow.runtime.service import definitions
 from tests.factories.letterbox import new_office

@@ -17,7 +17,7 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, ContractOrganization, CorrespondenceStatus, CorrespondenceType, Project
-from saraban.workflow.domain.subject import BANGKOK
+from saraban.workflow.language.subject import BANGKOK
 from tests.factories.letterbox import NOW
 
 DOCUMENTS, CALLERS = 60, 150

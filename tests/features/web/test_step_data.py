@@ -13,9 +13,10 @@ from starlette.datastructures import FormData
 
 from saraban.kit.errors import Invalid
 from saraban.web.documents.step_data import payload_of_step, step_form
-from saraban.workflow.domain import checks, dsl
-from saraban.workflow.domain.schema import payload_fields
+from saraban.workflow.language import dsl
+from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.service.step_data import StepData
+from saraban.workflow.verification import definition_checks
 from tests.conftest import SignIn
 from tests.definitions import RFA
 from tests.features.web.conftest import Sit
@@ -67,7 +68,7 @@ def remembering(fields: list[str] | None, **known: Any) -> StepData:
     raw = priced()
     if fields is not None:
         raw["states"][1]["on"]["approve"]["fields"] = fields
-    definition = checks.verify(raw)
+    definition = definition_checks.verify(raw)
     assert definition.context_schema is not None
     shown = payload_fields(definition.context_schema.raw)
     return StepData(shown, known, frozenset(), definition, {"payload": known}, "pending_review")

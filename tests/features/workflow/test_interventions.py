@@ -14,7 +14,7 @@ from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.administration.service.interventions import InterventionForbidden
-from saraban.workflow.domain.answering import BranchClosed
+from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.service import Command, StaleInstance, TransitionNotPossible, VersionConflict

@@ -17,7 +17,7 @@ from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeamMember
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.answering import BranchClosed
+from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.runtime.models.delegations import DelegationRow
 from saraban.workflow.runtime.models.review import WorkflowBranch

@@ -21,9 +21,9 @@ from saraban.web.workflows.simulated_facts import CHOICES, NAMES, facts_read, si
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.schemas.simulation import ReplayIn, SimulatedActionIn
 from saraban.workflow.administration.service import versions
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.schema import payload_fields
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")

@@ -8,9 +8,9 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.definition import Definition, as_published
-from saraban.workflow.domain.registers import Matter
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition, as_published
+from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.repository import assignments
 
