@@ -125,7 +125,7 @@ def _first(definition: Definition) -> dict[str, str]:
     }
 
 
-def _try(request: Request, definition: Definition, row: Mapping[str, str], index: int) -> workflow.Try:
+def _try(request: Request, definition: Definition, row: Mapping[str, str], index: int) -> workflow.SimulationStep:
     action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
     order: SimulatedActionIn = validated(
         request,
@@ -143,7 +143,7 @@ def _try(request: Request, definition: Definition, row: Mapping[str, str], index
         },
     )
     seat = _seat(definition, branch)
-    actor = workflow.Actor(
+    actor = workflow.SimulatedActor(
         roles=frozenset(order.actor.roles) | seat.pop("roles", frozenset()),
         permissions=frozenset() if row["rights"] == "none" else permissions_of(definition),
         party=frozenset(order.actor.party),
@@ -152,7 +152,7 @@ def _try(request: Request, definition: Definition, row: Mapping[str, str], index
         is_assignee=row["party"] == "recipient",
         **seat,
     )
-    return workflow.Try(
+    return workflow.SimulationStep(
         actor,
         order.action,
         order.comment,
@@ -198,7 +198,7 @@ def _seat(definition: Definition, branch: str) -> dict[str, Any]:
     return {}
 
 
-def _refusal(one: workflow.Tried, language: str) -> str:
+def _refusal(one: workflow.SimulationResult, language: str) -> str:
     if one.refusal is None:
         return ""
     said = [fault.text.say(language, fault.values) for fault in one.refusal.fields]
