@@ -19,7 +19,8 @@ from saraban.bootstrap import closing, wire
 from saraban.worker import Worker
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import dsl, engine
+from saraban.workflow.engine import decisions
+from saraban.workflow.verification import definition_checks
 from tests.conftest import settings_in
 
 CLIENTS = 16
@@ -101,14 +102,14 @@ def _of(b: Bench, draw: Any) -> Round:
 async def advance(b: Bench) -> list[Row]:
     """The engine alone: the consultant approves an RFA, roles, party and permission included; one core, no database."""
     b.say("advance")
-    definition = dsl.read(next(raw for raw in shipped() if raw["workflow"] == "RFA_APPROVAL"))
-    conditional = dsl.read(_with_condition())
+    definition = definition_checks.verify(next(raw for raw in shipped() if raw["workflow"] == "RFA_APPROVAL"))
+    conditional = definition_checks.verify(_with_condition())
     async with _desk(b, "advance") as desk, desk.system.db.reading() as session:
         caller = desk.people[REVIEWER]
         row = await workflow.find(
             context(caller=caller), session, subjects=desk.system.subjects, public_id=desk.pattern.instance
         )
-        facts = engine.Facts(caller, row.facts)
+        facts = decisions.Facts(caller, row.facts)
     sides = {"as shipped": definition, "with a condition of three comparisons": conditional}
     found: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(b.rounds):
@@ -126,7 +127,7 @@ def _advanced(definition: Any, facts: Any, *, seconds: float) -> float:
     done, began = 0, time.process_time()
     while (passed := time.process_time() - began) < seconds:
         for _ in range(500):
-            engine.advance(definition, "pending_review", "approve", facts)
+            decisions.advance(definition, "pending_review", "approve", facts)
         done += 500
     return done / passed
 

@@ -5,7 +5,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from fastapi import FastAPI
-from tests.factories.contexts import context
 
 from saraban.events.service import Event
 from saraban.identity import service as identity
@@ -14,6 +13,7 @@ from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.notifications.service import send_reminders
 from saraban.worker import Worker
+from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk
 
 WORDS = {"th": "คำ", "en": "Word"}

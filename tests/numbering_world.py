@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
@@ -21,6 +20,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.register.domain.consistency import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.projects.models import Contract, Project
+from tests.factories.contexts import context
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.events.service import Event, Handlers
@@ -13,6 +12,7 @@ from saraban.identity.models import User
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.models import WorkflowWorkItem
 from saraban.workflow.runtime.service import assignment
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import WORDS
 

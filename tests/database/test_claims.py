@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of step files leads
 from saraban.attachments import service as attachments
@@ -17,6 +16,7 @@ from saraban.identity.models import User
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
+from tests.factories.contexts import context
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 

@@ -15,7 +15,6 @@ import pytest_asyncio
 import sqlalchemy as sa
 from redis.asyncio import Redis as Client
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.app import create_app
 from saraban.config import Settings
@@ -26,6 +25,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.definition_cache import LIFETIME, DefinitionCache
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 from tests.conftest import client_of, run_apart
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, new_office, office_in
 from tests.processes import sign_in
 from tests.servers import running_redis

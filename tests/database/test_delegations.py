@@ -5,17 +5,17 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
-from saraban.workflow.domain.delegation import DelegateAway, DelegationChained
+from saraban.workflow.runtime.domain.delegation import DelegateAway, DelegationChained
 from saraban.workflow.runtime.models.delegations import DelegationRow
 from saraban.workflow.runtime.repository import delegations as delegation_rows
 from saraban.workflow.runtime.service import delegations
 from saraban.workflow.runtime.service.delegated_rights import delegated_rights_of
 from saraban.workflow.runtime.service.delegations import DelegationView, NewDelegation
+from tests.factories.contexts import context
 from tests.people import fill
 
 BANGKOK = ZoneInfo("Asia/Bangkok")

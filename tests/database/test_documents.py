@@ -10,7 +10,6 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.bootstrap import System, closing, seed, wire
 from saraban.documents.circulation import repository
@@ -36,6 +35,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.runtime import repository as instances
 from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
+from tests.factories.contexts import context
 
 LETTERS = correspondences.CORRESPONDENCE
 

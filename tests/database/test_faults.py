@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from redis.asyncio import Redis as RedisClient
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -25,6 +24,7 @@ from saraban.kit.locks import RedisLocks
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingFailed
 from saraban.numbering.series.models import NumberCounter, NumberError
+from tests.factories.contexts import context
 from tests.histories import Seen, out_of_order
 from tests.numbering_world import World, check_accounts, world_of
 from tests.servers import running_mariadb, running_redis

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.service.formats import FormatStale
+from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, check_accounts, world_of
 
 pytestmark = pytest.mark.servers

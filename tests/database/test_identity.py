@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.models import RefreshToken, User
@@ -27,6 +26,7 @@ from saraban.kit.db import Base, Database
 from saraban.kit.errors import Invalid
 from saraban.kit.rate_limits import RateLimiter
 from saraban.projects import service as projects
+from tests.factories.contexts import context
 from tests.people import fill
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)

@@ -11,7 +11,6 @@ import httpx
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.bootstrap import carriers
@@ -23,6 +22,7 @@ from saraban.numbering.imports.service.jobs import LEASE
 from saraban.numbering.series.models import LedgerEntry, NumberImport
 from saraban.numbering.service import ImportWorker
 from tests.conftest import PASSWORD
+from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
 from tests.processes import RunningSaraban
 

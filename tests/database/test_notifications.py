@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.notifications import service as notifications
+from tests.factories.contexts import context
 from tests.notified_accounts import NEW_YEAR, open_account, told
 
 

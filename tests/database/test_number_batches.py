@@ -13,7 +13,6 @@ import pytest_asyncio
 import sqlalchemy as sa
 from redis.asyncio import Redis as RedisClient
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.identity.models import Organization
 from saraban.kit.db import Database
@@ -25,6 +24,7 @@ from saraban.numbering.issue.repository import number_batch
 from saraban.numbering.series.domain.sequence import SequenceExhausted
 from saraban.numbering.series.models import NumberCounter, NumberFormat, NumberRange
 from saraban.projects.models import Project, ProjectOrganization
+from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, check_accounts, world_of
 from tests.servers import running_redis
 

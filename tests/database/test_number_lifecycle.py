@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest_asyncio
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -16,6 +15,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain.lifecycle import NumberNotInState, ReservationExpired
 from saraban.numbering.ranges.service import RangeOverlaps
 from saraban.numbering.series.models import LedgerEntry
+from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, world_of
 
 FIVE_MINUTES = timedelta(minutes=5)

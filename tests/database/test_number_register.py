@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.bootstrap import carriers
 from saraban.kit.db import Database
@@ -23,6 +22,7 @@ from saraban.numbering.register.domain.consistency import NumberedDocument
 from saraban.numbering.register.repository import ledger
 from saraban.numbering.register.service import consistency_check
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering
+from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, DOCUMENTS, NOW, World, check_accounts, world_of
 
 REASON = "A reason that is long enough."

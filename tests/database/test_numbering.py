@@ -13,7 +13,6 @@ from redis.asyncio import Redis as RedisClient
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -23,6 +22,7 @@ from saraban.numbering.formats.service.formats import FormatStale
 from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingFailed
 from saraban.numbering.series.models import NumberCounter, NumberError
 from saraban.numbering.series.repository import counters
+from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, check_accounts, world_of
 from tests.proxy import cutting_proxy
 from tests.servers import running_mariadb, running_redis

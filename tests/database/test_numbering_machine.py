@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
-from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -35,6 +34,7 @@ from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import SourceFile
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
+from tests.factories.contexts import context
 from tests.numbering_model import Model, Series
 from tests.numbering_world import BANGKOK, DOCUMENTS, NOW, Documents, World, world_of
 from tests.servers import MariaDb

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban import bootstrap
 from saraban.bootstrap import System
@@ -14,6 +13,7 @@ from saraban.kit.errors import Invalid
 from saraban.projects.models import Contract, Project
 from saraban.setup import service as setup
 from tests.conftest import settings_in
+from tests.factories.contexts import context
 from tests.factories.projects import FULL
 
 pytestmark = pytest.mark.servers

@@ -10,7 +10,6 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.domain.permission import Scope
@@ -27,6 +26,7 @@ from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.service import assignment
 from saraban.workflow.runtime.service.transitions import transition
 from saraban.workflow.service import Command
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, new_office
 from tests.factories.review import answer, branches, reviewed, seat, under_review
 

@@ -12,7 +12,6 @@ import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
-from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
@@ -23,6 +22,7 @@ from saraban.kit.trace import begin_trace, trace_id
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service import transition_batch
 from saraban.workflow.service import Command, Transitions
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, new_office
 
 REVIEWER = "reviewer.consultant"

@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
@@ -20,6 +19,7 @@ from saraban.workflow.administration.service import interventions, migration
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.service import Command, TransitionNotPossible, VersionConflict
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, new_office
 from tests.site_memo import with_filing
 

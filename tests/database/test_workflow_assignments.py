@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
@@ -13,9 +12,10 @@ from saraban.projects import service as projects
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
-from saraban.workflow.domain.registers import Matter
+from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime.models.assignments import WorkflowAssignment
 from saraban.workflow.runtime.service import definitions
+from tests.factories.contexts import context
 from tests.factories.letterbox import new_office
 
 LATER = datetime(2026, 11, 21, 3, tzinfo=UTC)

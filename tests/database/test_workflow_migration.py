@@ -12,7 +12,6 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.bootstrap import System, closing, wire
@@ -28,6 +27,7 @@ from saraban.workflow.administration.service.migration import MigrationPlan
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
 from tests.conftest import UNLIMITED, settings_in
+from tests.factories.contexts import context
 from tests.killed_migration import BATCH
 
 CODE = "CORRESPONDENCE_FLOW_V1"

@@ -1,10 +1,11 @@
 """Request contexts as the entry points make them."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import SystemClock
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 
@@ -12,4 +13,4 @@ BANGKOK = ZoneInfo("Asia/Bangkok")
 def context(
     caller: Caller, now: datetime | None = None, zone: ZoneInfo = BANGKOK, address: str = "", key: str | None = None
 ) -> RequestContext:
-    return RequestContext(caller, now or datetime.now(UTC), zone, address, key)
+    return RequestContext(caller, now or SystemClock(zone).now(), zone, address, key)

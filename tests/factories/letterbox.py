@@ -13,7 +13,6 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.attachments.models import Attachment
 from saraban.identity import service as identity
@@ -36,6 +35,7 @@ from saraban.workflow.service import (
     SubjectStep,
     Transitions,
 )
+from tests.factories.contexts import context
 from tests.factories.projects import load_demo
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)

@@ -1,11 +1,11 @@
 """A project file in which every key stands, and the one of the demo."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.service.seed import SHIPPED_AT
 from saraban.setup import service as setup
+from tests.factories.contexts import context
 
 FULL = """\
 organizations:

@@ -7,13 +7,13 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.identity.models import User
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.service import review
 from saraban.workflow.runtime.service.review import BranchAnswer
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 
 WORDS = {"th": "คำ", "en": "Word"}

@@ -17,8 +17,8 @@ from saraban.identity.domain.context import RequestContext
 if TYPE_CHECKING:
     from saraban.bootstrap import System
     from saraban.kit.errors import FieldProblem
+    from saraban.workflow.administration.domain.migration import MigrationOutcome
     from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan, RunningInstances
-    from saraban.workflow.domain.migrating import Outcome
 
 LEFT = 6
 
@@ -113,10 +113,10 @@ def _states(pairs: list[str]) -> dict[str, str]:
     return found
 
 
-async def _migrate(system: "System", account: str, plan: "MigrationPlan") -> "dict[Outcome, int]":
+async def _migrate(system: "System", account: str, plan: "MigrationPlan") -> "dict[MigrationOutcome, int]":
     from saraban.workflow.administration.service import migration
 
-    counts: dict[Outcome, int] = {}
+    counts: dict[MigrationOutcome, int] = {}
     async with system.db.reading() as session:
         caller = await caller_named(session, account)
     total = await migration.remaining(system.db, plan=plan)
@@ -146,8 +146,8 @@ def _fault(one: "FieldProblem") -> str:
     return f"{one.pointer}: {one.text.say(language(), one.values)}"
 
 
-def _says(outcome: "Outcome") -> str:
-    from saraban.workflow.domain.migrating import WORDS
+def _says(outcome: "MigrationOutcome") -> str:
+    from saraban.workflow.administration.domain.migration import WORDS
 
     return WORDS[outcome].say(language())
 

@@ -12,9 +12,9 @@ from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
 from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.outcome import OUTCOMES, Meaning, Outcome
-from saraban.workflow.domain.registers import REGISTERS
+from saraban.workflow.language.outcome import OUTCOMES, Meaning, Outcome
+from saraban.workflow.language.registers import REGISTERS
+from saraban.workflow.verification import definition_checks
 
 TODAY = date(2026, 3, 10)
 
@@ -87,7 +87,7 @@ class TestStatusCode:
     @pytest.mark.parametrize("kind", [CORRESPONDENCE_RULES, RFA_RULES, TRANSMITTAL_RULES], ids=lambda kind: kind.name)
     def test_counts_as_finished_where_the_workflow_ends(self, kind: KindRules) -> None:
         codes = {REGISTERS[kind.name].code, *dict(REGISTERS[kind.name].codes).values()}
-        definitions = [dsl.read(raw) for raw in shipped() if raw["workflow"] in codes]
+        definitions = [definition_checks.verify(raw) for raw in shipped() if raw["workflow"] in codes]
         ends = {state.name for one in definitions for state in one.states.values() if state.terminal}
 
         assert kind.finished == ends | {"cancelled", "terminated"}

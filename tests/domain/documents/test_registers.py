@@ -11,10 +11,12 @@ from saraban.documents.rfa.domain import RFA_RULES
 from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.registers import DRAFT as FIRST
-from saraban.workflow.domain.registers import REGISTERS, misfits
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.registers import DRAFT as FIRST
+from saraban.workflow.language.registers import REGISTERS
+from saraban.workflow.verification import definition_checks
+from saraban.workflow.verification.register_fit import misfits
 
 EVERYWHERE = {CANCELLED, TERMINATED}
 
@@ -35,7 +37,9 @@ def flow(first: str = "draft", middle: str = "checking", last: str = "approved",
         }
         for name, to, need in steps
     ]
-    return dsl.read({"workflow": "ODD", "states": [*states, {"name": last, "label": WORD, "terminal": True}]})
+    return definition_checks.verify(
+        {"workflow": "ODD", "states": [*states, {"name": last, "label": WORD, "terminal": True}]}
+    )
 
 
 def one_exit(rule: Any, *facts: Any) -> dict[str, Any]:
@@ -79,12 +83,12 @@ class TestRegisters:
         assert REGISTERS.keys() == BY_NAME.keys()
 
     def test_fit_what_ships_for_them(self) -> None:
-        flows = {raw["workflow"]: dsl.read(raw) for raw in shipped()}
+        flows = {raw["workflow"]: definition_checks.verify(raw) for raw in shipped()}
 
         assert {one.name: misfits(flows[one.code], [one]) for one in REGISTERS.values()} == dict.fromkeys(REGISTERS, ())
 
     def test_take_shop_drawings_on_the_workflow_that_ships_for_them(self) -> None:
-        flows = {raw["workflow"]: dsl.read(raw) for raw in shipped()}
+        flows = {raw["workflow"]: definition_checks.verify(raw) for raw in shipped()}
 
         assert misfits(flows["SHOP_DRAWING_FLOW_V1"], [REGISTERS["rfa"]]) == ()
 
@@ -149,7 +153,7 @@ class TestRegisters:
         ],
     )
     def test_refuse_what_their_documents_could_not_get_out_of(self, rule: Any, facts: Any, stuck: set[str]) -> None:
-        definition = dsl.read(one_exit(rule, facts))
+        definition = definition_checks.verify(one_exit(rule, facts))
 
         told = {one.name: misfits(definition, [one]) for one in REGISTERS.values()}
 
@@ -161,7 +165,7 @@ class TestRegisters:
 
     @pytest.mark.parametrize(("type_code", "fits"), [("LETTER", True), ("MEMO", False)])
     def test_of_one_type_ask_for_that_type_alone(self, type_code: str, fits: bool) -> None:
-        definition = dsl.read(one_exit({"==": [{"var": "document.documentType"}, "LETTER"]}))
+        definition = definition_checks.verify(one_exit({"==": [{"var": "document.documentType"}, "LETTER"]}))
 
         found = misfits(definition, [REGISTERS["correspondence"].of_type(type_code)])
 
@@ -179,7 +183,9 @@ class TestRegisters:
         ],
     )
     def test_know_every_document_type_that_a_condition_can_name(self, rule: Any) -> None:
-        (fault,) = [one for one in dsl.problems(one_exit(rule), known=dsl.Known()) if one.code == "unknown_value"]
+        (fault,) = [
+            one for one in definition_checks.problems(one_exit(rule), known=dsl.Known()) if one.code == "unknown_value"
+        ]
 
         assert fault.pointer == "/dsl/states/1/on/go/condition/rule"
         assert "MEMO" in str(fault.values["known"])

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant, Scope
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.language.subject import SubjectFacts
 
 PARTIES = {"OWNER": frozenset({1, 5}), "CONSULTANT": frozenset({2}), "CONTRACTOR": frozenset({3, 4})}
 PROJECT, CONTRACT = 7, 9

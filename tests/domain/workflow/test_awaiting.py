@@ -6,12 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from saraban.workflow.domain import awaiting, dsl, engine
-from saraban.workflow.domain.cautions import cautions
+from saraban.workflow.engine import decisions, pending_assignees
+from saraban.workflow.verification import definition_checks
+from saraban.workflow.verification.warnings import access_warnings
 from tests.domain.workflow.actors import PROJECT, person, subject
 
 WORDS = {"th": "คำ", "en": "Word"}
-ACTS = (awaiting.ACTS,)
+ACTS = (pending_assignees.ACTS,)
 
 
 def asking(*requires: dict[str, Any], name: str = "open", **more: Any) -> Any:
@@ -20,7 +21,7 @@ def asking(*requires: dict[str, Any], name: str = "open", **more: Any) -> Any:
         {"name": name, "label": WORDS, "initial": True, "on": on},
         {"name": "closed", "label": WORDS, "terminal": True},
     ]
-    return dsl.read({"workflow": "ASKED", "states": states})
+    return definition_checks.verify({"workflow": "ASKED", "states": states})
 
 
 def member(organization: int, *permissions: str, role: str = "Reviewer", **where: int) -> Any:
@@ -44,16 +45,16 @@ class TestWaiting:
     def test_is_for_organizations_unless_people_are_asked_for_what_they_hold(
         self, require: dict[str, Any], organizations: set[int], holders: bool
     ) -> None:
-        found = awaiting.waiting(asking(require), "open", subject())
+        found = pending_assignees.assignees_of(asking(require), "open", subject())
 
         assert (found.organizations, bool(found.holders), found.named) == (organizations, holders, frozenset())
-        assert awaiting.by_person(asking(require), "open") is holders
+        assert pending_assignees.by_person(asking(require), "open") is holders
 
     def test_is_for_nobody_because_of_an_optional_action(self) -> None:
         definition = asking({"roles": ["R"]}, optional=True)
 
-        assert awaiting.waiting(definition, "open", subject()) == awaiting.Waiting()
-        assert not awaiting.expects(definition, "open")
+        assert pending_assignees.assignees_of(definition, "open", subject()) == pending_assignees.PendingAssignees()
+        assert not pending_assignees.expects(definition, "open")
 
 
 class TestAsks:
@@ -73,13 +74,13 @@ class TestAsks:
         ],
     )
     def test_members_by_what_the_step_requires(self, requires: list[dict[str, Any]], caller: Any, asked: bool) -> None:
-        assert awaiting.asks(asking(*requires), "open", caller, subject()) is asked
+        assert pending_assignees.asks(asking(*requires), "open", caller, subject()) is asked
 
     @pytest.mark.parametrize(
         ("requires", "names"),
         [
-            ([RECIPIENT], {awaiting.ACTS}),
-            ([RECIPIENT | {"permissions": ["p", "q"]}, RECIPIENT], {awaiting.ACTS, "p", "q"}),
+            ([RECIPIENT], {pending_assignees.ACTS}),
+            ([RECIPIENT | {"permissions": ["p", "q"]}, RECIPIENT], {pending_assignees.ACTS, "p", "q"}),
             ([RECIPIENT | {"roles": ["R"]}], None),
             ([{"roles": ["R"]}], set()),
         ],
@@ -87,7 +88,7 @@ class TestAsks:
     def test_only_those_who_have_one_of_some_permissions(
         self, requires: list[dict[str, Any]], names: set[str] | None
     ) -> None:
-        assert awaiting.permissions_asked(asking(*requires), "open") == names
+        assert pending_assignees.permissions_asked(asking(*requires), "open") == names
 
 
 class TestMayAct:
@@ -105,17 +106,19 @@ class TestMayAct:
         ],
     )
     def test_is_for_those_who_see_it_and_hold_it_and_not_just_everything(self, caller: Any, able: bool) -> None:
-        assert awaiting.may_act(asking({"permissions": ["p"]}), "open", caller, self.HIDDEN) is able
+        assert pending_assignees.may_act(asking({"permissions": ["p"]}), "open", caller, self.HIDDEN) is able
 
     def test_counts_the_role_for_everything_where_it_is_asked_for_by_name(self) -> None:
         admin = member(2, "system.manage_all", role="Superadmin", project=PROJECT)
 
-        assert awaiting.may_act(asking({"roles": ["Superadmin"]}), "open", admin, subject())
-        assert engine.permitted(next(iter(awaiting.asking(asking({"permissions": ["p"]}), "open"))), facts_of(admin))
+        assert pending_assignees.may_act(asking({"roles": ["Superadmin"]}), "open", admin, subject())
+        assert decisions.permitted(
+            next(iter(pending_assignees.asking(asking({"permissions": ["p"]}), "open"))), facts_of(admin)
+        )
 
 
-def facts_of(caller: Any) -> engine.Facts:
-    return engine.Facts(caller, replace(subject(), title="x"))
+def facts_of(caller: Any) -> decisions.Facts:
+    return decisions.Facts(caller, replace(subject(), title="x"))
 
 
 class TestCautions:
@@ -135,8 +138,8 @@ class TestCautions:
     def test_are_said_where_it_is_not_sure_that_somebody_sees_it(
         self, requires: list[dict[str, Any]], name: str, count: int
     ) -> None:
-        found = cautions(asking(*requires, name=name), name)
+        found = access_warnings(asking(*requires, name=name), name)
 
         assert len(found) == count
         assert all(text.th and text.en for text in found)
-        assert cautions(asking(*requires, name=name), "closed") == ()
+        assert access_warnings(asking(*requires, name=name), "closed") == ()

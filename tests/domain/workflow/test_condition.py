@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from saraban.workflow.domain import logic
-from saraban.workflow.domain.condition import Condition, names
+from saraban.workflow.language import logic
+from saraban.workflow.language.condition import Condition, names
 
 
 def condition(rule: Any) -> Condition:

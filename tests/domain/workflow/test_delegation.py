@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Grant, Scope
 from saraban.kit.errors import DomainError, Invalid, Text
-from saraban.workflow.domain import acting, engine
-from saraban.workflow.domain.definition import Definition, Require, State, Transition
-from saraban.workflow.domain.delegation import (
+from saraban.workflow.engine import decisions
+from saraban.workflow.language.definition import Definition, Require, State, Transition
+from saraban.workflow.runtime.domain import authorization
+from saraban.workflow.runtime.domain.delegation import (
     DelegateAway,
     Delegation,
     DelegationChained,
@@ -246,50 +247,52 @@ class TestActing:
     OTHERS = workflow(party=frozenset({"recipient"}), permissions=frozenset({REVIEW}), not_submitter=True)
 
     def test_names_whom_it_is_for(self) -> None:
-        own = engine.Facts(person(2, user=B), subject())
+        own = decisions.Facts(person(2, user=B), subject())
 
-        (choice,) = acting.choices(self.REVIEWED, "open", own, [reviewer(A)])
-        taken = acting.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A)], named=None)
+        (choice,) = authorization.choices(self.REVIEWED, "open", own, [reviewer(A)])
+        taken = authorization.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A)], named=None)
 
         assert (choice.code, choice.in_own_right) == ("approve", False)
         assert [one.public_id for one in choice.on_behalf_of] == [UUID(int=A)]
         assert (taken.caller.user_id, taken.deputy) == (A, own.caller)
-        assert engine.advance(self.REVIEWED, "open", "approve", taken).next_state == "done"
+        assert decisions.advance(self.REVIEWED, "open", "approve", taken).next_state == "done"
 
     def test_says_own_right_and_others_apart(self) -> None:
-        (choice,) = acting.choices(self.REVIEWED, "open", engine.Facts(reviewer(B), subject()), [reviewer(A)])
+        (choice,) = authorization.choices(self.REVIEWED, "open", decisions.Facts(reviewer(B), subject()), [reviewer(A)])
 
         assert choice.in_own_right
         assert len(choice.on_behalf_of) == 1
 
     @pytest.mark.parametrize("submitter", [A, B])
     def test_makes_neither_of_both_his_own_judge(self, submitter: int) -> None:
-        own = engine.Facts(person(2, user=B), subject(submitter_user_id=submitter))
+        own = decisions.Facts(person(2, user=B), subject(submitter_user_id=submitter))
 
-        assert acting.choices(self.OTHERS, "open", own, [reviewer(A)]) == ()
-        with pytest.raises(engine.ActionForbidden):
-            acting.chosen(self.OTHERS, "open", "approve", own, [reviewer(A)], named=None)
-        asked = acting.chosen(self.OTHERS, "open", "approve", own, [reviewer(A)], named=UUID(int=A))
-        with pytest.raises(engine.ActionForbidden):
-            engine.advance(self.OTHERS, "open", "approve", asked)
+        assert authorization.choices(self.OTHERS, "open", own, [reviewer(A)]) == ()
+        with pytest.raises(decisions.ActionForbidden):
+            authorization.chosen(self.OTHERS, "open", "approve", own, [reviewer(A)], named=None)
+        asked = authorization.chosen(self.OTHERS, "open", "approve", own, [reviewer(A)], named=UUID(int=A))
+        with pytest.raises(decisions.ActionForbidden):
+            decisions.advance(self.OTHERS, "open", "approve", asked)
 
     def test_asks_for_whom_where_several_could(self) -> None:
-        own = engine.Facts(person(2, user=B), subject())
+        own = decisions.Facts(person(2, user=B), subject())
 
         with pytest.raises(Invalid) as refused:
-            acting.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A), reviewer(C)], named=None)
+            authorization.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A), reviewer(C)], named=None)
 
         assert [(one.pointer, one.code, one.values["publicId"]) for one in refused.value.fields] == [
             ("/onBehalfOf", "ambiguous", str(UUID(int=key))) for key in (A, C)
         ]
-        named = acting.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A), reviewer(C)], named=UUID(int=C))
+        named = authorization.chosen(
+            self.REVIEWED, "open", "approve", own, [reviewer(A), reviewer(C)], named=UUID(int=C)
+        )
         assert named.caller.user_id == C
 
     def test_refuses_somebody_who_has_lent_nothing(self) -> None:
-        own = engine.Facts(reviewer(B), subject())
+        own = decisions.Facts(reviewer(B), subject())
 
         with pytest.raises(Invalid) as refused:
-            acting.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A)], named=UUID(int=C))
+            authorization.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A)], named=UUID(int=C))
 
         assert refused.value.fields[0].code == "not_delegated"
 
@@ -303,14 +306,16 @@ class TestActing:
             submitter_user_id=submitter,
         )
         seats = [seat for one in delegators if (seat := lent(one, delegate)) is not None]
-        own = engine.Facts(delegate, about)
+        own = decisions.Facts(delegate, about)
 
-        found = acting.choices(self.OTHERS, "open", own, seats)
+        found = authorization.choices(self.OTHERS, "open", own, seats)
 
-        rightful = [engine.available(self.OTHERS, "open", engine.Facts(one, about)) for one in [delegate, *delegators]]
+        rightful = [
+            decisions.available(self.OTHERS, "open", decisions.Facts(one, about)) for one in [delegate, *delegators]
+        ]
         assert not found or any(rightful)
         if found and not found[0].in_own_right:
             assert submitter not in {A, B}
             assert recipient in delegate.organization_ids
-        can_edit = engine.can_edit(self.OTHERS.states["open"], delegate, about)
+        can_edit = decisions.can_edit(self.OTHERS.states["open"], delegate, about)
         assert not can_edit  # what a person may edit is asked of him alone

@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from saraban.workflow.domain import dsl
+from saraban.workflow.language import dsl
+from saraban.workflow.verification import definition_checks
 from tests.letterbox_definition import WORDS, letterbox
 
 STRANGER = "01890a5d-ac96-774b-bcce-b302099a8057"
@@ -30,7 +31,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 
 def faults(raw: Any) -> list[tuple[str, str]]:
-    return [(fault.pointer, fault.code) for fault in dsl.problems(raw, known=KNOWN)]
+    return [(fault.pointer, fault.code) for fault in definition_checks.problems(raw, known=KNOWN)]
 
 
 CLOSE = "/states/0/on/close"
@@ -148,7 +149,7 @@ def test_names_the_place_of_a_fault(path: str, value: Any, pointer: str, code: s
 
 
 def test_accepts_what_is_sound() -> None:
-    definition = dsl.read(letterbox(), known=KNOWN)
+    definition = definition_checks.verify(letterbox(), known=KNOWN)
 
     assert (definition.code, definition.initial, list(definition.states)) == ("LETTERBOX", "open", ["open", "closed"])
     assert faults(letterbox()) == []
@@ -299,7 +300,7 @@ def test_asks_for_the_people_whom_an_action_requires_and_refuses_those_who_canno
     raw = changed(f"{CLOSE}/require", {"user": somebody})
 
     assert dsl.assigned(raw) == {UUID(somebody)}
-    assert dsl.problems(raw, known=dsl.Known(users={UUID(somebody)})) == ()
+    assert definition_checks.problems(raw, known=dsl.Known(users={UUID(somebody)})) == ()
     assert faults(raw) == [(f"/dsl{CLOSE}/require/user", "unknown")]
 
 
@@ -310,7 +311,7 @@ def test_escapes_a_key_in_the_pointer() -> None:
 
 
 def test_says_everything_in_both_languages() -> None:
-    found = dsl.problems(changed("/states/0/name", "closed"), known=KNOWN)
+    found = definition_checks.problems(changed("/states/0/name", "closed"), known=KNOWN)
 
     assert all(fault.text.th != fault.text.en for fault in found)
     assert any("closed" in fault.text.say("th", fault.values) for fault in found)

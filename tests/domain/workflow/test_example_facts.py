@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from saraban.kit.errors import FieldProblem
-from saraban.workflow.domain import dsl
+from saraban.workflow.language import dsl
+from saraban.workflow.verification import definition_checks
 
 AMOUNT = {"var": "context.payload.amount"}
 PAID = {"var": "payload.amount"}
@@ -40,7 +41,7 @@ def coded(rule: Any, facts: Any, answers: dict[str, Any]) -> dict[str, Any]:
 
 
 def faults(raw: Any) -> dict[str, FieldProblem]:
-    return {fault.code: fault for fault in dsl.problems(raw, known=KNOWN)}
+    return {fault.code: fault for fault in definition_checks.problems(raw, known=KNOWN)}
 
 
 def paid(amount: Any) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class TestIsRefused:
     def test_with_its_place_where_it_could_not_happen(
         self, rule: Any, facts: dict[str, Any], step: dict[str, Any], pointer: str, code: str | None
     ) -> None:
-        found = dsl.problems(only(rule, facts, PURCHASE, **step), known=KNOWN)
+        found = definition_checks.problems(only(rule, facts, PURCHASE, **step), known=KNOWN)
 
         told = next(fault for fault in found if fault.pointer.startswith("/dsl/examples/0"))
         assert told.pointer == f"/dsl/examples/0{pointer}"
@@ -154,7 +155,9 @@ class TestIsRefused:
     def test_by_its_shape(self) -> None:
         for examples in ({}, [3], [{"state": "mid"}], [{"state": "mid", "action": "go", "facts": []}], [{}] * 51):
             raw = only({">": [PAID, 10]}) | {"examples": examples}
-            assert any(fault.pointer.startswith("/dsl/examples") for fault in dsl.problems(raw, known=KNOWN))
+            assert any(
+                fault.pointer.startswith("/dsl/examples") for fault in definition_checks.problems(raw, known=KNOWN)
+            )
 
 
 class TestNames:

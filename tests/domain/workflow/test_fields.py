@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from saraban.kit.errors import Text
-from saraban.workflow.domain.schema import SchemaRefused, payload_fields, read
-from saraban.workflow.domain.schema.fields import Field, figure
+from saraban.workflow.language.schema import SchemaRefused, payload_fields, read
+from saraban.workflow.language.schema.fields import Field, figure
 
 
 def fields(properties: dict[str, Any], **more: Any) -> dict[str, Field]:

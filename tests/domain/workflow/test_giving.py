@@ -8,32 +8,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, engine, giving
-from saraban.workflow.domain.definition import Definition, as_published, compiled
-from saraban.workflow.domain.engine import Facts
-from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationStep, simulate
+from saraban.workflow.engine import decisions, step_data
+from saraban.workflow.engine.decisions import Facts
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition, as_published, compiled
+from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
 from tests.step_data import PROPERTIES, WORDS, written
 
 
 def faults(raw: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(one.pointer, one.code) for one in dsl.problems(raw, known=dsl.Known())]
+    return [(one.pointer, one.code) for one in definition_checks.problems(raw, known=dsl.Known())]
 
 
 def refused(definition: Definition, payload: dict[str, Any], before: Any = None) -> list[tuple[str, str]]:
     """What a correction is told, `before` it these values were stated."""
     context = {} if before is None else {"payload": before}
     try:
-        engine.advance(definition, "open", "correct", Facts(person(3), subject(), payload=payload, context=context))
+        decisions.advance(definition, "open", "correct", Facts(person(3), subject(), payload=payload, context=context))
     except Invalid as told:
         return [(one.pointer, one.code) for one in told.fields]
     return []
 
 
-PLAIN = dsl.read(written())
-NAMED = dsl.read(written({"fields": ["amount"]}))
-TAKING_NOTHING = dsl.read(written({"fields": []}))
-OLD = as_published(dsl.read(written()), {"workflow": "STATED"})
+PLAIN = definition_checks.verify(written())
+NAMED = definition_checks.verify(written({"fields": ["amount"]}))
+TAKING_NOTHING = definition_checks.verify(written({"fields": []}))
+OLD = as_published(definition_checks.verify(written()), {"workflow": "STATED"})
 
 
 class TestAnAction:
@@ -49,8 +51,8 @@ class TestAnAction:
 
     @pytest.mark.parametrize(("one", "other"), [(1, True), ([1], [True]), ({"a": 0}, {"a": False}), (None, 0)])
     def test_tells_values_apart_as_json_does(self, one: Any, other: Any) -> None:
-        assert giving.same(one, one)
-        assert not giving.same(one, other)
+        assert step_data.same(one, one)
+        assert not step_data.same(one, other)
 
     def test_with_fields_changes_those_and_takes_no_others(self) -> None:
         before = {"amount": 99}
@@ -65,17 +67,17 @@ class TestAnAction:
 
     def test_is_refused_before_its_condition_reads_what_it_does_not_take(self) -> None:
         condition = {"type": "json-logic", "rule": {"==": [{"var": "context.payload.amount"}, 7]}}
-        definition = dsl.read(written({"fields": ["note"], "condition": condition}))
+        definition = definition_checks.verify(written({"fields": ["note"], "condition": condition}))
 
         assert refused(definition, {"grade": "A"}, {"amount": 5}) == [("/payload/grade", "not_taken")]
 
     def test_is_offered_with_its_fields(self) -> None:
-        offered = engine.available(NAMED, "open", Facts(person(3), subject()))
+        offered = decisions.available(NAMED, "open", Facts(person(3), subject()))
 
         assert [(one.code, one.fields) for one in offered] == [("correct", ("amount",)), ("close", None)]
 
     def test_brings_no_more_than_there_is_room_for(self) -> None:
-        free = dsl.read({key: value for key, value in written().items() if key != "context_schema"})
+        free = definition_checks.verify({key: value for key, value in written().items() if key != "context_schema"})
         before = {f"v{index}": "x" * 15_000 for index in range(4)}
 
         assert refused(free, {"w": "x" * 15_000}, before) == [("/payload", "too_large")]
@@ -86,24 +88,24 @@ class TestWhatIsRemembered:
     def test_keeps_each_value_until_another_comes(self) -> None:
         context = {"payload": {"amount": 99, "grade": "A"}}
 
-        assert giving.after(NAMED, context, {"amount": 5}) == {"payload": {"amount": 5, "grade": "A"}}
-        assert giving.after(NAMED, context, {}) == context
+        assert step_data.after(NAMED, context, {"amount": 5}) == {"payload": {"amount": 5, "grade": "A"}}
+        assert step_data.after(NAMED, context, {}) == context
         assert context == {"payload": {"amount": 99, "grade": "A"}}
 
     def test_loses_what_is_taken_back_by_null(self) -> None:
         context = {"payload": {"amount": 99, "note": "x"}}
 
-        assert giving.after(NAMED, context, {"note": None}) == {"payload": {"amount": 99}}
-        assert giving.after(NAMED, context, {"grade": None})["payload"]["grade"] is None
+        assert step_data.after(NAMED, context, {"note": None}) == {"payload": {"amount": 99}}
+        assert step_data.after(NAMED, context, {"grade": None})["payload"]["grade"] is None
 
     @pytest.mark.parametrize("said", [{"type": ["string", "null"]}, {"oneOf": [{"const": None}]}, {"const": None}])
     def test_keeps_null_where_the_schema_names_it(self, said: dict[str, Any]) -> None:
-        definition = dsl.read(written(properties={"it": said}))
+        definition = definition_checks.verify(written(properties={"it": said}))
 
-        assert giving.after(definition, {}, {"it": None}) == {"payload": {"it": None}}
+        assert step_data.after(definition, {}, {"it": None}) == {"payload": {"it": None}}
 
     def test_is_judged_as_it_will_be(self) -> None:
-        definition = dsl.read(written({"fields": ["amount", "note"]}, required=("amount",)))
+        definition = definition_checks.verify(written({"fields": ["amount", "note"]}, required=("amount",)))
 
         assert refused(definition, {"note": "x"}, {"amount": 5}) == []
         assert refused(definition, {"note": "x"}) == [("/payload/amount", "required")]
@@ -126,15 +128,15 @@ class TestNobodysWord:
     ) -> None:
         raw = written({} if fields is None else {"fields": fields})
         raw["states"][1]["on"]["plain"] = {"to": "open", "label": WORDS}
-        definition = dsl.read(raw)
+        definition = definition_checks.verify(raw)
         context: dict[str, Any] = {}
         for action, payload in steps:
-            before = dict(giving.remembered(context))
+            before = dict(step_data.remembered(context))
             facts = Facts(person(3), subject(), payload=payload, context=context)
             with suppress(Invalid):
-                engine.advance(definition, "open", action, facts)
-                context = giving.after(definition, context, payload)
-            after = giving.remembered(context)
+                decisions.advance(definition, "open", action, facts)
+                context = step_data.after(definition, context, payload)
+            after = step_data.remembered(context)
             named = set((fields or ()) if action == "correct" else ())
             kept = {name: value for name, value in before.items() if name not in named}
             assert {name: after.get(name, "gone") for name in kept} == kept
@@ -143,11 +145,11 @@ class TestNobodysWord:
 class TestAVersionFromBefore:
     def test_replaces_the_payload_as_it_did_when_it_was_published(self) -> None:
         assert refused(OLD, {"note": "x"}, {"amount": 99}) == []
-        assert giving.after(OLD, {"payload": {"amount": 99}, "x": 1}, {"note": "y"}) == {
+        assert step_data.after(OLD, {"payload": {"amount": 99}, "x": 1}, {"note": "y"}) == {
             "payload": {"note": "y"},
             "x": 1,
         }
-        assert giving.after(OLD, {}, {"note": None}) == {"payload": {"note": None}}
+        assert step_data.after(OLD, {}, {"note": None}) == {"payload": {"note": None}}
 
     def test_is_known_by_the_short_form_beside_it(self) -> None:
         short = compiled(NAMED)
@@ -175,7 +177,7 @@ class TestPublishing:
     def test_refuses_a_condition_that_reads_what_never_comes(self) -> None:
         rule = {"<": [{"var": "payload.amount"}, {"var": "context.payload.amount"}]}
         wrong = written({"fields": ["note"], "condition": {"type": "json-logic", "rule": rule}})
-        (problem,) = dsl.problems(wrong, known=dsl.Known())
+        (problem,) = definition_checks.problems(wrong, known=dsl.Known())
 
         assert (problem.pointer, problem.code) == ("/dsl/states/1/on/correct/condition/rule", "unknown_name")
         assert "context.payload.amount" in problem.text.say("en", problem.values)
@@ -194,7 +196,7 @@ class TestPublishing:
 
     def test_wants_what_is_required_to_be_there_by_then(self) -> None:
         raw = written({"fields": ["note"]}, required=("amount",), fields=[])
-        (problem,) = dsl.problems(raw, known=dsl.Known())
+        (problem,) = definition_checks.problems(raw, known=dsl.Known())
 
         assert (problem.pointer, problem.code) == ("/dsl/states/1/on/correct/fields", "never_complete")
         assert "draft → open" in problem.text.say("en", problem.values)
@@ -219,12 +221,12 @@ class TestPublishing:
 class TestARehearsal:
     def test_takes_and_keeps_values_as_documents_do(self) -> None:
         tries = [
-            Try(Actor(), "send", payload={"amount": 99_000_000, "note": "x"}),
-            Try(Actor(), "close", payload={"amount": 5}),
-            Try(Actor(), "correct", payload={"amount": 7}),
+            SimulationStep(SimulatedActor(), "send", payload={"amount": 99_000_000, "note": "x"}),
+            SimulationStep(SimulatedActor(), "close", payload={"amount": 5}),
+            SimulationStep(SimulatedActor(), "correct", payload={"amount": 7}),
         ]
 
-        told = rehearse(NAMED, tries, document={})
+        told = simulate(NAMED, tries, document={})
 
         assert [one.refusal.fields[0].pointer if one.refusal else None for one in told] == [
             None,

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
+from saraban.workflow.administration.domain.diagram import Box, draw
+from saraban.workflow.administration.domain.json_format import WIDTH, written
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.layout import Box, draw
-from saraban.workflow.domain.writing import WIDTH, written
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.verification import definition_checks
 
 SHIPPED = {raw["workflow"]: raw for raw in shipped()}
 PARTY = {"party": ["originator"]}
@@ -30,7 +30,7 @@ def states(count: int, *, ways: int = 1, back: bool = False) -> Definition:
         {"name": f"s{index}", "label": {"th": "ก", "en": f"S{index}"}, "initial": index == 0, "on": on(index)}
         for index in range(count - 1)
     ]
-    return dsl.read({"workflow": "ROW", "states": [*raw, last]})
+    return definition_checks.verify({"workflow": "ROW", "states": [*raw, last]})
 
 
 def meet(one: Box, other: Box) -> bool:
@@ -43,7 +43,7 @@ class TestDraw:
     @pytest.mark.parametrize("language", ["th", "en"])
     @pytest.mark.parametrize("code", sorted(SHIPPED))
     def test_puts_no_box_on_another_and_none_outside(self, code: str, language: str) -> None:
-        drawing = draw(dsl.read(SHIPPED[code]), language=language)
+        drawing = draw(definition_checks.verify(SHIPPED[code]), language=language)
 
         assert drawing
         assert [pair for pair in itertools.combinations(drawing.boxes, 2) if meet(*pair)] == []
@@ -52,7 +52,7 @@ class TestDraw:
 
     @pytest.mark.parametrize("code", sorted(SHIPPED))
     def test_shows_every_state_and_a_line_for_every_two_that_are_joined(self, code: str) -> None:
-        definition = dsl.read(SHIPPED[code])
+        definition = definition_checks.verify(SHIPPED[code])
         joined = {(name, to) for name, state in definition.states.items() for to in state.targets if to != name}
 
         drawing = draw(definition, language="en")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from saraban.workflow.domain import logic
-from saraban.workflow.domain.logic.grammar import ARITY
+from saraban.workflow.language import logic
+from saraban.workflow.language.logic.grammar import ARITY
 
 NO_JSON = object()
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saraban.workflow.domain import logic
-from saraban.workflow.domain.logic.budget import Budget
-from saraban.workflow.domain.logic.coercion import decimal, loosely_equal, number, strictly_equal, text
-from saraban.workflow.domain.logic.grammar import ARITY
+from saraban.workflow.language import logic
+from saraban.workflow.language.logic.budget import Budget
+from saraban.workflow.language.logic.coercion import decimal, loosely_equal, number, strictly_equal, text
+from saraban.workflow.language.logic.grammar import ARITY
 
 SCALARS = (
     st.none()

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from saraban.workflow.domain import logic
+from saraban.workflow.language import logic
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 VECTORS = [each for each in json.loads((DATA / "jsonlogic_vectors.json").read_text("utf-8")) if isinstance(each, list)]

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, migrating
-from saraban.workflow.domain.migrating import Outcome, Standing
+from saraban.workflow.administration.domain import migration
+from saraban.workflow.administration.domain.migration import MigratingInstance, MigrationOutcome
+from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
 
 WORDS = {"th": "คำ", "en": "Word"}
@@ -24,47 +25,47 @@ def version(name: str = "open", require: Any = BY_RECIPIENT, **more: Any) -> Any
         {"name": name, "label": WORDS, "on": {"close": {"to": "closed", "label": WORDS, "require": require}}},
         {"name": "closed", "label": WORDS, "terminal": True},
     ]
-    return dsl.read({"workflow": "MOVED", "states": states, **more})
+    return definition_checks.verify({"workflow": "MOVED", "states": states, **more})
 
 
-def standing(state: str = "open", **changes: Any) -> Standing:
+def standing(state: str = "open", **changes: Any) -> MigratingInstance:
     known = {"definition": version(), "state": state, "context": {}, "facts": subject()}
-    return Standing(**(known | changes))
+    return MigratingInstance(**(known | changes))
 
 
 class TestExamine:
     @pytest.mark.parametrize(
         ("to", "stands", "mapping", "people", "outcome", "state"),
         [
-            (version(), standing(), {}, [REVIEWER], Outcome.STAYS, "open"),
-            (version("seen"), standing(), {}, [REVIEWER], Outcome.STATE_GONE, None),
-            (version("seen"), standing(), {"open": "seen"}, [REVIEWER], Outcome.MOVES, "seen"),
-            (version("seen"), standing(), {"draft": "seen"}, [REVIEWER], Outcome.STATE_GONE, None),
-            (version(), standing(), {"open": "draft"}, [REVIEWER], Outcome.MOVES, "draft"),
-            (version(), standing(), {}, [], Outcome.NOBODY, "open"),
-            (version(), standing(), {}, [SUPER_ADMIN], Outcome.NOBODY, "open"),
-            (version(require={"party": ["originator"]}), standing(), {}, [REVIEWER], Outcome.NOBODY, "open"),
-            (version(context_schema=SCHEMA), standing(context=BARE), {}, [REVIEWER], Outcome.CONTEXT_UNFIT, "open"),
-            (version(context_schema=SCHEMA), standing(context=FIRST), {}, [REVIEWER], Outcome.STAYS, "open"),
-            (version(), standing(facts=None), {}, [REVIEWER], Outcome.SUBJECT_GONE, None),
+            (version(), standing(), {}, [REVIEWER], MigrationOutcome.STAYS, "open"),
+            (version("seen"), standing(), {}, [REVIEWER], MigrationOutcome.STATE_GONE, None),
+            (version("seen"), standing(), {"open": "seen"}, [REVIEWER], MigrationOutcome.MOVES, "seen"),
+            (version("seen"), standing(), {"draft": "seen"}, [REVIEWER], MigrationOutcome.STATE_GONE, None),
+            (version(), standing(), {"open": "draft"}, [REVIEWER], MigrationOutcome.MOVES, "draft"),
+            (version(), standing(), {}, [], MigrationOutcome.NOBODY, "open"),
+            (version(), standing(), {}, [SUPER_ADMIN], MigrationOutcome.NOBODY, "open"),
+            (version(require={"party": ["originator"]}), standing(), {}, [REVIEWER], MigrationOutcome.NOBODY, "open"),
+            (version(context_schema=SCHEMA), standing(context=BARE), {}, [REVIEWER], MigrationOutcome.CONTEXT_UNFIT, "open"),
+            (version(context_schema=SCHEMA), standing(context=FIRST), {}, [REVIEWER], MigrationOutcome.STAYS, "open"),
+            (version(), standing(facts=None), {}, [REVIEWER], MigrationOutcome.SUBJECT_GONE, None),
         ],
     )  # fmt: skip
     def test_says_what_becomes_of_it(
         self,
         to: Any,
-        stands: Standing,
+        stands: MigratingInstance,
         mapping: dict[str, str],
         people: list[Any],
-        outcome: Outcome,
+        outcome: MigrationOutcome,
         state: str | None,
     ) -> None:
-        found = migrating.examine(to, stands, mapping, people)
+        found = migration.examine(to, stands, mapping, people)
 
         assert (found.outcome, found.to) == (outcome, state)
-        assert found.goes is (outcome in {Outcome.STAYS, Outcome.MOVES})
+        assert found.goes is (outcome in {MigrationOutcome.STAYS, MigrationOutcome.MOVES})
 
     def test_names_every_fault_of_the_context(self) -> None:
-        found = migrating.examine(version(context_schema=SCHEMA), standing(context=MISSPELT), {}, [REVIEWER])
+        found = migration.examine(version(context_schema=SCHEMA), standing(context=MISSPELT), {}, [REVIEWER])
 
         assert [(fault.pointer, fault.code) for fault in found.faults] == [("/payload/round", "type")]
 
@@ -72,23 +73,23 @@ class TestExamine:
     def test_keeps_a_person_who_could_still_act(self, assigned: int | None, keeps: bool) -> None:
         stands = standing(assigned_user_id=assigned)
 
-        assert migrating.examine(version(), stands, {}, [REVIEWER, SUPER_ADMIN]).keeps_person is keeps
+        assert migration.examine(version(), stands, {}, [REVIEWER, SUPER_ADMIN]).keeps_person is keeps
 
     def test_takes_nobody_along_into_another_state(self) -> None:
         stands = standing(assigned_user_id=21)
 
-        assert not migrating.examine(version("seen"), stands, {"open": "seen"}, [REVIEWER]).keeps_person
+        assert not migration.examine(version("seen"), stands, {"open": "seen"}, [REVIEWER]).keeps_person
 
-    @pytest.mark.parametrize("outcome", list(Outcome))
-    def test_has_words_for_it(self, outcome: Outcome) -> None:
-        assert migrating.WORDS[outcome].th
-        assert migrating.WORDS[outcome].en
+    @pytest.mark.parametrize("outcome", list(MigrationOutcome))
+    def test_has_words_for_it(self, outcome: MigrationOutcome) -> None:
+        assert migration.WORDS[outcome].th
+        assert migration.WORDS[outcome].en
 
 
 class TestMapping:
     def test_leads_to_states_that_are_there_and_are_no_end(self) -> None:
         with pytest.raises(Invalid) as refused:
-            migrating.check_mapping(
+            migration.check_mapping(
                 version(),
                 {"old/one": "nowhere", "open": "closed", "draft": "open", "slip": "open"},
                 known={"old/one", "open", "draft"},

@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, engine
-from saraban.workflow.domain.outcome import BY_NAME, OUTCOMES, WORDS
-from saraban.workflow.domain.registers import CORRESPONDENCE, RFA, TRANSMITTAL, misfits
-from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationStep, simulate
+from saraban.workflow.engine import decisions
+from saraban.workflow.language import dsl
+from saraban.workflow.language.outcome import BY_NAME, OUTCOMES, WORDS
+from saraban.workflow.language.registers import CORRESPONDENCE, RFA, TRANSMITTAL
+from saraban.workflow.verification import definition_checks
+from saraban.workflow.verification.register_fit import misfits
 from tests.domain.workflow.actors import person, subject
 
 WORD = {"th": "คำ", "en": "Word"}
@@ -28,17 +31,19 @@ def judged(*, answer: dict[str, Any] | None = None, accepted: dict[str, Any] | N
 
 
 def faults(raw: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(fault.pointer, fault.code) for fault in dsl.problems(raw, known=dsl.Known())]
+    return [(fault.pointer, fault.code) for fault in definition_checks.problems(raw, known=dsl.Known())]
 
 
-def taken(raw: dict[str, Any], **facts: Any) -> engine.Step:
-    return engine.advance(dsl.read(raw), "draft", "answer", engine.Facts(person(3), subject(), **facts))
+def taken(raw: dict[str, Any], **facts: Any) -> decisions.Step:
+    return decisions.advance(
+        definition_checks.verify(raw), "draft", "answer", decisions.Facts(person(3), subject(), **facts)
+    )
 
 
 class TestOutcome:
     @pytest.mark.parametrize("outcome", OUTCOMES)
     def test_is_what_an_end_means_under_any_name(self, outcome: str) -> None:
-        assert dsl.read(judged(accepted={"outcome": outcome})).states["accepted"].means == outcome
+        assert definition_checks.verify(judged(accepted={"outcome": outcome})).states["accepted"].means == outcome
 
     @pytest.mark.parametrize(
         ("name", "outcome", "expected"),
@@ -60,19 +65,21 @@ class TestOutcome:
     ) -> None:
         raw = judged(accepted={"name": name, "outcome": outcome}, answer={"to": name})
 
-        told = [fault for fault in dsl.problems(raw, known=dsl.Known()) if fault.code == "outcome_contradicts"]
+        told = [
+            fault for fault in definition_checks.problems(raw, known=dsl.Known()) if fault.code == "outcome_contradicts"
+        ]
 
         assert [(one.pointer, one.values["choices"]) for one in told] == (
             [("/dsl/states/1/outcome", expected)] if expected else []
         )
         assert all(name in one.text.say(language, one.values) for one in told for language in ("th", "en"))
-        assert dsl.read(raw, published=True).states[name].means == outcome
+        assert dsl.read(raw).states[name].means == outcome
 
     def test_is_told_by_the_names_that_have_always_told_it(self) -> None:
         raw = judged(accepted={"name": "approved"}, answer={"to": "approved"})
         del raw["states"][1]["outcome"]
 
-        assert dsl.read(raw).states["approved"].means == "approved"
+        assert definition_checks.verify(raw).states["approved"].means == "approved"
         assert set(BY_NAME.values()) == set(OUTCOMES) == set(WORDS)
 
     def test_of_a_state_that_goes_on_there_is_none(self) -> None:
@@ -80,7 +87,7 @@ class TestOutcome:
         raw["states"][0]["outcome"] = "closed"
 
         assert ("/dsl/states/0/outcome", "outcome_before_end") in faults(raw)
-        assert dsl.read(raw, published=True).states["draft"].means is None
+        assert dsl.read(raw).states["draft"].means is None
 
     def test_is_one_of_the_vocabulary(self) -> None:
         assert ("/dsl/states/1/outcome", "choice") in faults(judged(accepted={"outcome": "fine"}))
@@ -103,7 +110,7 @@ class TestOutcome:
     def test_is_needed_where_a_register_shows_it(self) -> None:
         raw = judged()
         del raw["states"][1]["outcome"]
-        definition = dsl.read(raw)
+        definition = definition_checks.verify(raw)
 
         assert misfits(definition, [CORRESPONDENCE, TRANSMITTAL]) == ()
         assert misfits(definition, [RFA], published=True) == ()  # what exists goes on
@@ -117,7 +124,7 @@ class TestOutcome:
         raw = judged(accepted={"name": name}, answer={"to": name, "responses": {"ok": {}}})
         del raw["states"][1]["outcome"], raw["states"][2]
 
-        assert misfits(dsl.read(raw), [RFA]) == ()
+        assert misfits(definition_checks.verify(raw), [RFA]) == ()
 
 
 class TestContradiction:
@@ -139,7 +146,7 @@ class TestContradiction:
         self, code: str, outcome: str, expected: bool
     ) -> None:
         raw = judged(answer={"responses": {code: {}, "9Z": {"to": "revised"}}}, accepted={"outcome": outcome})
-        definition = dsl.read(raw)
+        definition = definition_checks.verify(raw)
 
         told = [(fault.pointer, fault.code) for fault in misfits(definition, [RFA])]
         assert told == ([(f"/dsl/states/0/on/answer/responses/{code}", "code_contradicts")] if expected else [])
@@ -171,7 +178,9 @@ class TestUsualCode:
         assert (refused.value.fields[0].pointer, refused.value.fields[0].code) == ("/responseCode", "required")
 
     def test_is_offered_as_such(self) -> None:
-        (choice,) = engine.available(dsl.read(judged()), "draft", engine.Facts(person(3), subject()))
+        (choice,) = decisions.available(
+            definition_checks.verify(judged()), "draft", decisions.Facts(person(3), subject())
+        )
 
         assert [(one.code, one.usual, one.comment_required) for one in choice.responses] == [
             ("1A", True, False),
@@ -180,11 +189,11 @@ class TestUsualCode:
         ]
 
     def test_counts_in_a_rehearsal_and_where_a_step_without_a_code_is_asked_again(self) -> None:
-        definition = dsl.read(judged())
-        (tried,) = rehearse(definition, [Try(Actor(), "answer")], document={})
+        definition = definition_checks.verify(judged())
+        (tried,) = simulate(definition, [SimulationStep(SimulatedActor(), "answer")], document={})
 
         assert tried.next_state == "accepted"
-        assert engine.outcome(definition.states["draft"].on["answer"], None) == ("accepted", False)
+        assert decisions.outcome(definition.states["draft"].on["answer"], None) == ("accepted", False)
 
 
 class TestReading:

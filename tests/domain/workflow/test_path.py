@@ -5,13 +5,13 @@ from importlib import resources
 
 import pytest
 
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.path import ahead
+from saraban.workflow.runtime.domain.expected_path import ahead
+from saraban.workflow.verification import definition_checks
 
 
 def shipped(name: str):
-    text = resources.files("saraban.workflow.domain.shipped").joinpath(f"{name}.json").read_text("utf-8")
-    return dsl.read(json.loads(text))
+    text = resources.files("saraban.workflow.language.shipped").joinpath(f"{name}.json").read_text("utf-8")
+    return definition_checks.verify(json.loads(text))
 
 
 class TestAhead:

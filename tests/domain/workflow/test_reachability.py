@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saraban.kit.errors import DomainError
-from saraban.workflow.domain import dsl, example_facts
-from saraban.workflow.domain.definition import Definition, TransitionExample
-from saraban.workflow.domain.vocabulary import PRIORITIES
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition, TransitionExample
+from saraban.workflow.language.vocabulary import PRIORITIES
+from saraban.workflow.verification import definition_checks, example_facts
 
 WORDS = {"th": "คำ", "en": "Word"}
 ROLES = ("Approver", "Reviewer", "Viewer")
@@ -197,7 +198,7 @@ def _with_examples(draw: st.DrawFn) -> dict[str, Any]:
     ]
     refused = {
         int(fault.pointer.split("/")[3])
-        for fault in dsl.problems(raw | {"examples": proposed}, known=KNOWN)
+        for fault in definition_checks.problems(raw | {"examples": proposed}, known=KNOWN)
         if fault.pointer.startswith("/dsl/examples/")
     }
     return raw | {"examples": [one for place, one in enumerate(proposed) if place not in refused]}
@@ -227,10 +228,10 @@ class TestWhatIsAccepted:
     @settings(max_examples=60, deadline=None)
     @given(_with_examples())
     def test_leads_from_every_state_to_an_end_by_the_engine_itself(self, raw: dict[str, Any]) -> None:
-        found = dsl.problems(raw, known=KNOWN)
+        found = definition_checks.problems(raw, known=KNOWN)
         if any(fault.code not in ("not_shown", "unreachable", "never_holds", "dead_end") for fault in found):
             return
-        definition = dsl.read(raw, known=KNOWN, published=True)
+        definition = dsl.read(raw, known=KNOWN)
 
         ways = led_to(definition)
         finishing = {name for name, state in definition.states.items() if state.terminal}
@@ -252,7 +253,7 @@ class TestWhatIsRefused:
         rule = {"and": [{">": [amount, 5]}, {"==": [{"var": "document.priority"}, "HIGH"]}]}
         raw = chain({"type": "json-logic", "rule": rule})
 
-        (fault,) = dsl.problems(raw, known=KNOWN)
+        (fault,) = definition_checks.problems(raw, known=KNOWN)
 
         written = json.loads(str(fault.values["example"]))
         facts = {"context": {"payload": {"amount": "…"}}, "document": {"priority": "…"}}
@@ -264,26 +265,26 @@ class TestWhatIsRefused:
             assert "examples" in said
             assert str(fault.values["example"]) in said
         written["facts"] = {"context": {"payload": {"amount": 6}}, "document": {"priority": "HIGH"}}
-        assert dsl.problems(raw | {"examples": [written]}, known=KNOWN) == ()
+        assert definition_checks.problems(raw | {"examples": [written]}, known=KNOWN) == ()
 
     def test_names_every_state_that_needs_one_at_once(self) -> None:
         condition = {"type": "json-logic", "rule": {"var": "payload.done"}}
         raw = chain(condition, condition)
         examples = [{"state": f"s{place}", "action": "go", "facts": {"payload": {"done": True}}} for place in (1, 2)]
 
-        found = dsl.problems(raw, known=KNOWN)
+        found = definition_checks.problems(raw, known=KNOWN)
 
         assert [fault.pointer for fault in found] == ["/dsl/states/2", "/dsl/states/1"]
-        assert dsl.problems(raw | {"examples": examples}, known=KNOWN) == ()
+        assert definition_checks.problems(raw | {"examples": examples}, known=KNOWN) == ()
 
     def test_asks_for_none_where_another_way_leads_to_an_end(self) -> None:
         raw = chain({"type": "json-logic", "rule": {"var": "payload.done"}})
         raw["states"][1]["on"]["reject"] = {"to": "s0", "label": WORDS}
-        loop = dsl.problems(raw, known=KNOWN)
+        loop = definition_checks.problems(raw, known=KNOWN)
         raw["states"][1]["on"]["reject"] = {"to": "end", "label": WORDS}
 
         assert [fault.code for fault in loop] == ["not_shown"]
-        assert dsl.problems(raw, known=KNOWN) == ()
+        assert definition_checks.problems(raw, known=KNOWN) == ()
 
     def test_of_ten_thousand_conditions_is_told_quickly(self) -> None:
         hard = {"==": [{"cat": [{"var": f"payload.v{n}"} for n in range(20)]}, "never"]}
@@ -293,7 +294,7 @@ class TestWhatIsRefused:
         raw = {"workflow": "MANY", "states": [*states, {"name": "end", "label": WORDS, "terminal": True}]}
         started = time.process_time()
 
-        assert dsl.problems(raw, known=dsl.Known())
+        assert definition_checks.problems(raw, known=dsl.Known())
 
         assert time.process_time() - started < 10
 

@@ -5,28 +5,29 @@ from uuid import UUID
 
 import pytest
 
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.replaying import Past, Who, replay
+from saraban.workflow.administration.domain.history_replay import RecordedActor, RecordedStep, replay
+from saraban.workflow.language import dsl
+from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import SUBMITTER, person, subject
 from tests.step_data import written
 
 SYSTEM = person(user=1)
-CONTRACTOR = Who(SUBMITTER, UUID(int=SUBMITTER), frozenset({3}))
-OWNER = Who(60, UUID(int=60), frozenset({1, 5}))
-STANDING_IN = Who(61, UUID(int=61), frozenset({1}), deputy_id=SUBMITTER)
-NOT_RECORDED = Who(60, UUID(int=60))
+CONTRACTOR = RecordedActor(SUBMITTER, UUID(int=SUBMITTER), frozenset({3}))
+OWNER = RecordedActor(60, UUID(int=60), frozenset({1, 5}))
+STANDING_IN = RecordedActor(61, UUID(int=61), frozenset({1}), deputy_id=SUBMITTER)
+NOT_RECORDED = RecordedActor(60, UUID(int=60))
 
 
-def sent(amount: Any = 400, who: Who | None = CONTRACTOR, **more: Any) -> Past:
-    return Past("send", "open", None, {"amount": amount}, who=who, **more)
+def sent(amount: Any = 400, who: RecordedActor | None = CONTRACTOR, **more: Any) -> RecordedStep:
+    return RecordedStep("send", "open", None, {"amount": amount}, who=who, **more)
 
 
-def closed(who: Who | None = OWNER, **more: Any) -> Past:
-    return Past("close", "closed", None, {}, who=who, **more)
+def closed(who: RecordedActor | None = OWNER, **more: Any) -> RecordedStep:
+    return RecordedStep("close", "closed", None, {}, who=who, **more)
 
 
-def parted(raw: dict[str, Any], *past: Past) -> tuple[str, int] | None:
-    found = replay(dsl.read(raw, published=True), past or (sent(), closed()), subject(), SYSTEM)
+def parted(raw: dict[str, Any], *past: RecordedStep) -> tuple[str, int] | None:
+    found = replay(dsl.read(raw), past or (sent(), closed()), subject(), SYSTEM)
     return found and (found.code, found.step)
 
 
@@ -40,7 +41,7 @@ class TestValues:
     def test_that_the_schema_would_refuse_are_named(self) -> None:
         properties = {"amount": {"type": "number", "maximum": 100}}
 
-        found = replay(dsl.read(written(properties=properties)), (sent(), closed()), subject(), SYSTEM)
+        found = replay(definition_checks.verify(written(properties=properties)), (sent(), closed()), subject(), SYSTEM)
 
         assert found is not None
         assert (found.code, found.step, found.would_go_to) == ("context", 1, "open")
@@ -50,13 +51,13 @@ class TestValues:
         assert parted(written(required=("amount", "note"))) == ("context", 1)
 
     def test_that_an_action_would_not_take_are_named(self) -> None:
-        again = Past("correct", "open", None, {"amount": 5}, who=OWNER)
+        again = RecordedStep("correct", "open", None, {"amount": 5}, who=OWNER)
 
         assert parted(written(), sent(), again, closed()) == ("values", 2)
         assert parted(written({"fields": ["amount"]}), sent(), again, closed()) is None
 
     def test_are_not_asked_of_what_was_forced(self) -> None:
-        forced = Past("send", "open", None, {}, imposed=True)
+        forced = RecordedStep("send", "open", None, {}, imposed=True)
 
         assert parted(written(required=("amount",), fields=["amount"]), forced, closed()) is None
 
@@ -66,7 +67,7 @@ class TestWhoActed:
         ("who", "parting"),
         [(OWNER, None), (CONTRACTOR, ("not_submitter", 2)), (STANDING_IN, ("not_submitter", 2)), (None, None)],
     )
-    def test_may_not_be_who_wrote_it(self, who: Who | None, parting: Any) -> None:
+    def test_may_not_be_who_wrote_it(self, who: RecordedActor | None, parting: Any) -> None:
         assert parted(closing(require={"notSubmitter": True}), sent(), closed(who)) == parting
 
     @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ class TestWhoActed:
 
     def test_may_be_the_one_to_whom_the_step_was_given(self) -> None:
         raw = closing(require={"user": str(UUID(int=99))})
-        given = Past("reassign", "open", "Somebody has left", {}, imposed=True, given_to=OWNER.public_id)
+        given = RecordedStep("reassign", "open", "Somebody has left", {}, imposed=True, given_to=OWNER.public_id)
 
         assert parted(raw, sent(), given, closed()) is None
         assert parted(raw, sent(), closed()) == ("user", 2)
@@ -123,6 +124,6 @@ class TestResponseCode:
         rule = {"==": [{"var": "responseCode"}, "1A"]}
         raw = closing(condition={"type": "json-logic", "rule": rule}, responses={"1A": {"default": True}, "4X": {}})
 
-        assert dsl.read(raw, published=True).states["open"].on["close"].usual == "1A"
-        found = replay(dsl.read(raw, published=True), (sent(), closed()), subject(), SYSTEM)
+        assert dsl.read(raw).states["open"].on["close"].usual == "1A"
+        found = replay(dsl.read(raw), (sent(), closed()), subject(), SYSTEM)
         assert found is None

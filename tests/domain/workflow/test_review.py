@@ -10,17 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
-from saraban.workflow.domain import difference, dsl, layout, path, picture, rehearsal, replaying
-from saraban.workflow.domain.definition import compiled
-from saraban.workflow.domain.review import AGAINST, ANSWER, FELL, FOR, Assignee, Branch, Choice, Review, most, verdict
+from saraban.workflow.administration.domain import definition_changes, diagram, history_replay, mermaid, simulation
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import compiled
+from saraban.workflow.language.review import (
+    AGAINST,
+    ANSWER,
+    FELL,
+    FOR,
+    AnswerOption,
+    Assignee,
+    Branch,
+    Review,
+    most,
+    verdict,
+)
+from saraban.workflow.runtime.domain import expected_path
+from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
 
 WORD = Text("คำ", "Word")
 ANSWERS = {
-    "1A": Choice(WORD, "for"),
-    "1B": Choice(WORD, "for"),
-    "2": Choice(WORD, "neither"),
-    "3": Choice(WORD, "against"),
+    "1A": AnswerOption(WORD, "for"),
+    "1B": AnswerOption(WORD, "for"),
+    "2": AnswerOption(WORD, "neither"),
+    "3": AnswerOption(WORD, "against"),
 }
 
 
@@ -75,7 +89,7 @@ class TestVerdict:
         assert [said(asked, *["1A"] * count) for count in range(4)] == [None, None, None, "for"]
 
     def test_an_answer_without_the_power_of_veto_is_one_answer(self) -> None:
-        answers = ANSWERS | {"4": Choice(WORD, "against")}
+        answers = ANSWERS | {"4": AnswerOption(WORD, "against")}
         asked = review(3, 2, frozenset({"4"}))
         asked = Review(asked.branches, answers, 2, asked.then, asked.veto)
 
@@ -161,12 +175,15 @@ def then(*events: dict[str, str]) -> dict[str, Any]:
 
 def faults(raw: Any) -> list[tuple[str, str]]:
     known = dsl.Known(roles={"Editor"}, permissions=set(), users=set())
-    return [(fault.pointer.removeprefix("/dsl/states/0"), fault.code) for fault in dsl.problems(raw, known=known)]
+    return [
+        (fault.pointer.removeprefix("/dsl/states/0"), fault.code)
+        for fault in definition_checks.problems(raw, known=known)
+    ]
 
 
 class TestReading:
     def test_takes_what_is_right(self) -> None:
-        asked = dsl.read(definition()).states["reviewed"].review
+        asked = definition_checks.verify(definition()).states["reviewed"].review
 
         assert asked is not None
         assert [branch.assignee.kind for branch in asked.branches.values()] == ["discipline", "team", "role"]
@@ -239,16 +256,16 @@ class TestReading:
         assert dsl.assigned(definition(ASKED | {"branches": [branch]})) == {person}
 
     def test_is_part_of_the_graph(self) -> None:
-        read = dsl.read(definition())
+        read = definition_checks.verify(definition())
 
         assert read.states["reviewed"].targets == ("approved", "rejected")
-        assert [state.name for state in path.ahead(read, "reviewed")] == ["approved"]
+        assert [state.name for state in expected_path.ahead(read, "reviewed")] == ["approved"]
         assert compiled(read)["states"]["reviewed"]["review"] == {
             "for": {"to": "approved"},
             "against": {"to": "rejected"},
         }
-        assert "s0 --> s1 : Review passed" in picture.mermaid(read, language="en")
-        drawn = layout.draw(read, language="en")
+        assert "s0 --> s1 : Review passed" in mermaid.mermaid(read, language="en")
+        drawn = diagram.draw(read, language="en")
         assert drawn is not None
         assert ("Review not passed",) in [box.lines for box in drawn.boxes]
 
@@ -256,33 +273,33 @@ class TestReading:
         after = definition(ASKED | {"completion": "all"})
 
         assert [
-            (change.place, change.before, change.after) for change in difference.difference(definition(), after)
+            (change.place, change.before, change.after) for change in definition_changes.difference(definition(), after)
         ] == [("/states/reviewed/review/completion", "majority", "all")]
 
 
 class TestRehearsing:
-    STRUCTURE = rehearsal.Actor(disciplines=frozenset({"STR"}))
-    MEP = rehearsal.Actor(teams=frozenset({"MEP"}))
+    STRUCTURE = simulation.SimulatedActor(disciplines=frozenset({"STR"}))
+    MEP = simulation.SimulatedActor(teams=frozenset({"MEP"}))
 
-    def played(self, *tries: rehearsal.Try) -> list[tuple[str, str | None]]:
-        read = dsl.read(definition())
-        found = rehearsal.rehearse(read, tries, document={})
+    def played(self, *tries: simulation.SimulationStep) -> list[tuple[str, str | None]]:
+        read = definition_checks.verify(definition())
+        found = simulation.simulate(read, tries, document={})
         return [(one.next_state, one.refusal.code if one.refusal else None) for one in found]
 
     def test_plays_answers_until_they_are_a_verdict(self) -> None:
         assert self.played(
-            rehearsal.Try(self.STRUCTURE, "approve", branch="structure"),
-            rehearsal.Try(self.MEP, "approve", branch="electrical"),
+            simulation.SimulationStep(self.STRUCTURE, "approve", branch="structure"),
+            simulation.SimulationStep(self.MEP, "approve", branch="electrical"),
         ) == [("reviewed", None), ("approved", None)]
 
     def test_refuses_as_the_service_would(self) -> None:
         assert self.played(
-            rehearsal.Try(self.MEP, "approve", branch="structure"),
-            rehearsal.Try(self.STRUCTURE, "reject", branch="structure"),
-            rehearsal.Try(self.STRUCTURE, "perhaps", branch="structure"),
-            rehearsal.Try(self.STRUCTURE, "approve", branch="roof"),
-            rehearsal.Try(self.STRUCTURE, "approve", branch="structure"),
-            rehearsal.Try(self.STRUCTURE, "approve", branch="structure"),
+            simulation.SimulationStep(self.MEP, "approve", branch="structure"),
+            simulation.SimulationStep(self.STRUCTURE, "reject", branch="structure"),
+            simulation.SimulationStep(self.STRUCTURE, "perhaps", branch="structure"),
+            simulation.SimulationStep(self.STRUCTURE, "approve", branch="roof"),
+            simulation.SimulationStep(self.STRUCTURE, "approve", branch="structure"),
+            simulation.SimulationStep(self.STRUCTURE, "approve", branch="structure"),
         ) == [
             ("reviewed", "WORKFLOW_ACTION_FORBIDDEN"),
             ("reviewed", "VALIDATION_ERROR"),
@@ -294,17 +311,19 @@ class TestRehearsing:
 
     def replayed(self, asked: Any) -> str | None:
         codes = {"structure": "approve", "electrical": "approve"}
-        past = [replaying.Past(ANSWER, "reviewed", None, {}) for _ in codes]
-        past.append(replaying.Past(FELL[FOR], "approved", None, {}, answers=codes))
-        parting = replaying.replay(dsl.read(definition(asked)), past, subject(), person())
+        past = [history_replay.RecordedStep(ANSWER, "reviewed", None, {}) for _ in codes]
+        past.append(history_replay.RecordedStep(FELL[FOR], "approved", None, {}, answers=codes))
+        parting = history_replay.replay(definition_checks.verify(definition(asked)), past, subject(), person())
         return parting.code if parting else None
 
     @pytest.mark.parametrize(("comment", "code"), [(None, "comment_required"), ("p. 3", None)])
     def test_asks_for_the_comments_of_answers(self, comment: str | None, code: str | None) -> None:
         codes = {"structure": "reject", "electrical": "reject"}
-        past = [replaying.Past(ANSWER, "reviewed", comment, {}, answers={name: codes[name]}) for name in codes]
+        past = [
+            history_replay.RecordedStep(ANSWER, "reviewed", comment, {}, answers={name: codes[name]}) for name in codes
+        ]
 
-        parting = replaying.replay(dsl.read(definition(ASKED)), past, subject(), person())
+        parting = history_replay.replay(definition_checks.verify(definition(ASKED)), past, subject(), person())
 
         assert (parting.code if parting and parting.step == 1 else None) == code
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saraban.workflow.domain import schema
-from saraban.workflow.domain.schema import words
+from saraban.workflow.language import schema
+from saraban.workflow.language.schema import words
 
 ORDER: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

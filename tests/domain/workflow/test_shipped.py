@@ -21,13 +21,14 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES, name_of
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import awaiting, dsl, engine
-from saraban.workflow.domain.definition import Definition, State, Transition
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.engine import decisions, pending_assignees
+from saraban.workflow.language.definition import Definition, State, Transition
+from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
 
 FOLDER = Path(__file__).with_name("matrices")
-DEFINITIONS = {raw["workflow"]: dsl.read(raw) for raw in shipped()}
+DEFINITIONS = {raw["workflow"]: definition_checks.verify(raw) for raw in shipped()}
 CAST = yaml.safe_load((FOLDER / "actors.yaml").read_text("utf-8"))
 ORGANIZATIONS: dict[str, int] = CAST["organizations"]
 MATRICES: dict[str, dict[str, Any]] = {
@@ -87,9 +88,9 @@ def document(code: str, situation: str) -> SubjectFacts:
 
 
 def outcome(cell: Cell, who: str, comment: str | None, response: str | None = None) -> str:
-    facts = engine.Facts(actor(who), document(cell.code, cell.situation), comment, response_code=response)
+    facts = decisions.Facts(actor(who), document(cell.code, cell.situation), comment, response_code=response)
     try:
-        step = engine.advance(DEFINITIONS[cell.code], cell.state, cell.action, facts)
+        step = decisions.advance(DEFINITIONS[cell.code], cell.state, cell.action, facts)
     except Invalid as error:
         return error.fields[0].pointer
     except DomainError as error:
@@ -162,7 +163,7 @@ def test_ends_with_the_outcome_that_the_matrix_names(code: str, state: str) -> N
 def test_waits_for_whom_the_matrix_names(code: str, state: str) -> None:
     row = MATRICES[code]["states"][state]
     for situation in row.get("in", [""]):
-        waiting = awaiting.waiting(DEFINITIONS[code], state, document(code, situation))
+        waiting = pending_assignees.assignees_of(DEFINITIONS[code], state, document(code, situation))
 
         wanted = row["waits_for"][situation] if situation else row["waits_for"]
         assert waiting.organizations == {ORGANIZATIONS[name] for name in wanted.get("organizations", ())}
@@ -175,7 +176,9 @@ def test_lets_those_edit_whom_the_matrix_names(code: str, state: str) -> None:
     row = MATRICES[code]["states"][state]
     for situation in row.get("in", [""]):
         facts = document(code, situation)
-        found = [who for who in CAST["actors"] if engine.can_edit(DEFINITIONS[code].states[state], actor(who), facts)]
+        found = [
+            who for who in CAST["actors"] if decisions.can_edit(DEFINITIONS[code].states[state], actor(who), facts)
+        ]
 
         wanted = row["editable_by"][situation] if situation and row["editable_by"] else row["editable_by"]
         assert sorted(found) == sorted(wanted)
@@ -186,8 +189,8 @@ def test_offers_each_what_the_matrix_lets_them_take(code: str, state: str) -> No
     here = [cell for cell in CELLS if (cell.code, cell.state) == (code, state)]
     for situation in {cell.situation for cell in here}:
         for who in CAST["actors"]:
-            facts = engine.Facts(actor(who), document(code, situation))
-            offered = {choice.code for choice in engine.available(DEFINITIONS[code], state, facts)}
+            facts = decisions.Facts(actor(who), document(code, situation))
+            offered = {choice.code for choice in decisions.available(DEFINITIONS[code], state, facts)}
 
             open_ = [cell for cell in here if cell.situation == situation and cell.outcomes]
             assert offered == {cell.action for cell in open_ if cell.outcomes[who] in DEFINITIONS[code].states}

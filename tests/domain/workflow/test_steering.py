@@ -6,13 +6,15 @@ import pytest
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import awaiting, dsl, steering
-from saraban.workflow.domain.engine import TransitionNotPossible
+from saraban.workflow.engine import pending_assignees
+from saraban.workflow.engine.decisions import TransitionNotPossible
+from saraban.workflow.runtime.domain import interventions
+from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import CONTRACT, PROJECT, person, subject
 
 WORDS = {"th": "คำ", "en": "Word"}
 WHY = "The reviewer has left the company."
-GRANT = [steering.PERMISSION]
+GRANT = [interventions.PERMISSION]
 TO_CONSULTANT = {"party": ["recipient"]}
 
 
@@ -40,7 +42,7 @@ def definition() -> Any:
         {"name": "checked", "label": WORDS, "on": {"close": {"to": "closed", "label": WORDS}}},
         {"name": "closed", "label": WORDS, "terminal": True},
     ]
-    return dsl.read({"workflow": "STEERED", "states": states})
+    return definition_checks.verify({"workflow": "STEERED", "states": states})
 
 
 def in_organization(organization: int, *places: dict[str, int], also: tuple[int, ...] = ()) -> Any:
@@ -73,16 +75,16 @@ WHO: list[tuple[str, Any, bool, bool]] = [
 class TestWhoMay:
     @pytest.mark.parametrize(("caller", "pushes", "steers"), [row[1:] for row in WHO], ids=[row[0] for row in WHO])
     def test_is_nobody_who_asks_for_the_approval(self, caller: Any, pushes: bool, steers: bool) -> None:
-        waiting = awaiting.waiting(definition(), "open", subject())
+        waiting = pending_assignees.assignees_of(definition(), "open", subject())
 
-        assert steering.may_push(caller, subject(), waiting) is pushes
-        assert steering.may_steer(caller, subject()) is steers
+        assert interventions.may_push(caller, subject(), waiting) is pushes
+        assert interventions.may_steer(caller, subject()) is steers
 
     def test_is_the_organization_itself_for_what_stays_inside(self) -> None:
         sheet = subject(scope=Scope(frozenset({3}), PROJECT), recipient_organization_ids=frozenset(), parties={})
 
-        assert steering.may_steer(in_organization(3), sheet)
-        assert not steering.may_steer(in_organization(1), sheet)
+        assert interventions.may_steer(in_organization(3), sheet)
+        assert not interventions.may_steer(in_organization(1), sheet)
 
 
 class TestForced:
@@ -92,12 +94,12 @@ class TestForced:
             ("pass", None, ("pass", "checked", False)),
             ("pass", "checked", ("pass", "checked", False)),
             ("answer", "closed", ("answer", "closed", True)),
-            (None, "draft", (steering.FORCE, "draft", False)),
-            (None, "closed", (steering.FORCE, "closed", True)),
+            (None, "draft", (interventions.FORCE, "draft", False)),
+            (None, "closed", (interventions.FORCE, "closed", True)),
         ],
     )
     def test_takes_the_way_that_is_named(self, action: str | None, to: str | None, step: tuple[str, str, bool]) -> None:
-        found = steering.forced(definition(), "open", action=action, to=to, reason=WHY)
+        found = interventions.forced(definition(), "open", action=action, to=to, reason=WHY)
 
         assert (found.action, found.next_state, found.terminal) == step
         assert (found.forced, found.comment) == (True, WHY)
@@ -114,32 +116,32 @@ class TestForced:
     )
     def test_names_what_is_wrong_with_a_place(self, action: str | None, to: str | None, code: str) -> None:
         with pytest.raises(Invalid) as refused:
-            steering.forced(definition(), "open", action=action, to=to, reason=WHY)
+            interventions.forced(definition(), "open", action=action, to=to, reason=WHY)
 
         assert [(fault.pointer, fault.code) for fault in refused.value.fields] == [("/to", code)]
 
     @pytest.mark.parametrize("state", ["closed", "cancelled", "terminated"])
     def test_leads_out_of_no_end(self, state: str) -> None:
         with pytest.raises(TransitionNotPossible):
-            steering.forced(definition(), state, action=None, to="open", reason=WHY)
+            interventions.forced(definition(), state, action=None, to="open", reason=WHY)
         with pytest.raises(TransitionNotPossible):
-            steering.terminated(definition(), state, reason=WHY)
+            interventions.terminated(definition(), state, reason=WHY)
 
     def test_is_told_by_its_label_and_a_word(self) -> None:
-        step = steering.forced(definition(), "open", action="pass", to=None, reason=WHY)
-        leap = steering.forced(definition(), "open", action=None, to="closed", reason=WHY)
+        step = interventions.forced(definition(), "open", action="pass", to=None, reason=WHY)
+        leap = interventions.forced(definition(), "open", action=None, to="closed", reason=WHY)
 
-        assert steering.told(definition(), step).en == "Word (override)"
-        assert steering.told(definition(), leap).en == "Step overridden"
+        assert interventions.told(definition(), step).en == "Word (override)"
+        assert interventions.told(definition(), leap).en == "Step overridden"
 
 
 class TestReason:
     @pytest.mark.parametrize("reason", ["", "   ", "too short", "x" * 501, " \n 123456789 \n"])
     def test_is_long_enough_to_tell_somebody_something(self, reason: str) -> None:
         with pytest.raises(Invalid) as refused:
-            steering.checked_reason(reason)
+            interventions.checked_reason(reason)
 
         assert refused.value.fields[0].pointer == "/reason"
 
     def test_is_kept_without_outer_blanks(self) -> None:
-        assert steering.checked_reason(f"  {WHY}\n") == WHY
+        assert interventions.checked_reason(f"  {WHY}\n") == WHY

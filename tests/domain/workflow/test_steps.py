@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, engine
-from saraban.workflow.domain.definition import Definition, compiled
-from saraban.workflow.domain.picture import mermaid
-from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
-from saraban.workflow.domain.replaying import Past, replay
+from saraban.workflow.administration.domain.history_replay import RecordedStep, replay
+from saraban.workflow.administration.domain.mermaid import mermaid
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationStep, simulate
+from saraban.workflow.engine import decisions
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition, compiled
+from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import SUBMITTER, person, subject
 
 WORDS = {"th": "คำ", "en": "Word"}
@@ -37,19 +39,19 @@ def reviewed(answer: dict[str, Any] | None = None, *, open_on: Any = None, **sta
     }
 
 
-def asked(**facts: Any) -> engine.Facts:
-    return engine.Facts(person(3), subject(), **facts)
+def asked(**facts: Any) -> decisions.Facts:
+    return decisions.Facts(person(3), subject(), **facts)
 
 
 def refused(definition: Definition, **facts: Any) -> tuple[str, str, str]:
     with pytest.raises(Invalid) as fault:
-        engine.advance(definition, "open", "answer", asked(**facts))
+        decisions.advance(definition, "open", "answer", asked(**facts))
     field = fault.value.fields[0]
     return field.pointer, field.code, field.text.say("th", field.values)
 
 
 def faults(raw: Any) -> list[tuple[str, str]]:
-    return [(fault.pointer, fault.code) for fault in dsl.problems(raw, known=dsl.Known())]
+    return [(fault.pointer, fault.code) for fault in definition_checks.problems(raw, known=dsl.Known())]
 
 
 def when(rule: Any) -> dict[str, Any]:
@@ -59,22 +61,22 @@ def when(rule: Any) -> dict[str, Any]:
 class TestResponseCode:
     @pytest.mark.parametrize(("code", "to", "terminal"), [("1A", "approved", True), ("4X", "rejected", True)])
     def test_says_where_an_action_leads(self, code: str, to: str, terminal: bool) -> None:
-        step = engine.advance(dsl.read(reviewed()), "open", "answer", asked(response_code=code))
+        step = decisions.advance(definition_checks.verify(reviewed()), "open", "answer", asked(response_code=code))
 
         assert (step.next_state, step.terminal, step.response_code) == (to, terminal, code)
 
     def test_can_need_a_comment_that_another_does_not(self) -> None:
-        definition = dsl.read(reviewed())
+        definition = definition_checks.verify(reviewed())
 
         assert refused(definition, response_code="3R")[:2] == ("/comment", "required")
         assert (
-            engine.advance(definition, "open", "answer", asked(response_code="3R", comment="หน้า 2")).next_state
+            decisions.advance(definition, "open", "answer", asked(response_code="3R", comment="หน้า 2")).next_state
             == "open"
         )
 
     @pytest.mark.parametrize(("code", "fault"), [(None, "required"), ("2", "choice"), ("1a", "choice"), ("", "choice")])
     def test_must_be_one_of_the_choices_which_are_named(self, code: str | None, fault: str) -> None:
-        pointer, found, says = refused(dsl.read(reviewed()), response_code=code)
+        pointer, found, says = refused(definition_checks.verify(reviewed()), response_code=code)
 
         assert (pointer, found) == ("/responseCode", fault)
         assert "1A, 3R, 4X" in says
@@ -84,16 +86,16 @@ class TestResponseCode:
         plain["states"][0]["on"]["answer"] = {"to": "approved", "label": WORDS}
         plain["states"][0]["on"]["turn-down"] = {"to": "rejected", "label": WORDS}
 
-        assert refused(dsl.read(plain), response_code="1A")[:2] == ("/responseCode", "not_taken")
+        assert refused(definition_checks.verify(plain), response_code="1A")[:2] == ("/responseCode", "not_taken")
 
     def test_is_offered_with_its_words(self) -> None:
-        (choice,) = engine.available(dsl.read(reviewed()), "open", asked())
+        (choice,) = decisions.available(definition_checks.verify(reviewed()), "open", asked())
 
         told = [(each.code, each.label and each.label.en, each.comment_required) for each in choice.responses]
         assert told == [("1A", "Approved", False), ("3R", None, True), ("4X", None, False)]
 
     def test_leads_to_targets_that_everything_else_knows(self) -> None:
-        definition = dsl.read(reviewed())
+        definition = definition_checks.verify(reviewed())
 
         assert definition.states["open"].targets == ("approved", "open", "rejected")
         assert compiled(definition)["states"]["open"]["transitions"] == {
@@ -107,12 +109,12 @@ class TestResponseCode:
 
     def test_can_be_read_by_a_condition(self) -> None:
         rule = {"or": [{"!=": [{"var": "responseCode"}, "1A"]}, {"==": [{"var": "document.priority"}, "HIGH"]}]}
-        definition = dsl.read(reviewed({"condition": when(rule)}))
+        definition = definition_checks.verify(reviewed({"condition": when(rule)}))
 
-        assert [choice.code for choice in engine.available(definition, "open", asked())] == ["answer"]
-        assert engine.advance(definition, "open", "answer", asked(response_code="4X")).next_state == "rejected"
-        with pytest.raises(engine.ConditionNotMet):
-            engine.advance(definition, "open", "answer", asked(response_code="1A"))
+        assert [choice.code for choice in decisions.available(definition, "open", asked())] == ["answer"]
+        assert decisions.advance(definition, "open", "answer", asked(response_code="4X")).next_state == "rejected"
+        with pytest.raises(decisions.ConditionNotMet):
+            decisions.advance(definition, "open", "answer", asked(response_code="1A"))
 
     def test_that_the_condition_never_lets_pass_is_refused(self) -> None:
         found = faults(reviewed({"condition": when({"in": [{"var": "responseCode"}, ["1A", "3R"]]})}))
@@ -128,12 +130,12 @@ class TestResponseCode:
 
     def test_is_stated_in_a_rehearsal(self) -> None:
         tries = [
-            Try(Actor(), "answer"),
-            Try(Actor(), "answer", "หน้า 2", response_code="3R"),
-            Try(Actor(), "answer", response_code="1A"),
+            SimulationStep(SimulatedActor(), "answer"),
+            SimulationStep(SimulatedActor(), "answer", "หน้า 2", response_code="3R"),
+            SimulationStep(SimulatedActor(), "answer", response_code="1A"),
         ]
 
-        told = rehearse(dsl.read(reviewed()), tries, document={})
+        told = simulate(definition_checks.verify(reviewed()), tries, document={})
 
         assert [(one.next_state, one.refusal is not None) for one in told] == [
             ("open", True),
@@ -151,7 +153,12 @@ class TestResponseCode:
         ],
     )
     def test_that_was_recorded_is_played_again(self, code: str | None, to: str, parting: str | None) -> None:
-        found = replay(dsl.read(reviewed()), [Past("answer", to, None, {}, response_code=code)], subject(), person(3))
+        found = replay(
+            definition_checks.verify(reviewed()),
+            [RecordedStep("answer", to, None, {}, response_code=code)],
+            subject(),
+            person(3),
+        )
 
         assert (found and found.code) == parting
 
@@ -197,33 +204,35 @@ class TestPublishing:
         ]
         raw = {"workflow": "RANDOM", "states": [*states, {"name": f"s{last}", "label": WORDS, "terminal": True}]}
         try:
-            definition = dsl.read(raw)
+            definition = definition_checks.verify(raw)
         except dsl.WorkflowNotValid:
             return
 
         for name, state in definition.states.items():
             for step in state.on.values():
                 for code, target in step.outcomes:
-                    assert engine.advance(definition, name, step.action, asked(response_code=code)).next_state == target
+                    assert (
+                        decisions.advance(definition, name, step.action, asked(response_code=code)).next_state == target
+                    )
             assert state.terminal or state.targets, name
 
 
 class TestFiles:
     def test_can_be_required(self) -> None:
-        definition = dsl.read(reviewed({"attachments": "required"}))
+        definition = definition_checks.verify(reviewed({"attachments": "required"}))
 
         assert refused(definition, response_code="1A")[:2] == ("/attachmentPublicIds", "required")
-        assert engine.advance(definition, "open", "answer", asked(response_code="1A", with_files=True)).terminal
-        (choice,) = engine.available(definition, "open", asked())
+        assert decisions.advance(definition, "open", "answer", asked(response_code="1A", with_files=True)).terminal
+        (choice,) = decisions.available(definition, "open", asked())
         assert (choice.attachments, choice.attachments_required) == (True, True)
 
 
 class TestHelp:
     def test_stands_beside_states_and_actions(self) -> None:
         words = {"th": "อ่านให้ครบ\nแล้วตอบ", "en": "Read it all,\nthen answer"}
-        definition = dsl.read(reviewed({"help": words}, help=words))
+        definition = definition_checks.verify(reviewed({"help": words}, help=words))
 
-        (choice,) = engine.available(definition, "open", asked())
+        (choice,) = decisions.available(definition, "open", asked())
         assert choice.help is not None
         assert choice.help.th == words["th"]
         assert definition.states["open"].help == choice.help
@@ -231,8 +240,8 @@ class TestHelp:
 
 class TestDue:
     def test_is_a_number_of_working_days(self) -> None:
-        assert dsl.read(reviewed(due={"workingDays": 5})).states["open"].due_days == 5
-        assert dsl.read(reviewed()).states["open"].due_days is None
+        assert definition_checks.verify(reviewed(due={"workingDays": 5})).states["open"].due_days == 5
+        assert definition_checks.verify(reviewed()).states["open"].due_days is None
 
 
 ANOTHER = UUID(int=77)
@@ -240,24 +249,24 @@ ANOTHER = UUID(int=77)
 
 class TestAssigned:
     def test_leaves_the_step_to_one_person(self) -> None:
-        definition = dsl.read(reviewed())
+        definition = definition_checks.verify(reviewed())
         mine, another = asked(assigned_user_id=SUBMITTER), asked(assigned_user_id=77)
-        admin = engine.Facts(
+        admin = decisions.Facts(
             person(3, grants=(("Superadmin", ["system.manage_all"], {}),)), subject(), assigned_user_id=77
         )
 
-        offered = [len(engine.available(definition, "open", facts)) for facts in (mine, another, admin)]
+        offered = [len(decisions.available(definition, "open", facts)) for facts in (mine, another, admin)]
 
         assert offered == [1, 0, 1]
-        with pytest.raises(engine.ActionForbidden):
-            engine.advance(definition, "open", "answer", another)
+        with pytest.raises(decisions.ActionForbidden):
+            decisions.advance(definition, "open", "answer", another)
 
     def test_still_must_meet_what_the_action_requires(self) -> None:
-        definition = dsl.read(reviewed({"require": {"party": ["recipient"]}}))
+        definition = definition_checks.verify(reviewed({"require": {"party": ["recipient"]}}))
 
-        assert engine.available(definition, "open", asked(assigned_user_id=SUBMITTER)) == ()
-        assert not engine.may_act(definition, "open", asked())
-        assert engine.may_act(definition, "open", engine.Facts(person(2), subject()))
+        assert decisions.available(definition, "open", asked(assigned_user_id=SUBMITTER)) == ()
+        assert not decisions.may_act(definition, "open", asked())
+        assert decisions.may_act(definition, "open", decisions.Facts(person(2), subject()))
 
     def test_people_are_found_in_a_definition_before_it_is_read(self) -> None:
         raw = reviewed(
@@ -265,7 +274,7 @@ class TestAssigned:
         )
 
         assert dsl.assigned(raw) == {ANOTHER}
-        assert dsl.problems(raw, known=dsl.Known(users={ANOTHER})) == ()
+        assert definition_checks.problems(raw, known=dsl.Known(users={ANOTHER})) == ()
 
     @pytest.mark.parametrize(
         "raw", [None, [], {"states": 5}, {"states": [None, {"on": []}, {"on": {"a": {"events": [5]}}}]}]
@@ -293,8 +302,8 @@ def chained(*, events: dict[str, Any], condition: Any = None, last: Any = None) 
 
 
 def played(raw: dict[str, Any], *payloads: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
-    tries = [Try(Actor(), "submit", payload=payload) for payload in payloads or ({},)]
-    return [(one.next_state, one.automatic) for one in rehearse(dsl.read(raw), tries, document={})]
+    tries = [SimulationStep(SimulatedActor(), "submit", payload=payload) for payload in payloads or ({},)]
+    return [(one.next_state, one.automatic) for one in simulate(definition_checks.verify(raw), tries, document={})]
 
 
 class TestAutomaticAction:
@@ -320,9 +329,12 @@ class TestAutomaticAction:
         raw = chained(events={"submit": ["pass"]})
         raw["states"][1]["on"]["skip"] = {"label": WORDS, "to": "ended"}
         leads = {"pass": "passed", "close": "closed", "end": "ended", "skip": "ended"}
-        past = [Past("submit", "checked", None, {}), *(Past(action, leads[action], None, {}) for action in later)]
+        past = [
+            RecordedStep("submit", "checked", None, {}),
+            *(RecordedStep(action, leads[action], None, {}) for action in later),
+        ]
 
-        found = replay(dsl.read(raw), past, subject(), person(3))
+        found = replay(definition_checks.verify(raw), past, subject(), person(3))
 
         assert (found and (found.code, found.step, found.would_go_to)) == (parting and (parting, 1, "passed"))
 
@@ -342,7 +354,7 @@ class TestAutomaticAction:
     def test_that_comes_round_again_is_refused_and_named(self) -> None:
         raw = chained(events={"submit": ["pass"], "pass": ["close"], "close": ["reopen"], "reopen": ["submit"]})
 
-        (fault,) = dsl.problems(raw, known=dsl.Known())
+        (fault,) = definition_checks.problems(raw, known=dsl.Known())
 
         assert (fault.pointer, fault.code) == ("/dsl/states/0/on/submit/events", "automatic_cycle")
         for language in ("th", "en"):
@@ -397,6 +409,8 @@ class TestAutomaticAction:
             {"events": [{"type": "auto_action", "action": "again"}]}, open_on={"again": {"to": "open", "label": WORDS}}
         )
 
-        places = [(fault.pointer, fault.values["state"]) for fault in dsl.problems(raw, known=dsl.Known())]
+        places = [
+            (fault.pointer, fault.values["state"]) for fault in definition_checks.problems(raw, known=dsl.Known())
+        ]
         at = "/dsl/states/0/on/answer/events/0/action"
         assert places == [(at, "approved"), (at, "rejected")]

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.domain import dsl, lines
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.difference import Change, difference
-from saraban.workflow.domain.picture import mermaid
-from saraban.workflow.domain.rehearsal import Actor, Try, rehearse
-from saraban.workflow.domain.replaying import Past, replay
+from saraban.workflow.administration.domain import json_text
+from saraban.workflow.administration.domain.definition_changes import DefinitionChange, difference
+from saraban.workflow.administration.domain.history_replay import RecordedStep, replay
+from saraban.workflow.administration.domain.mermaid import mermaid
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationStep, simulate
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
 from tests.letterbox_definition import letterbox
 
@@ -25,7 +27,7 @@ class TestPicture:
         raw = letterbox()
         raw["states"][0]["on"]["close"] |= {"comment": "required", "label": {"th": "ปิด", "en": "Close"}}
 
-        assert mermaid(dsl.read(raw), language="th").splitlines() == [
+        assert mermaid(definition_checks.verify(raw), language="th").splitlines() == [
             "stateDiagram-v2",
             '    state "คำ" as s0',
             '    state "คำ" as s1',
@@ -38,7 +40,7 @@ class TestPicture:
         raw = letterbox()
         raw["states"][0]["label"] = {"th": 'ก"; s0 --> s9', "en": 'A" as x'}
 
-        drawn = mermaid(dsl.read(raw), language="th")
+        drawn = mermaid(definition_checks.verify(raw), language="th")
 
         assert drawn.splitlines()[1] == '    state "ก#34;#59; s0 --#62; s9" as s0'
 
@@ -55,17 +57,19 @@ class TestDifference:
         del after["states"][2]["terminal"]
 
         assert difference(letterbox(), after) == [
-            Change("/states/open/label/en", "changed", "Word", "Opened"),
-            Change("/states/open/on/close/comment", "added", None, "required"),
-            Change("/states/between", "added", None, {"name": "between"}),
-            Change("/states/closed/terminal", "removed", True, None),
+            DefinitionChange("/states/open/label/en", "changed", "Word", "Opened"),
+            DefinitionChange("/states/open/on/close/comment", "added", None, "required"),
+            DefinitionChange("/states/between", "added", None, {"name": "between"}),
+            DefinitionChange("/states/closed/terminal", "removed", True, None),
         ]
 
     def test_tells_when_states_stand_in_another_order(self) -> None:
         after = letterbox()
         after["states"].reverse()
 
-        assert difference(letterbox(), after) == [Change("/states", "changed", ["open", "closed"], ["closed", "open"])]
+        assert difference(letterbox(), after) == [
+            DefinitionChange("/states", "changed", ["open", "closed"], ["closed", "open"])
+        ]
 
 
 _JSON = st.recursive(
@@ -91,28 +95,28 @@ class TestLines:
     def test_know_every_part_of_a_text(self, value: Any, indent: int | None) -> None:
         text = json.dumps(value, indent=indent, ensure_ascii=False)
 
-        read, places = lines.read(text)
+        read, places = json_text.read(text)
 
         assert json.dumps(read) == json.dumps(value)
         assert sorted(places) == sorted(pointers(value))
         assert set(places.values()) <= set(range(1, text.count("\n") + 2))
 
     def test_count_from_one(self) -> None:
-        _, places = lines.read('{\n "a": [1,\n  {"b": "x"}\n ],\n "c/d": {}\n}')
+        _, places = json_text.read('{\n "a": [1,\n  {"b": "x"}\n ],\n "c/d": {}\n}')
 
         assert places == {"": 1, "/a": 2, "/a/0": 2, "/a/1": 3, "/a/1/b": 3, "/c~1d": 5}
 
     @pytest.mark.parametrize(("text", "line"), [('{\n "a": }', 2), ("", 1), ('{"a": 1}\n\n x', 3)])
     def test_of_a_text_that_is_no_json_name_the_place(self, text: str, line: int) -> None:
-        with pytest.raises(lines.NotJson) as refused:
-            lines.read(text)
+        with pytest.raises(json_text.InvalidJson) as refused:
+            json_text.read(text)
 
         assert refused.value.line == line
 
     def test_name_each_key_that_stands_twice_in_its_object(self) -> None:
         text = '{\n "a": {"x": 1},\n "b": [{}, {"x": 1,\n  "y/z": {"x": 2},\n  "y/z": 3}],\n "a": 2\n}'
 
-        twice = lines.written(text).twice("/text")
+        twice = json_text.written(text).twice("/text")
 
         assert [(one.pointer, one.code) for one in twice] == [
             ("/text/b/1/y~1z", "duplicate_key"),
@@ -124,22 +128,31 @@ class TestLines:
             .startswith("“a” appears twice in the same object, on line 2 and on line 6")
         )
         assert "บรรทัด 2 และ 6" in twice[1].text.say("th", twice[1].values)
-        assert lines.twice_in(text.encode("utf-16")) == lines.twice_in(text.encode()) == lines.written(text).twice()
+        assert (
+            json_text.twice_in(text.encode("utf-16"))
+            == json_text.twice_in(text.encode())
+            == json_text.written(text).twice()
+        )
 
     def test_find_nothing_twice_in_what_is_not_and_in_what_is_no_json(self) -> None:
         once = '{"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}], "c": "a"}'
 
-        assert lines.written(once).twice() == lines.twice_in(once.encode()) == ()
-        assert lines.twice_in(b'{"a": 1, "a": 2') == lines.twice_in(b"\xff") == lines.twice_in(b"[" * 50_000) == ()
+        assert json_text.written(once).twice() == json_text.twice_in(once.encode()) == ()
+        assert (
+            json_text.twice_in(b'{"a": 1, "a": 2')
+            == json_text.twice_in(b"\xff")
+            == json_text.twice_in(b"[" * 50_000)
+            == ()
+        )
 
     def test_find_a_key_that_stands_twice_where_pointers_have_no_room_any_more(self) -> None:
         deep = f'{{"{"k" * 60}":' * 500 + "[" + "1," * 5_000 + '{"a": 1, "a": 2}]' + "}" * 500
 
-        assert [one.key for one in lines.written(deep).repeats] == ["a"]
+        assert [one.key for one in json_text.written(deep).repeats] == ["a"]
 
     def test_of_a_text_that_is_too_deep_are_not_looked_for(self) -> None:
-        with pytest.raises(lines.TooDeep):
-            lines.read("[" * 100_000 + "]" * 100_000)
+        with pytest.raises(json_text.JsonTooDeep):
+            json_text.read("[" * 100_000 + "]" * 100_000)
 
 
 def sent(**state: Any) -> Definition:
@@ -151,17 +164,21 @@ def sent(**state: Any) -> Definition:
         {"name": "open", "label": words, "on": {"answer": answer}},
         {"name": "closed", "label": words, "terminal": True},
     ]
-    return dsl.read({"workflow": "SENT", "states": states}, published=True)
+    return dsl.read({"workflow": "SENT", "states": states})
 
 
 class TestARehearsal:
     @pytest.mark.parametrize("target", ["submitter", str(UUID(int=70))])
     def test_lets_nobody_act_but_the_one_to_whom_a_state_was_given(self, target: str) -> None:
         given = sent(events=[{"type": "assign", "target": target}])
-        meant = Actor(is_submitter=True) if target == "submitter" else Actor(public_id=UUID(target))
-        tries = [Try(Actor(), "send"), Try(Actor(), "answer"), Try(meant, "answer")]
+        meant = SimulatedActor(is_submitter=True) if target == "submitter" else SimulatedActor(public_id=UUID(target))
+        tries = [
+            SimulationStep(SimulatedActor(), "send"),
+            SimulationStep(SimulatedActor(), "answer"),
+            SimulationStep(meant, "answer"),
+        ]
 
-        told = rehearse(given, tries, document={})
+        told = simulate(given, tries, document={})
 
         assert [one.refusal.code if one.refusal else None for one in told] == [
             None,
@@ -173,11 +190,11 @@ class TestARehearsal:
     def test_reads_the_due_date_of_the_document(self) -> None:
         rule = {"==": [{"var": "document.dueDate"}, "2026-12-01"]}
         asked = sent(condition={"type": "json-logic", "rule": rule})
-        tries = [Try(Actor(), "send")]
+        tries = [SimulationStep(SimulatedActor(), "send")]
 
-        kept = [rehearse(asked, tries, document={"dueDate": day})[0].refusal for day in ("2026-12-01", "2026-12-02")]
+        kept = [simulate(asked, tries, document={"dueDate": day})[0].refusal for day in ("2026-12-01", "2026-12-02")]
         with pytest.raises(Invalid) as refused:
-            rehearse(asked, tries, document={"dueDate": "soon"})
+            simulate(asked, tries, document={"dueDate": "soon"})
 
         assert [one is None for one in kept] == [True, False]
         assert refused.value.fields[0].pointer == "/document/dueDate"
@@ -195,7 +212,10 @@ class TestAReplay:
         ],
     )
     def test_asks_for_files(self, rule: Any, with_files: bool | None, code: str | None) -> None:
-        past = [Past("send", "open", None, {}), Past("answer", "closed", None, {}, with_files=with_files)]
+        past = [
+            RecordedStep("send", "open", None, {}),
+            RecordedStep("answer", "closed", None, {}, with_files=with_files),
+        ]
 
         parting = replay(sent(answer={"attachments": rule}), past, subject(), person())
 

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.attachments import service as attachments
 from saraban.attachments.adapters import MemoryStorage
@@ -22,6 +21,7 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
 from saraban.kit.ids import new_id
+from tests.factories.contexts import context
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 

@@ -7,12 +7,12 @@ from uuid import UUID
 import httpx
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.attachments import service as attachments
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import SystemClock
+from tests.factories.contexts import context
 
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 4
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"

@@ -18,7 +18,6 @@ import sqlalchemy as sa
 import typer
 from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 import saraban
 from saraban import bootstrap, config
@@ -27,6 +26,7 @@ from saraban.config import Settings
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
 from tests.command_tree import commands
+from tests.factories.contexts import context
 from tests.factories.letterbox import Letterbox, office_in
 from tests.features.cli.conftest import Command
 from tests.terminal import DEMO

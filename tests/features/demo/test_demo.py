@@ -12,7 +12,6 @@ import orjson
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban import bootstrap, config
 from saraban.attachments.models import Attachment
@@ -38,6 +37,7 @@ from saraban.kit.errors import ErrorKind
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.conftest import run_apart, settings_in
+from tests.factories.contexts import context
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System

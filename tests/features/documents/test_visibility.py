@@ -4,7 +4,6 @@ from random import Random  # noqa: TID251  seeded: the same documents and caller
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.visibility import VIEW, Placement, Reach, may_see
@@ -18,7 +17,8 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, ContractOrganization, CorrespondenceStatus, CorrespondenceType, Project
-from saraban.workflow.domain.subject import BANGKOK
+from saraban.workflow.language.subject import BANGKOK
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW
 
 DOCUMENTS, CALLERS = 60, 150

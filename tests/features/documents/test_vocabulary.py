@@ -5,16 +5,17 @@ from typing import Any
 import jsonschema_rs
 import sqlalchemy as sa
 from fastapi import FastAPI
-from tests.factories.contexts import context
 
 from saraban.documents.core import models
 from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.web.workflows.simulated_facts import CHOICES, NAMES
-from saraban.workflow.domain import engine, vocabulary
-from saraban.workflow.domain.registers import REGISTERS
+from saraban.workflow.engine import decisions
+from saraban.workflow.language import vocabulary
+from saraban.workflow.language.registers import REGISTERS
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.circulations import order
+from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk
 
 
@@ -41,7 +42,7 @@ async def test_documents_say_no_other_words_and_no_other_values(desk: Desk, app:
         for entity_type, entity_id in instances:
             port = app.state.subjects.port(entity_type)
             subject = (await port.facts(context(caller=system), session, entity_ids=[entity_id]))[entity_id]
-            read = engine.conditional_facts(engine.Facts(system, subject), "draft")
+            read = decisions.conditional_facts(decisions.Facts(system, subject), "draft")
             for known in (vocabulary.OF_A_DOCUMENT, vocabulary.of_a_document(subject.kind)):
                 fits = jsonschema_rs.Draft202012Validator(jsonable(known), validate_formats=True, offline=True)
                 assert [str(each) for each in fits.iter_errors(read["document"])] == []

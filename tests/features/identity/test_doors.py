@@ -2,13 +2,13 @@
 
 import httpx
 import pytest
-from tests.factories.contexts import context
 
 from saraban.bootstrap import System, closing, wire
 from saraban.config import Settings
 from saraban.identity import service as identity
 from saraban.identity.dependencies import ACCESS_COOKIE
 from tests.conftest import PASSWORD, SignIn
+from tests.factories.contexts import context
 
 ME = "/api/v1/auth/me"
 NOBODY = "01930b5e-0000-7000-8000-000000000000"

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban import bootstrap
 from saraban.bootstrap import System
@@ -20,6 +19,7 @@ from saraban.notifications.models import MailLine
 from saraban.notifications.schemas import PreferencesOrder
 from saraban.notifications.service import save_preferences
 from saraban.worker import Worker
+from tests.factories.contexts import context
 from tests.logged import lines_of
 from tests.mail_delivery import BANGKOK, NOW, deliver, later, server, system
 from tests.notices import person, told, transition

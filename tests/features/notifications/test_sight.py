@@ -13,8 +13,8 @@ from saraban.notifications.domain.notices import notices
 from saraban.notifications.repository import DocumentParties
 from saraban.notifications.service.audience import AudienceDirectory
 from saraban.worker import Worker
-from saraban.workflow.domain import dsl
 from saraban.workflow.runtime.service.notification_audience import ACTS, NotificationAudience, Stand
+from saraban.workflow.verification import definition_checks
 from tests.circulations import lose_the_right, order
 from tests.domain.workflow.actors import person, subject
 from tests.features.documents.conftest import Desk
@@ -102,7 +102,7 @@ class TestAddressing:
         assert [known.may_know(one, notice) for one in people.values()] == [True, False]
 
     def test_of_a_draft_given_up_is_for_those_who_saw_the_draft_whatever_its_end_is_called(self) -> None:
-        version = dsl.read(own())
+        version = definition_checks.verify(own())
         facts = subject(seen_by=lambda _caller, state: state not in {"draft", "cancelled"})
         known = NotificationAudience({"rfa": facts}, versions={UUID(int=7): version})
 

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 import orjson
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.kit.db import Database
@@ -18,6 +17,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain.lifecycle import checked_reason
 from saraban.numbering.series.models import NumberAudit, NumberCounter
 from tests.conftest import SignIn
+from tests.factories.contexts import context
 from tests.numbering_requests import (
     BASE,
     CONFIGS,

@@ -14,7 +14,6 @@ from time import monotonic, sleep
 import httpx
 import pytest
 from prometheus_client import REGISTRY
-from tests.factories.contexts import context
 
 import saraban.worker.metrics  # noqa: F401  its counters begin when it is loaded
 from saraban.bootstrap import System
@@ -24,6 +23,7 @@ from saraban.numbering.issue.domain.retry import Failure
 from saraban.numbering.issue.service.metrics import ERROR, RETRY
 from saraban.ops.sampler import Sampler
 from tests.conftest import settings_in
+from tests.factories.contexts import context
 from tests.numbering_world import world_of
 from tests.processes import RunningSaraban
 from tests.servers import HOST, free_port

@@ -2,7 +2,6 @@
 
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
@@ -12,6 +11,7 @@ from saraban.kit.errors import DomainError, Forbidden, Invalid
 from saraban.projects import service as projects
 from saraban.projects.models import Contract, Discipline, Project, ProjectOrganization, ReviewTeamMember
 from saraban.setup.service import ProjectConflict
+from tests.factories.contexts import context
 from tests.factories.projects import FULL
 from tests.project_files import applied, said
 

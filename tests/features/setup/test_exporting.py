@@ -4,7 +4,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
-from tests.factories.contexts import context
 
 from saraban.cli.codes import request_in_codes
 from saraban.identity import service as identity
@@ -12,6 +11,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, NotFound
 from saraban.numbering import service as numbering
 from saraban.setup import service as setup
+from tests.factories.contexts import context
 from tests.factories.projects import FULL
 from tests.project_files import NOW, applied, said
 

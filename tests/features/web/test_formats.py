@@ -6,10 +6,10 @@ import httpx
 import pytest
 import pytest_asyncio
 from fastapi import FastAPI
-from tests.factories.contexts import context
 
 from saraban.identity import service as identity
 from saraban.identity.domain import catalogue
+from tests.factories.contexts import context
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import ATTRIBUTES, new_rfa
 

@@ -10,7 +10,7 @@ from babel.messages import Catalog
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, KINDS
 from saraban.web.shell.language import catalogue, clock_text, day_text, moment_text, size_text
-from saraban.workflow.domain.registers import REGISTERS
+from saraban.workflow.language.registers import REGISTERS
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 

@@ -6,12 +6,12 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
-from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
 from saraban.identity.service import Invitation
 from tests.conftest import PASSWORD
+from tests.factories.contexts import context
 from tests.features.web.conftest import Sit
 
 CHOSEN = "Chosen-By-Me-7"

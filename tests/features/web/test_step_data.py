@@ -13,9 +13,10 @@ from starlette.datastructures import FormData
 
 from saraban.kit.errors import Invalid
 from saraban.web.documents.step_data import payload_of_step, step_form
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.schema import payload_fields
+from saraban.workflow.language import dsl
+from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.service.step_data import StepData
+from saraban.workflow.verification import definition_checks
 from tests.conftest import SignIn
 from tests.definitions import RFA
 from tests.features.web.conftest import Sit
@@ -51,7 +52,7 @@ def priced(properties: dict[str, Any] = PROPERTIES) -> dict[str, Any]:
 
 
 def values(properties: dict[str, Any] = PROPERTIES) -> StepData:
-    definition = dsl.read(priced(properties), published=True)
+    definition = dsl.read(priced(properties))
     assert definition.context_schema is not None
     return StepData(payload_fields(definition.context_schema.raw), {}, frozenset({"submit"}), definition)
 
@@ -67,7 +68,7 @@ def remembering(fields: list[str] | None, **known: Any) -> StepData:
     raw = priced()
     if fields is not None:
         raw["states"][1]["on"]["approve"]["fields"] = fields
-    definition = dsl.read(raw)
+    definition = definition_checks.verify(raw)
     assert definition.context_schema is not None
     shown = payload_fields(definition.context_schema.raw)
     return StepData(shown, known, frozenset(), definition, {"payload": known}, "pending_review")

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.kit.errors import Invalid, NotFound
 from saraban.workflow import service as workflow
-from saraban.workflow.domain import dsl
+from saraban.workflow.language import dsl
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import ConditionNotMet, WorkflowNotDefined, WorkflowNotValid
+from saraban.workflow.verification import definition_checks
 from tests.definitions import RFA, shorter
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 
 
@@ -134,7 +135,7 @@ class TestLoad:
         raw = shorter()
         never = {"==": [{"var": "state"}, "draft"]}
         raw["states"][1]["on"]["reject"]["condition"] = {"type": "json-logic", "rule": never}
-        refused = {fault.code for fault in dsl.problems(raw, known=dsl.Known())}
+        refused = {fault.code for fault in definition_checks.problems(raw, known=dsl.Known())}
         stored = await office.define(shorter(), activate=True)
         async with office.db.writing() as session:
             await session.execute(

@@ -12,8 +12,9 @@ from fastapi import FastAPI
 from saraban.kit.clock import local_date
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import working_days_after
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.faults import Faults
+from saraban.workflow.language import dsl
+from saraban.workflow.language.faults import Faults
+from saraban.workflow.verification import definition_checks
 from tests.conftest import SignIn, unwrapped
 from tests.definitions import EXAMPLES, GUIDE
 from tests.factories.letterbox import office_in
@@ -272,7 +273,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
 
     monkeypatch.setattr(dsl, "Faults", Recorder)
     for example in EXAMPLES.values():
-        dsl.read(example)
+        definition_checks.verify(example)
     return found
 
 

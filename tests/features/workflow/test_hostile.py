@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.domain import dsl
+from saraban.workflow.language import dsl
+from saraban.workflow.verification import definition_checks
 from tests.conftest import SignIn
 from tests.factories.letterbox import Office
 
@@ -255,7 +256,7 @@ class TestCycle:
         rule["!"] = [rule]
         began = time.process_time()
 
-        faults = dsl.problems(workflow(condition=rule), known=dsl.Known())
+        faults = definition_checks.problems(workflow(condition=rule), known=dsl.Known())
 
         assert [(fault.pointer, fault.code) for fault in faults] == [("/dsl", "too_large")]
         assert time.process_time() - began < QUICK
@@ -264,7 +265,7 @@ class TestCycle:
 def test_what_ships_is_judged_in_no_time() -> None:
     began = time.process_time()
     for raw in shipped():
-        assert dsl.problems(raw, known=dsl.Known()) == ()
+        assert definition_checks.problems(raw, known=dsl.Known()) == ()
     assert time.process_time() - began < QUICK
 
 

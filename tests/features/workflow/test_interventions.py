@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
@@ -15,10 +14,11 @@ from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.administration.service.interventions import InterventionForbidden
-from saraban.workflow.domain.answering import BranchClosed
+from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.service import Command, StaleInstance, TransitionNotPossible, VersionConflict
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import answer, branches, seat, under_review
 

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
@@ -15,6 +14,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import migration
 from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 
 WORDS = {"th": "คำ", "en": "Word"}

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions, migration
@@ -15,6 +14,7 @@ from saraban.workflow.runtime.service import review
 from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.runtime.service.review import BranchAnswer
 from saraban.workflow.service import Command
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import answer, branches, seat, under_review
 

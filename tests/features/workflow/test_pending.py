@@ -10,7 +10,6 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
@@ -24,6 +23,7 @@ from saraban.workflow.runtime.service import definitions, refill, transition_met
 from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.runtime.service.pending import InstanceState, pending_with
 from saraban.workflow.service import Command
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import WORDS, reviewed, under_review
 from tests.logged import lines_of

@@ -7,7 +7,6 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.events.service import Event, Handlers
@@ -18,7 +17,7 @@ from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeamMember
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.answering import BranchClosed
+from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.runtime.models.delegations import DelegationRow
 from saraban.workflow.runtime.models.review import WorkflowBranch
@@ -26,6 +25,7 @@ from saraban.workflow.runtime.service import assignment
 from saraban.workflow.runtime.service.delegated_rights import delegators_of
 from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict
 from tests.definitions import EXAMPLES
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
 from tests.reviews import CONTROL, change, history, inbox, rows, spread, waited_for

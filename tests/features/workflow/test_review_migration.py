@@ -6,16 +6,16 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.identity.models import User
+from saraban.workflow.administration.domain.migration import MigrationOutcome
 from saraban.workflow.administration.schemas.interventions import MigratedOut
 from saraban.workflow.administration.service import migration
 from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan
-from saraban.workflow.domain.migrating import Outcome
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.service import VersionConflict
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
 
@@ -219,4 +219,4 @@ class TestReviewThatBeginsOrEnds:
 
 
 def test_every_outcome_can_be_told_by_the_api() -> None:
-    assert set(get_args(MigratedOut.model_fields["outcome"].annotation)) == set(Outcome)
+    assert set(get_args(MigratedOut.model_fields["outcome"].annotation)) == set(MigrationOutcome)

@@ -7,7 +7,6 @@ from uuid import UUID
 import httpx
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.audit.models import AuditLog
 from saraban.kit.errors import Invalid
@@ -16,6 +15,7 @@ from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowHistory
 from saraban.workflow.runtime.service import definitions
 from tests.conftest import SignIn, unwrapped
 from tests.definitions import RFA
+from tests.factories.contexts import context
 from tests.factories.letterbox import Office, office_in
 from tests.factories.review import answer, branches, reviewed, seat
 

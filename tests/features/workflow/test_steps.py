@@ -8,7 +8,6 @@ from uuid import UUID
 import httpx
 import pytest
 import sqlalchemy as sa
-from tests.factories.contexts import context
 
 from saraban.events.models import OutboxEvent
 from saraban.identity.models import User
@@ -18,6 +17,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.service import ActionForbidden, WorkflowNotValid
 from tests.conftest import SignIn
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, office_in
 from tests.site_memo import HELP, site_memo, with_filing
 

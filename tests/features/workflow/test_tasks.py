@@ -4,10 +4,9 @@ import copy
 from datetime import timedelta
 from typing import Any
 
-from tests.factories.contexts import context
-
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.statement_count import counting
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from tests.factories.contexts import context
 
 from saraban.attachments.models import Attachment
 from saraban.attachments.service import InvalidAttachments
@@ -29,6 +28,7 @@ from saraban.workflow.service import (
     VersionConflict,
     WorkflowNotDefined,
 )
+from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from saraban.workflow.domain.awaiting import Stand
+from saraban.workflow.engine.pending_assignees import SubjectState
 
 WEBHOOK_OFF = "webhook.switched_off"
 
@@ -44,7 +44,7 @@ class Notice:
     entity_id: str
     actor: UUID | None
     audience: Audience
-    stand: Stand | None = None
+    stand: SubjectState | None = None
 
 
 _OF_DOCUMENTS = {
@@ -128,12 +128,12 @@ def _notice(template: str, payload: Mapping[str, Any], audience: Audience) -> No
     )
 
 
-def _stand(payload: Mapping[str, Any]) -> Stand | None:
+def _stand(payload: Mapping[str, Any]) -> SubjectState | None:
     entity = payload.get("entityId")
     if not entity:
         return None
     definition = _id(payload.get("definitionPublicId"))
-    return Stand(
+    return SubjectState(
         str(entity), str(payload.get("entityType") or ""), payload.get("to") or payload.get("state"), definition
     )
 

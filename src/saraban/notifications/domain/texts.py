@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saraban.kit.errors import Text
-from saraban.workflow.domain.past_tense import past_tense
+from saraban.workflow.language.past_tense import past_tense
 
 
 @dataclass(frozen=True, slots=True)

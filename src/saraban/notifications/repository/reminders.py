@@ -13,7 +13,7 @@ from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.identity.models import Organization, User
 from saraban.notifications.models import ReminderPlan, ReminderSent
-from saraban.workflow.domain.subject import InstanceStatus
+from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
 

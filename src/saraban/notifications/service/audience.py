@@ -11,7 +11,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.notifications import repository
 from saraban.notifications.domain.notices import Notice
 from saraban.notifications.repository import DocumentParties
-from saraban.workflow.domain.awaiting import ACTS, Stand
+from saraban.workflow.engine.pending_assignees import ACTS, SubjectState
 from saraban.workflow.runtime.service.notification_audience import NotificationAudience, audience_of
 from saraban.workflow.service import Subjects
 
@@ -69,16 +69,16 @@ class AudienceDirectory:
             return self.hearing.asks(person, stand)
         return person.may_anywhere(ACTS)
 
-    def _stand(self, notice: Notice) -> Stand | None:
+    def _stand(self, notice: Notice) -> SubjectState | None:
         return stand_of(notice, self.parties)
 
 
-def stand_of(notice: Notice, parties: Mapping[UUID, DocumentParties]) -> Stand | None:
+def stand_of(notice: Notice, parties: Mapping[UUID, DocumentParties]) -> SubjectState | None:
     """Return what a notice tells of: an event of a document names it, and its present revision is meant."""
     if notice.stand is not None or not notice.audience.parties or not notice.entity_id:
         return notice.stand
     revision = parties.get(UUID(notice.entity_id), DocumentParties()).revision
-    return Stand(str(revision)) if revision is not None else None
+    return SubjectState(str(revision)) if revision is not None else None
 
 
 async def directory(session: AsyncSession, notices: Sequence[Notice], *, subjects: Subjects) -> AudienceDirectory:

@@ -24,7 +24,7 @@ from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import OperationResult
 from saraban.kit.pagination import Page
 from saraban.web.shell.document_kinds import KINDS, WebKind
-from saraban.workflow.domain.subject import Represented
+from saraban.workflow.language.subject import Represented
 
 
 @dataclass(frozen=True, slots=True)

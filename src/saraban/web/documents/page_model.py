@@ -17,9 +17,9 @@ from saraban.web.shell.document_kinds import WebKind
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.administration.service.interventions import NO_INTERVENTIONS, PermittedInterventions
-from saraban.workflow.domain.past_tense import past_tense
-from saraban.workflow.domain.registers import DRAFT
-from saraban.workflow.domain.steering import CANCEL, PERMISSION, TERMINATE
+from saraban.workflow.language.past_tense import past_tense
+from saraban.workflow.language.registers import DRAFT
+from saraban.workflow.runtime.domain.interventions import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.runtime.schemas import WorkflowOut
 from saraban.workflow.runtime.service.step_data import NO_STEP_DATA, StepData, step_data_of
 from saraban.workflow.service import HistoryStep, Subjects

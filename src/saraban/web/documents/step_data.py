@@ -8,9 +8,9 @@ from typing import Any, Final
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.web.shell.forms import read_json, text
-from saraban.workflow.domain.giving import same
-from saraban.workflow.domain.schema.fields import Field, figure, written
-from saraban.workflow.domain.subject import Value
+from saraban.workflow.engine.step_data import same
+from saraban.workflow.language.schema.fields import Field, figure, written
+from saraban.workflow.language.subject import Value
 from saraban.workflow.runtime.service.step_data import StepData
 
 PREFIX: Final = "payload."

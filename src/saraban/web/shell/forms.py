@@ -20,7 +20,7 @@ from saraban.kit.idempotency import KeyInUse, OperationResult
 from saraban.kit.problem import to_problem
 from saraban.kit.schema import TYPED
 from saraban.kit.trace import trace_id
-from saraban.workflow.domain import lines
+from saraban.workflow.administration.domain import json_text
 
 MOST_FIELDS = 300
 MOST_WAITS: Final = 40  # quarters of a second that the second of two equal requests waits for the first
@@ -185,8 +185,8 @@ async def await_first_answer(work: Any) -> OperationResult:
 def read_json(typed: str, pointer: str) -> tuple[Any, FieldProblem | None]:
     """Read what somebody typed as JSON, or say where it is none."""
     try:
-        return lines.read(typed)[0], None
-    except lines.NotJson as fault:
+        return json_text.read(typed)[0], None
+    except json_text.InvalidJson as fault:
         return None, FieldProblem(pointer, "not_json", NOT_JSON, {"line": fault.line, "column": fault.column})
-    except lines.TooDeep:
+    except json_text.JsonTooDeep:
         return None, FieldProblem(pointer, "too_deep", TOO_DEEP)

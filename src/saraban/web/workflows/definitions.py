@@ -17,14 +17,15 @@ from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions
+from saraban.workflow.administration.domain import diagram
+from saraban.workflow.administration.domain.definition_changes import DefinitionChange
+from saraban.workflow.administration.domain.json_format import written
 from saraban.workflow.administration.service import versions, workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import AssignedKind, AssignedKinds
-from saraban.workflow.domain import dsl, layout
-from saraban.workflow.domain.definition import Definition, Require, Transition
-from saraban.workflow.domain.difference import Change
-from saraban.workflow.domain.review import FELL, LABELS
-from saraban.workflow.domain.schema import payload_fields
-from saraban.workflow.domain.writing import written
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition, Require, Transition
+from saraban.workflow.language.review import FELL, LABELS
+from saraban.workflow.language.schema import payload_fields
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows")
 
@@ -89,10 +90,10 @@ class DefinitionVersionPage(PageModel):
     definition: Definition
     text: str
     ways: Mapping[str, Sequence[ActionSummary]]
-    drawing: layout.Drawing | None
+    drawing: diagram.Drawing | None
     mermaid: str
     before: int | None
-    changes: Sequence[tuple[Change, str, str]]
+    changes: Sequence[tuple[DefinitionChange, str, str]]
     starters: AssignedKinds
     words_of_starter: Callable[[AssignedKind], Text]
     under_way: int
@@ -133,7 +134,7 @@ async def show(
     older = [one.version for one in known.versions if one.version < version]
     before = against if against is not None else next(iter(older), None)
     changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
-    definition = dsl.read(found.dsl, published=True)
+    definition = dsl.read(found.dsl)
     starters = (await workflow_assignment.assigned_kinds(page.context, session)).get(code, AssignedKinds())
     return page.show(
         DefinitionVersionPage(
@@ -142,7 +143,7 @@ async def show(
             definition=definition,
             text=written(found.dsl),
             ways={name: list(action_summaries(definition, name)) for name in definition.states},
-            drawing=layout.draw(definition, language=page.language),
+            drawing=diagram.draw(definition, language=page.language),
             mermaid=await workflow.diagram(session, code=code, version=version, language=page.language),
             before=before,
             changes=[(one, abbreviated(one.before), abbreviated(one.after)) for one in changes],

@@ -20,11 +20,12 @@ from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.definitions import MANAGE
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions
+from saraban.workflow.administration.domain import diagram
+from saraban.workflow.administration.domain.definition_changes import difference
+from saraban.workflow.administration.domain.json_format import written
 from saraban.workflow.administration.schemas.definitions import DefinitionIn, DefinitionText
 from saraban.workflow.administration.service import versions
-from saraban.workflow.domain import dsl, layout
-from saraban.workflow.domain.difference import difference
-from saraban.workflow.domain.writing import written
+from saraban.workflow.language import dsl
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/new")
 
@@ -151,7 +152,7 @@ def _pointer(fault: FieldProblem) -> str:
 
 async def _ready(page: PageRequest, session: AsyncSession, raw: dict[str, Any]) -> dict[str, Any]:
     """What publishing would make of it."""
-    definition = dsl.read(raw, published=True)  # its faults have been looked for
+    definition = dsl.read(raw)  # its faults have been looked for
     known = [one for one in await versions.workflows(session) if one.code == definition.code]
     newest = known[0].versions[0] if known else None
     changes = None
@@ -163,7 +164,7 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: dict[str, Any]) 
         "version": newest.version + 1 if newest else 1,
         "newest": newest.version if newest else None,
         "changes": changes,
-        "drawing": layout.draw(definition, language=page.language),
+        "drawing": diagram.draw(definition, language=page.language),
         "definition": definition,
     }
 

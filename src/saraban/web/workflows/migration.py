@@ -17,11 +17,11 @@ from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.definitions import MANAGE, Code, Version
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.domain.migration import WORDS, MigrationOutcome
 from saraban.workflow.administration.service import migration
 from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.migrating import WORDS, Outcome
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}/migration")
@@ -113,7 +113,7 @@ def _result(batches: Sequence[migration.MigrationBatch], *, moved: bool) -> Migr
         moved,
         sum(line.found.goes for line in lines),
         sum(batch.looked_at for batch in batches),
-        [(WORDS[outcome], counts[outcome]) for outcome in Outcome if counts[outcome]],
+        [(WORDS[outcome], counts[outcome]) for outcome in MigrationOutcome if counts[outcome]],
         [(line, WORDS[line.found.outcome]) for line in lines if not line.found.goes],
     )
 
@@ -128,7 +128,7 @@ async def _show(
     result: MigrationResult | None = None,
     error: DomainError | None = None,
 ) -> Response:
-    definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
+    definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
     places = await _places(session, definition, code, version)
     return page.show(
         MigrationPage(
@@ -151,7 +151,7 @@ async def _places(session: AsyncSession, definition: Definition, code: str, vers
         if one.version == version or not one.states:
             continue
         counts.update(one.states)
-        theirs = dsl.read((await workflow.find_definition(session, code=code, version=one.version)).dsl, published=True)
+        theirs = dsl.read((await workflow.find_definition(session, code=code, version=one.version)).dsl)
         labels |= {state: theirs.state(state).label for state in one.states}
     return [
         OccupiedState(state, labels[state], count, state in definition.states)

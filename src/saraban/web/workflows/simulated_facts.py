@@ -12,8 +12,9 @@ from saraban.kit.schema import Schema
 from saraban.web.shell.document_kinds import KINDS
 from saraban.web.shell.forms import NOT_JSON, TOO_DEEP, number_or_text, text, validated
 from saraban.web.shell.labels import PRIORITIES
-from saraban.workflow.domain import giving, lines
-from saraban.workflow.domain.definition import Definition
+from saraban.workflow.administration.domain import json_text
+from saraban.workflow.engine import step_data
+from saraban.workflow.language.definition import Definition
 from saraban.workflow.runtime.schemas import Payload
 from saraban.workflow.service import line_of
 
@@ -84,7 +85,7 @@ def simulated_facts(request: Request, definition: Definition, typed: Mapping[str
         request, _SimulatedFactsIn, {"document": document | given, "context": context}
     )
     try:
-        giving.check_context(definition, around.context)
+        step_data.check_context(definition, around.context)
     except Invalid as fault:
         raise Invalid(fault.detail, fields=[_placed(one, places) for one in fault.fields]) from fault
     return SimulatedFacts(around.document, around.context)
@@ -106,10 +107,10 @@ def _object(typed: Mapping[str, str], name: str) -> tuple[dict[str, Any], Mappin
     if not typed.get(name):
         return {}, {}
     try:
-        value, places = lines.read(typed[name])
-    except lines.NotJson as fault:
+        value, places = json_text.read(typed[name])
+    except json_text.InvalidJson as fault:
         raise invalid(f"/{name}", "not_json", NOT_JSON.th, NOT_JSON.en, line=fault.line, column=fault.column) from fault
-    except lines.TooDeep as fault:
+    except json_text.JsonTooDeep as fault:
         raise invalid(f"/{name}", "too_deep", TOO_DEEP.th, TOO_DEEP.en) from fault
     if not isinstance(value, dict):
         raise invalid(f"/{name}", "type", NO_OBJECT.th, NO_OBJECT.en, example=_EXAMPLES[name])

@@ -21,9 +21,9 @@ from saraban.web.workflows.simulated_facts import CHOICES, NAMES, facts_read, si
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.schemas.simulation import ReplayIn, SimulatedActionIn
 from saraban.workflow.administration.service import versions
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.schema import payload_fields
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")
@@ -103,7 +103,7 @@ async def play(code: Code, version: Version, page: CurrentPage, session: ReadSes
 
 
 async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
-    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl, published=True)
+    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
 
 
 def _rows(form: FormData) -> Iterator[dict[str, str]]:
@@ -125,7 +125,7 @@ def _first(definition: Definition) -> dict[str, str]:
     }
 
 
-def _try(request: Request, definition: Definition, row: Mapping[str, str], index: int) -> workflow.Try:
+def _try(request: Request, definition: Definition, row: Mapping[str, str], index: int) -> workflow.SimulationStep:
     action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
     order: SimulatedActionIn = validated(
         request,
@@ -143,7 +143,7 @@ def _try(request: Request, definition: Definition, row: Mapping[str, str], index
         },
     )
     seat = _seat(definition, branch)
-    actor = workflow.Actor(
+    actor = workflow.SimulatedActor(
         roles=frozenset(order.actor.roles) | seat.pop("roles", frozenset()),
         permissions=frozenset() if row["rights"] == "none" else permissions_of(definition),
         party=frozenset(order.actor.party),
@@ -152,7 +152,7 @@ def _try(request: Request, definition: Definition, row: Mapping[str, str], index
         is_assignee=row["party"] == "recipient",
         **seat,
     )
-    return workflow.Try(
+    return workflow.SimulationStep(
         actor,
         order.action,
         order.comment,
@@ -198,7 +198,7 @@ def _seat(definition: Definition, branch: str) -> dict[str, Any]:
     return {}
 
 
-def _refusal(one: workflow.Tried, language: str) -> str:
+def _refusal(one: workflow.SimulationResult, language: str) -> str:
     if one.refusal is None:
         return ""
     said = [fault.text.say(language, fault.values) for fault in one.refusal.fields]

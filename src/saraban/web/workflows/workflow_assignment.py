@@ -42,7 +42,7 @@ from saraban.workflow.administration.service.workflow_assignment import (
     AssignmentTarget,
     WorkflowAssignmentView,
 )
-from saraban.workflow.domain.registers import REGISTERS
+from saraban.workflow.language.registers import REGISTERS
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/choices")
 

@@ -5,6 +5,7 @@ What is moved is known by `SubjectPort` alone; documents implement it and `boots
 """
 
 from saraban.kit.errors import DomainError as Refusal
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep
 from saraban.workflow.administration.service.simulation import (
     DifferingInstance,
     ReplayReport,
@@ -27,10 +28,9 @@ from saraban.workflow.administration.service.versions import (
 )
 from saraban.workflow.administration.service.versions import find as find_definition
 from saraban.workflow.administration.service.versions import listing as list_definitions
-from saraban.workflow.domain.dsl import WorkflowNotValid
-from saraban.workflow.domain.engine import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
-from saraban.workflow.domain.rehearsal import Actor, Tried, Try
-from saraban.workflow.domain.subject import ActionChoice, Envelope, StepFile, SubjectFacts
+from saraban.workflow.engine.decisions import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
+from saraban.workflow.language.dsl import WorkflowNotValid
+from saraban.workflow.language.subject import ActionChoice, Envelope, StepFile, SubjectFacts
 from saraban.workflow.runtime.service.definitions import WorkflowNotDefined
 from saraban.workflow.runtime.service.instances import cancel, envelopes, lock, renew_pending, start
 from saraban.workflow.runtime.service.subjects import AppliedSteps, SubjectPort, Subjects, SubjectStep
@@ -53,7 +53,6 @@ __all__ = [
     "TRANSITIONED",
     "ActionChoice",
     "ActionForbidden",
-    "Actor",
     "AppliedSteps",
     "Command",
     "ConditionNotMet",
@@ -65,6 +64,9 @@ __all__ = [
     "InstanceSnapshot",
     "Refusal",
     "ReplayReport",
+    "SimulatedActor",
+    "SimulationResult",
+    "SimulationStep",
     "StaleInstance",
     "Step",
     "StepFile",
@@ -75,8 +77,6 @@ __all__ = [
     "Task",
     "TransitionNotPossible",
     "Transitions",
-    "Tried",
-    "Try",
     "VersionConflict",
     "WorkflowNotDefined",
     "WorkflowNotValid",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from saraban.documents.core.domain.kind import KindRules
-from saraban.workflow.domain.outcome import Outcome
+from saraban.workflow.language.outcome import Outcome
 
 KIND = "circulation"
 ENTITY_TYPE = "circulation"

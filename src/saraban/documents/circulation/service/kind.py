@@ -51,7 +51,7 @@ from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.language.subject import Envelope, SubjectFacts
 
 _ONE_FOR_EACH = ("uq_circulation_per_organization", "circulations.correspondence_id")
 _COLUMNS = {

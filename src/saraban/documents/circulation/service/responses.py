@@ -19,8 +19,8 @@ from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
 from saraban.kit.idempotency import OperationResult
 from saraban.workflow import service as workflow
-from saraban.workflow.domain import acting
-from saraban.workflow.domain.subject import Represented
+from saraban.workflow.language.subject import Represented
+from saraban.workflow.runtime.domain import authorization
 from saraban.workflow.runtime.service.delegated_rights import delegators_of
 
 
@@ -83,11 +83,11 @@ async def _assignee(
         return ctx.caller, _checked(ctx.caller, row, own)
     seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
     if named is not None:
-        seat = acting.seat_of(seats, named)
+        seat = authorization.seat_of(seats, named)
         return seat, _checked(seat, row, own_row(seat, row.assignees))
     theirs = [(seat, part) for seat in seats if (part := own_row(seat, row.assignees)) and may_answer(seat, row, part)]
     if len(theirs) > 1:
-        raise acting.several([seat for seat, _ in theirs])
+        raise authorization.several([seat for seat, _ in theirs])
     return theirs[0] if theirs else (ctx.caller, _checked(ctx.caller, row, own))
 
 

@@ -7,7 +7,7 @@ One `Kind` per subtype, as data: `core` works from it and never asks which subty
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from saraban.workflow.domain.outcome import BY_NAME, NOTHING, OUTCOMES, Meaning, Outcome
+from saraban.workflow.language.outcome import BY_NAME, NOTHING, OUTCOMES, Meaning, Outcome
 
 DRAFT = "draft"
 CANCELLED = "cancelled"

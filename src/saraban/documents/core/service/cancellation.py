@@ -18,7 +18,7 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
 from saraban.kit.idempotency import OperationResult
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.language.subject import Envelope
 
 
 class CancelOnlyDraft(DomainError):

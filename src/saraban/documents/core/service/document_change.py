@@ -12,7 +12,7 @@ from saraban.kit import etags
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
-from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.language.subject import Envelope
 
 
 class DocumentChanged(DomainError):

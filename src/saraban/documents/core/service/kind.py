@@ -21,8 +21,8 @@ from saraban.kit.pagination import Page
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
-from saraban.workflow.domain.outcome import NOTHING, Meaning
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.language.outcome import NOTHING, Meaning
+from saraban.workflow.language.subject import Envelope, SubjectFacts
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 

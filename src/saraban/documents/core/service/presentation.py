@@ -39,7 +39,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"

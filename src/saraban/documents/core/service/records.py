@@ -12,7 +12,7 @@ from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.registers import REGISTERS, Matter
+from saraban.workflow.language.registers import REGISTERS, Matter
 
 
 async def claim_files(

@@ -51,7 +51,7 @@ from saraban.kit.pipeline import SqlStatement, send
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
-from saraban.workflow.domain.subject import Envelope, SubjectFacts
+from saraban.workflow.language.subject import Envelope, SubjectFacts
 
 
 class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):

@@ -26,7 +26,7 @@ from saraban.kit.clock import local_date
 from saraban.kit.pipeline import SqlStatement
 from saraban.kit.statements import fetch_each
 from saraban.projects import service as projects
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.service.subjects import AppliedSteps, SubjectStep
 
 OwnStatuses = Callable[[AsyncSession, Collection[int], ReachedState], Awaitable[Sequence[SqlStatement]]]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from saraban.documents.core.domain.kind import KindRules
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
-from saraban.workflow.domain.outcome import BY_NAME, NOTHING, Meaning, Outcome
+from saraban.workflow.language.outcome import BY_NAME, NOTHING, Meaning, Outcome
 
 AUTHOR_ROLE = "CONTRACTOR"
 APPROVE_CODES = frozenset(offer.code for offer in RFA_APPROVE_CODES)

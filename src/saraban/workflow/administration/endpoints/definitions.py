@@ -14,6 +14,7 @@ from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, ReadSession, to_response
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep
 from saraban.workflow.administration.schemas.definitions import (
     ChangeOut,
     DefinitionDetailOut,
@@ -41,8 +42,7 @@ from saraban.workflow.administration.schemas.workflow_assignments import (
     WorkflowWarning,
 )
 from saraban.workflow.administration.service import simulation, versions, workflow_assignment
-from saraban.workflow.domain.dsl import WorkflowNotValid
-from saraban.workflow.domain.rehearsal import Actor, Tried, Try
+from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.schemas.labels import LabelOut
 
@@ -278,9 +278,9 @@ async def replay_version(
     )
 
 
-def _try(step: SimulatedActionIn) -> Try:
+def _try(step: SimulatedActionIn) -> SimulationStep:
     who = step.actor
-    actor = Actor(
+    actor = SimulatedActor(
         roles=frozenset(who.roles),
         permissions=frozenset(who.permissions),
         party=frozenset(who.party),
@@ -291,10 +291,12 @@ def _try(step: SimulatedActionIn) -> Try:
         teams=frozenset(who.teams),
         disciplines=frozenset(who.disciplines),
     )
-    return Try(actor, step.action, step.comment, step.payload, step.with_files, step.response_code, branch=step.branch)
+    return SimulationStep(
+        actor, step.action, step.comment, step.payload, step.with_files, step.response_code, branch=step.branch
+    )
 
 
-def _tried(one: Tried) -> SimulatedStepOut:
+def _tried(one: SimulationResult) -> SimulatedStepOut:
     refusal = one.refusal
     return SimulatedStepOut(
         state=one.state,

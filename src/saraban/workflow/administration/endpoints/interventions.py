@@ -7,6 +7,7 @@ from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import Context, guarded
 from saraban.kit.http import Db, IdempotencyKey, PathId, ReadSession, to_response
+from saraban.workflow.administration.domain.migration import WORDS
 from saraban.workflow.administration.endpoints.definitions import MAY_MANAGE, Code, Version
 from saraban.workflow.administration.schemas.interventions import (
     AssignablePeople,
@@ -21,7 +22,6 @@ from saraban.workflow.administration.schemas.interventions import (
     TerminationIn,
 )
 from saraban.workflow.administration.service import interventions, migration
-from saraban.workflow.domain.migrating import WORDS
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, RegisteredSubjects
 from saraban.workflow.runtime.schemas import LabelOut

@@ -7,7 +7,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.workflow.domain.subject import InstanceStatus
+from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowDefinition, WorkflowInstance
 
 _I, _D = WorkflowInstance, WorkflowDefinition

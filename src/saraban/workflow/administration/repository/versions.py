@@ -10,7 +10,7 @@ from sqlalchemy.orm import defer
 
 from saraban.identity.models import Permission, Role, User
 from saraban.kit.pagination import Cursor
-from saraban.workflow.domain.subject import InstanceStatus
+from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 
 _D = WorkflowDefinition

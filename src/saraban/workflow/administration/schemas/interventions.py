@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import MultiLine, Schema, SingleLine
-from saraban.workflow.domain.steering import LONGEST, SHORTEST
+from saraban.workflow.runtime.domain.interventions import LONGEST, SHORTEST
 from saraban.workflow.runtime.schemas import LabelOut
 
 Reason = Annotated[

@@ -19,7 +19,7 @@ from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database
 from saraban.workflow.administration.service import versions
 from saraban.workflow.administration.service.versions import DefinitionView
-from saraban.workflow.domain import dsl
+from saraban.workflow.language import dsl
 
 log = structlog.get_logger(__name__)
 

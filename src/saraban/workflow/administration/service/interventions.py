@@ -19,16 +19,16 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
 from saraban.kit.idempotency import OperationResult
-from saraban.workflow.domain import steering
-from saraban.workflow.domain.answering import BranchClosed
-from saraban.workflow.domain.awaiting import Waiting
-from saraban.workflow.domain.awaiting import waiting as waiting_of
-from saraban.workflow.domain.definition import Definition, State
-from saraban.workflow.domain.engine import Step
-from saraban.workflow.domain.review import BranchStatus
-from saraban.workflow.domain.steering import FORCE, REASSIGN, TERMINATE
-from saraban.workflow.domain.subject import Envelope, InstanceStatus, SubjectFacts
+from saraban.workflow.engine.decisions import Step
+from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
+from saraban.workflow.language.definition import Definition, State
+from saraban.workflow.language.review import BranchStatus
+from saraban.workflow.language.subject import Envelope, InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import interventions
+from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
+from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import branch_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions
@@ -90,11 +90,11 @@ async def force(
 
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
-    reason = steering.checked_reason(asking.command.comment or "")
+    reason = interventions.checked_reason(asking.command.comment or "")
 
     async def decide(_session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
         _require(held, anywhere=action is None)
-        step = steering.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
+        step = interventions.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
         return step, StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
 
     return await _done(db, asking, decide, door="force", address=address)
@@ -106,11 +106,11 @@ async def terminate(db: Database, asking: InstanceRequest, *, address: str) -> O
 
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
-    reason = steering.checked_reason(asking.command.comment or "")
+    reason = interventions.checked_reason(asking.command.comment or "")
 
     async def decide(_session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
         _require(held, anywhere=True)
-        step = steering.terminated(held.definition, held.row.current_state, reason=reason)
+        step = interventions.terminated(held.definition, held.row.current_state, reason=reason)
         values = {"status": InstanceStatus.TERMINATED}
         return step, StepRecord("workflow.terminate", Severity.WARN, {"terminated": True, "reason": reason}, values)
 
@@ -128,7 +128,7 @@ async def reassign(
     :raises SteeringForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance: nothing
         happened
     """
-    reason = steering.checked_reason(asking.command.comment or "")
+    reason = interventions.checked_reason(asking.command.comment or "")
 
     async def decide(session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
         _require(held, anywhere=False)
@@ -140,7 +140,9 @@ async def reassign(
         row = held.row
         if row.assigned_user_id == person.user_id:
             raise _same_person()
-        step = steering.reassigned(held.definition, row.current_state, person=person, facts=held.facts, reason=reason)
+        step = interventions.reassigned(
+            held.definition, row.current_state, person=person, facts=held.facts, reason=reason
+        )
         told = {"before": await _in_charge(session, held), "after": _named(person)}
         return step, _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
 
@@ -177,7 +179,7 @@ async def _give_branch(
         raise _same_person()
     known = await branches.seats_of(session, user_ids=[person.user_id], project_ids=[project] if project else [])
     seats = known.get((person.user_id, project or 0), frozenset())
-    step = steering.reassigned_branch(
+    step = interventions.reassigned_branch(
         row.current_state, asked, person=person, subject=held.facts, seats=seats, reason=reason
     )
     values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": now}
@@ -217,7 +219,7 @@ async def people(
     definition = await definitions.load(session, row.definition_id)
     waiting = waiting_of(definition, row.current_state, facts)
     here = definition.state(row.current_state)
-    if here.terminal or here.review is not None or not steering.may_push(ctx.caller, facts, waiting):
+    if here.terminal or here.review is not None or not interventions.may_push(ctx.caller, facts, waiting):
         return ()
     places = waiting.organizations or facts.scope.organizations
     members = await identity.users_of(session, places)
@@ -227,7 +229,7 @@ async def people(
         person
         for person in found.values()
         if person.user_id != row.assigned_user_id
-        and steering.may_take_over(definition, row.current_state, person, facts)
+        and interventions.may_take_over(definition, row.current_state, person, facts)
     ]
     return tuple(sorted(able, key=lambda person: person.display_name))
 
@@ -255,10 +257,12 @@ async def _done(db: Database, asking: InstanceRequest, decide: Decide, *, door: 
 def _require(held: HeldInstance, *, anywhere: bool) -> None:
     waiting = waiting_of(held.definition, held.row.current_state, held.facts)
     allowed = (
-        steering.may_steer(held.caller, held.facts) if anywhere else steering.may_push(held.caller, held.facts, waiting)
+        interventions.may_steer(held.caller, held.facts)
+        if anywhere
+        else interventions.may_push(held.caller, held.facts, waiting)
     )
     if not allowed:
-        raise InterventionForbidden(f"The permission {steering.PERMISSION} is needed in a place that counts here.")
+        raise InterventionForbidden(f"The permission {interventions.PERMISSION} is needed in a place that counts here.")
 
 
 async def find(
@@ -288,11 +292,11 @@ async def _read(
 
 
 def _offered(
-    definition: Definition, state: str, caller: Caller, facts: SubjectFacts, waiting: Waiting
+    definition: Definition, state: str, caller: Caller, facts: SubjectFacts, waiting: PendingAssignees
 ) -> PermittedInterventions:
     here = definition.state(state)
-    pushes = steering.may_push(caller, facts, waiting)
-    steers = steering.may_steer(caller, facts)
+    pushes = interventions.may_push(caller, facts, waiting)
+    steers = interventions.may_steer(caller, facts)
     ways = tuple(
         ForcibleAction(step.action, step.label, tuple(definition.states[name] for name in step.targets))
         for step in here.on.values()

@@ -20,19 +20,20 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
+from saraban.workflow.administration.domain import migration
+from saraban.workflow.administration.domain.migration import MigratingInstance, MigrationFinding, MigrationOutcome
+from saraban.workflow.administration.domain.review_migration import ReviewBarrier
 from saraban.workflow.administration.repository import migration as rows
 from saraban.workflow.administration.repository.versions import version_of
 from saraban.workflow.administration.service import review_migration
 from saraban.workflow.administration.service.review_migration import Round
-from saraban.workflow.domain import migrating, steering
-from saraban.workflow.domain.awaiting import waiting as waiting_of
-from saraban.workflow.domain.carrying import Barrier
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.engine import Step
-from saraban.workflow.domain.migrating import Found, Outcome, Standing
-from saraban.workflow.domain.moment import not_before
-from saraban.workflow.domain.subject import InstanceStatus, SubjectFacts
+from saraban.workflow.engine.decisions import Step
+from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import interventions
+from saraban.workflow.runtime.domain.event_order import not_before
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.repository import branch_rows
 from saraban.workflow.runtime.service import assignees, assignment, branches, definitions, instances
@@ -69,7 +70,7 @@ class MigratedInstance:
     number: str | None
     from_version: int
     state: str
-    found: Found
+    found: MigrationFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ async def migrate(
     async with db.reading() as session:
         definition_id, definition = await _version(session, plan)
         known = await rows.states(session, code=plan.code) if plan.mapping else frozenset()
-    migrating.check_mapping(definition, plan.mapping, known=known)
+    migration.check_mapping(definition, plan.mapping, known=known)
     run = _Run(plan, ctx.caller, subjects, definition_id, definition, ctx.now, ctx.address)
     left = most
     while left is None or left > 0:
@@ -178,9 +179,9 @@ class _Examined:
     """One instance with what was found of it."""
 
     row: Instance
-    standing: Standing
+    standing: MigratingInstance
     round: Round
-    found: Found
+    found: MigrationFinding
 
 
 async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
@@ -217,7 +218,7 @@ async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance])
     examined = []
     for row in found:
         round_ = rounds.get(row.id, [])
-        standing = Standing(
+        standing = MigratingInstance(
             known[row.definition_id],
             row.current_state,
             row.context or {},
@@ -229,19 +230,19 @@ async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance])
     return examined
 
 
-async def _found(session: AsyncSession, run: _Run, standing: Standing) -> Found:
+async def _found(session: AsyncSession, run: _Run, standing: MigratingInstance) -> MigrationFinding:
     """Whom it would wait for is asked for only as far as that matters."""
     definition, mapping, facts = run.definition, run.plan.mapping, standing.facts
-    to = migrating.target(definition, standing.state, mapping)
+    to = migration.target(definition, standing.state, mapping)
     people: list[Caller] = []
     silent = False
     if to is not None and facts is not None:
-        carried = migrating.carry(definition, standing, to)
+        carried = migration.carry(definition, standing, to)
         if definition.states[to].review is None:
             people = await _people(session, run, to, facts, standing.assigned_user_id)
-        elif not isinstance(carried, Barrier):
+        elif not isinstance(carried, ReviewBarrier):
             silent = await review_migration.silent(session, carried, facts=facts, state=to)
-    return migrating.examine(definition, standing, mapping, people, silent=silent)
+    return migration.examine(definition, standing, mapping, people, silent=silent)
 
 
 async def _people(
@@ -271,15 +272,15 @@ async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple
 async def _go(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFacts, version: int) -> None:
     row, found = one.row, one.found
     versions = {"before": version, "after": run.plan.version}
-    if found.outcome is Outcome.MOVES and found.to is not None:
+    if found.outcome is MigrationOutcome.MOVES and found.to is not None:
         if one.round:  # the step itself closes branches only where the new version knows of reviews
             await branches.close(session, instance_id=row.id, now=not_before(row.updated_at, run.now))
         held = HeldInstance(row, run.subjects.port(row.entity_type), facts, run.definition, run.caller)
-        step = Step(row.current_state, steering.MIGRATE, found.to, terminal=False)
+        step = Step(row.current_state, interventions.MIGRATE, found.to, terminal=False)
         kept = StepRecord(
             "workflow.migrate", details={"migrated": versions}, values={"definition_id": run.definition_id}
         )
-        command = Command(steering.MIGRATE)
+        command = Command(interventions.MIGRATE)
         await persist_transition(session, held, step, command=command, now=run.now, address=run.address, record=kept)
         return
     assigned, now = row.assigned_user_id if found.keeps_person else None, not_before(row.updated_at, run.now)
@@ -343,7 +344,7 @@ def _history(run: _Run, one: _Examined, versions: Mapping[str, int], now: dateti
         instance_id=row.id,
         from_state=row.current_state,
         to_state=row.current_state,
-        action=steering.MIGRATE,
+        action=interventions.MIGRATE,
         action_by_user_id=run.caller.user_id,
         action_by_user_uuid=str(run.caller.public_id),
         comment=None,

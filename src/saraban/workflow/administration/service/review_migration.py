@@ -11,10 +11,10 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.workflow.domain.carrying import Asked, Carried
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.review import Assignee, BranchStatus, Review
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.administration.domain.review_migration import MigratedBranch, MigratedReview
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.review import Assignee, BranchStatus, Review
+from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import branch_rows as repository
@@ -39,18 +39,20 @@ async def rounds(
     return found
 
 
-def asked(round_: Round, secret: branches.HiddenAnswers) -> tuple[Asked, ...]:
-    return tuple(Asked(row.name, row.status == BranchStatus.PENDING, row.answer, secret.hides(row)) for row in round_)
+def asked(round_: Round, secret: branches.HiddenAnswers) -> tuple[MigratedBranch, ...]:
+    return tuple(
+        MigratedBranch(row.name, row.status == BranchStatus.PENDING, row.answer, secret.hides(row)) for row in round_
+    )
 
 
-async def silent(session: AsyncSession, carried: Carried, *, facts: SubjectFacts, state: str) -> bool:
+async def silent(session: AsyncSession, carried: MigratedReview, *, facts: SubjectFacts, state: str) -> bool:
     """Return whether there is nobody to answer some branch of those that would be asked."""
     asked = {branch.assignee for branch in carried.anew}
     return not all((await branches.answerers(session, asked, facts=facts, state=state)).values())
 
 
 async def carry(
-    session: AsyncSession, row: Instance, after: Review, round_: Round, carried: Carried, *, now: datetime
+    session: AsyncSession, row: Instance, after: Review, round_: Round, carried: MigratedReview, *, now: datetime
 ) -> None:
     """
     Let the branches of an instance that stays in its state be those that its new version asks.
@@ -78,7 +80,7 @@ def _asks(assignee: Assignee) -> dict[str, Any]:
     return {"status": BranchStatus.PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
 
 
-def told(carried: Carried | None) -> dict[str, Any]:
+def told(carried: MigratedReview | None) -> dict[str, Any]:
     """Return what a history keeps of it, nothing where all branches are what they were."""
     if carried is None:
         return {}

@@ -11,14 +11,15 @@ from saraban.attachments import service as attachments
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.pagination import Cursor
+from saraban.workflow.administration.domain import definition_changes, history_replay, mermaid, simulation
+from saraban.workflow.administration.domain.definition_changes import DefinitionChange
+from saraban.workflow.administration.domain.history_replay import Divergence, RecordedActor, RecordedStep
+from saraban.workflow.administration.domain.simulation import SimulationResult, SimulationStep
 from saraban.workflow.administration.repository import closed_instances
 from saraban.workflow.administration.service import versions
-from saraban.workflow.domain import difference, picture, rehearsal, replaying, steering
-from saraban.workflow.domain.difference import Change
-from saraban.workflow.domain.rehearsal import Tried, Try
-from saraban.workflow.domain.replaying import Parting, Past, Who
-from saraban.workflow.domain.review import ANSWER
+from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.repository import branch_rows
 from saraban.workflow.runtime.service import branches
@@ -34,7 +35,7 @@ class DifferingInstance:
 
     instance_public_id: UUID
     number: str | None
-    parting: Parting
+    parting: Divergence
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +56,19 @@ class ReplayReport:
     next_after: str | None = None
 
 
-async def compare(session: AsyncSession, *, code: str, before: int, after: int) -> list[Change]:
+async def compare(session: AsyncSession, *, code: str, before: int, after: int) -> list[DefinitionChange]:
     """
     Return what changed between two versions.
 
     :raises NotFound: when there is no such version
     """
     rows = [await versions.find(session, code=code, version=version) for version in (before, after)]
-    return difference.difference(rows[0].dsl or {}, rows[1].dsl or {})
+    return definition_changes.difference(rows[0].dsl or {}, rows[1].dsl or {})
 
 
 async def diagram(session: AsyncSession, *, code: str, version: int, language: str) -> str:
     """Draw a version for Mermaid."""
-    return picture.mermaid(await versions.version(session, code=code, version=version), language=language)
+    return mermaid.mermaid(await versions.version(session, code=code, version=version), language=language)
 
 
 async def simulate(
@@ -75,17 +76,17 @@ async def simulate(
     *,
     code: str,
     version: int,
-    tries: Sequence[Try],
+    tries: Sequence[SimulationStep],
     document: Mapping[str, Any],
     context: Mapping[str, Any],
-) -> list[Tried]:
+) -> list[SimulationResult]:
     """
     Play a list of actors and actions against a version; nothing is kept.
 
     :raises Invalid: when the context does not fit the version's schema
     """
     definition = await versions.version(session, code=code, version=version)
-    return rehearsal.rehearse(definition, tries, document=document, context=context)
+    return simulation.simulate(definition, tries, document=document, context=context)
 
 
 async def replay(
@@ -116,7 +117,7 @@ async def replay(
             if facts is None:
                 unknown += 1
                 continue
-            parting = replaying.replay(definition, steps.get(row.id, ()), facts, caller)
+            parting = history_replay.replay(definition, steps.get(row.id, ()), facts, caller)
             if parting is not None:
                 differing.append(DifferingInstance(row.id, facts.number, parting))
     left_out = await closed_instances.count(session, code=code, after=place)
@@ -124,7 +125,7 @@ async def replay(
     return ReplayReport(looked_at, looked_at - unknown - len(differing), unknown, differing, left_out, following)
 
 
-async def _steps(session: AsyncSession, instances: Sequence[Instance]) -> dict[UUID, list[Past]]:
+async def _steps(session: AsyncSession, instances: Sequence[Instance]) -> dict[UUID, list[RecordedStep]]:
     """By instance, oldest first: at most four queries, with the files of all steps and the answers that may be known."""
     ids = [row.id for row in instances]
     steps = await repository.bare_steps(session, ids)
@@ -133,7 +134,7 @@ async def _steps(session: AsyncSession, instances: Sequence[Instance]) -> dict[U
     rows = await branch_rows.of_instances(session, ids) if answered else ()
     kept = await branches.hidden_answers(session, rows)
     said = {branch.history_id: branch for branch in rows if not kept.hides(branch)}
-    found: dict[UUID, list[Past]] = {}
+    found: dict[UUID, list[RecordedStep]] = {}
     for step in steps:
         past = replace(_past(step), with_files=str(step.id) in files)
         branch = said.get(step.id) if step.action == ANSWER else None
@@ -144,12 +145,12 @@ async def _steps(session: AsyncSession, instances: Sequence[Instance]) -> dict[U
     return found
 
 
-def _past(step: WorkflowHistory) -> Past:
+def _past(step: WorkflowHistory) -> RecordedStep:
     details = step.details or {}
-    payload, imposed = details.get("payload"), bool(steering.IMPOSED & details.keys())
+    payload, imposed = details.get("payload"), bool(interventions.IMPOSED & details.keys())
     answers = details.get("answers")
     automatic = bool(details.get("automatic"))
-    return Past(
+    return RecordedStep(
         step.action,
         step.to_state,
         step.comment,
@@ -163,14 +164,14 @@ def _past(step: WorkflowHistory) -> Past:
     )
 
 
-def _who(step: WorkflowHistory, seats: Any) -> Who | None:
+def _who(step: WorkflowHistory, seats: Any) -> RecordedActor | None:
     if step.action_by_user_id is None or step.action_by_user_uuid is None:
         return None
     acted_for = frozenset(seats) if isinstance(seats, list) else None
     if step.on_behalf_of_user_id is None or step.on_behalf_of_user_uuid is None:
-        return Who(step.action_by_user_id, UUID(step.action_by_user_uuid), acted_for)
+        return RecordedActor(step.action_by_user_id, UUID(step.action_by_user_uuid), acted_for)
     absent = UUID(step.on_behalf_of_user_uuid)
-    return Who(step.on_behalf_of_user_id, absent, acted_for, deputy_id=step.action_by_user_id)
+    return RecordedActor(step.on_behalf_of_user_id, absent, acted_for, deputy_id=step.action_by_user_id)
 
 
 def _given_to(details: Mapping[str, Any]) -> UUID | None:

@@ -20,16 +20,19 @@ from saraban.identity.service.callers import display_name
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, page_of
+from saraban.workflow.administration.domain import json_text
 from saraban.workflow.administration.repository import versions as repository
 from saraban.workflow.administration.repository import workflow_assignments
-from saraban.workflow.domain import dsl, lines
-from saraban.workflow.domain.definition import Definition, compiled
-from saraban.workflow.domain.dsl import WorkflowNotValid
-from saraban.workflow.domain.registers import REGISTERS, misfits, starting_on
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition, compiled
+from saraban.workflow.language.dsl import WorkflowNotValid
+from saraban.workflow.language.registers import REGISTERS, starting_on
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.runtime.repository import active_id
 from saraban.workflow.runtime.repository import definition as definition_row
 from saraban.workflow.runtime.service.definitions import load
+from saraban.workflow.verification import definition_checks
+from saraban.workflow.verification.register_fit import misfits
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +132,15 @@ async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ..
 async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[FieldProblem, ...], dict[str, int]]:
     """Do the same for a text, and return the line of each of its parts by JSON pointer."""
     try:
-        found = lines.written(text)
-    except lines.NotJson as fault:
+        found = json_text.written(text)
+    except json_text.InvalidJson as fault:
         words = Text(
             "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}."
         )
         return (FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}),), {
             "": fault.line
         }
-    except lines.TooDeep:
+    except json_text.JsonTooDeep:
         deep = Text("นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
         return (FieldProblem("/text", "too_large", deep),), {"": 1}
     faults = found.twice("/text") or await _problems(session, found.value, root="/text")
@@ -167,7 +170,7 @@ async def create(
     :param caller: None for the definitions that ship with the product, which no upgrade may fail on
     :raises WorkflowNotValid: when it cannot be published, or does not fit the documents that start on it
     """
-    definition = dsl.read(raw, known=await _known(session, raw))
+    definition = definition_checks.verify(raw, known=await _known(session, raw))
     versions = await repository.locked_versions(session, definition.code)
     version = versions[-1].version + 1 if versions else 1
     if raw.get("version", version) != version:
@@ -274,7 +277,7 @@ async def listing(session: AsyncSession, *, code: str | None, cursor: str | None
 
 def shipped() -> Iterator[dict[str, Any]]:
     """Return the definitions that come with the product."""
-    folder = files("saraban.workflow.domain") / "shipped"
+    folder = files("saraban.workflow.language") / "shipped"
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
         if file.name.endswith(".json"):
             yield orjson.loads(file.read_bytes())
@@ -293,13 +296,13 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
             continue
         in_force = next((each for each in versions if each.is_active), None)
         ours = in_force.created_by_user_id is None if in_force else not versions
-        ours = ours and not await unfit(session, dsl.read(raw))
+        ours = ours and not await unfit(session, definition_checks.verify(raw))
         await create(session, caller=None, raw=raw, activate=ours, now=now, address="")
 
 
 async def _problems(session: AsyncSession, raw: Any, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
     try:
-        definition = dsl.read(raw, known=await _known(session, raw), root=root)
+        definition = definition_checks.verify(raw, known=await _known(session, raw), root=root)
     except dsl.WorkflowNotValid as fault:
         return tuple(fault.fields)
     return await unfit(session, definition, root=root)

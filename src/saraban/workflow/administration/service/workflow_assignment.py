@@ -23,10 +23,11 @@ from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.workflow.administration.repository import workflow_assignments as repository
 from saraban.workflow.administration.repository.versions import locked_versions
-from saraban.workflow.domain.registers import REGISTERS, Register, misfits
+from saraban.workflow.language.registers import REGISTERS, Register
 from saraban.workflow.runtime.models.assignments import WorkflowAssignment
 from saraban.workflow.runtime.repository.assignments import EVERY_TYPE, EVERYWHERE
 from saraban.workflow.runtime.service import definitions
+from saraban.workflow.verification.register_fit import misfits
 
 NOTHING_STARTS_IT = Text(
     "ยังไม่มีเอกสารใดเริ่มด้วยกระบวนงานนี้ กรุณากำหนดกระบวนงานให้เอกสาร",

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code
 from saraban.kit.ids import new_id
-from saraban.workflow.domain.subject import InstanceStatus
+from saraban.workflow.language.subject import InstanceStatus
 
 
 class UuidText(sa.TypeDecorator[UUID]):

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code
 from saraban.kit.ids import new_id
-from saraban.workflow.domain.review import BranchStatus
+from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.runtime.models import UuidText
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment
-from saraban.workflow.domain.subject import InstanceStatus
+from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
 _ROW = WorkflowInstance

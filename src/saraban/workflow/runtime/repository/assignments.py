@@ -5,7 +5,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.workflow.domain.registers import Matter
+from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.runtime.models.assignments import WorkflowAssignment
 

@@ -17,8 +17,8 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.models import User
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
-from saraban.workflow.domain.review import ANSWER, FELL, BranchStatus
-from saraban.workflow.domain.subject import InstanceStatus
+from saraban.workflow.language.review import ANSWER, FELL, BranchStatus
+from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import NO_STATE_SYNC

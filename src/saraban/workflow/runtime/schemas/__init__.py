@@ -11,18 +11,31 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import TOO_DEEP, MultiLine, Schema, SingleLine
-from saraban.workflow.domain.subject import Envelope
-from saraban.workflow.runtime.schemas.envelope import ActionOut as ActionOut
-from saraban.workflow.runtime.schemas.envelope import RepresentedOut as RepresentedOut
-from saraban.workflow.runtime.schemas.envelope import StepAttachmentOut as StepAttachmentOut
-from saraban.workflow.runtime.schemas.envelope import WorkflowEnvelope as WorkflowEnvelope
-from saraban.workflow.runtime.schemas.envelope import WorkflowItem as WorkflowItem
-from saraban.workflow.runtime.schemas.envelope import WorkflowOut as WorkflowOut
+from saraban.workflow.language.subject import Envelope
+from saraban.workflow.runtime.schemas.envelope import (
+    ActionOut,
+    RepresentedOut,
+    StepAttachmentOut,
+    WorkflowEnvelope,
+    WorkflowItem,
+    WorkflowOut,
+)
 from saraban.workflow.runtime.schemas.interventions import ReassignedOut, VersionsOut
-from saraban.workflow.runtime.schemas.labels import LabelOut as LabelOut
-from saraban.workflow.runtime.schemas.labels import ResponseOut as ResponseOut
-from saraban.workflow.runtime.schemas.step_data import ChangedValueOut as ChangedValueOut
-from saraban.workflow.runtime.schemas.step_data import ValueOut as ValueOut
+from saraban.workflow.runtime.schemas.labels import LabelOut, ResponseOut
+from saraban.workflow.runtime.schemas.step_data import ChangedValueOut, ValueOut
+
+__all__ = [
+    "ActionOut",
+    "ChangedValueOut",
+    "LabelOut",
+    "RepresentedOut",
+    "ResponseOut",
+    "StepAttachmentOut",
+    "ValueOut",
+    "WorkflowEnvelope",
+    "WorkflowItem",
+    "WorkflowOut",
+]
 
 MAX_PAYLOAD = 16_000
 

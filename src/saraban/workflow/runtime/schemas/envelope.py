@@ -7,8 +7,8 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Schema
-from saraban.workflow.domain.outcome import Outcome
-from saraban.workflow.domain.subject import Envelope, InstanceStatus
+from saraban.workflow.language.outcome import Outcome
+from saraban.workflow.language.subject import Envelope, InstanceStatus
 from saraban.workflow.runtime.schemas.labels import LabelOut, ResponseOut
 from saraban.workflow.runtime.schemas.pending import WaitingForOut
 from saraban.workflow.runtime.schemas.review import BranchOut

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import MultiLine, Schema, SingleLine
-from saraban.workflow.domain.review import BranchStatus
+from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.runtime.schemas.labels import LabelOut, ResponseOut
 
 

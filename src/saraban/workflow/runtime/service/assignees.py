@@ -13,10 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.service import rights_lock
-from saraban.workflow.domain import awaiting
-from saraban.workflow.domain.awaiting import Waiting
-from saraban.workflow.domain.definition import Definition, Require
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.engine import pending_assignees
+from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.language.definition import Definition, Require
+from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import assignees as repository
 from saraban.workflow.runtime.service import definitions
@@ -41,11 +41,13 @@ async def people(session: AsyncSession, requires: Iterable[Require], *, facts: S
     return {
         person.user_id: person
         for person in callers.values()
-        if any(awaiting.meets(one, person, facts) for one in asked)
+        if any(pending_assignees.meets(one, person, facts) for one in asked)
     }
 
 
-async def asked_by_person(session: AsyncSession, found: Waiting, *, facts: SubjectFacts, state: str) -> frozenset[int]:
+async def asked_by_person(
+    session: AsyncSession, found: PendingAssignees, *, facts: SubjectFacts, state: str
+) -> frozenset[int]:
     """
     Return those who may see a subject among the people whom a state asks by name or for what they hold, for those
     who write it down: what people may do is not changed until the transaction ends.
@@ -60,19 +62,19 @@ async def asked_by_person(session: AsyncSession, found: Waiting, *, facts: Subje
 
 
 async def checked(
-    session: AsyncSession, found: Waiting, *, definition: Definition, state: str, facts: SubjectFacts
-) -> Waiting:
+    session: AsyncSession, found: PendingAssignees, *, definition: Definition, state: str, facts: SubjectFacts
+) -> PendingAssignees:
     """
     Tell of those whom an instance waits for whether there is nobody among them who may see it and act.
 
     Where one of the organizations is sure to see it nobody is looked for.
     """
     plainly = found.users or any(facts.open_to(one, state) for one in found.organizations)
-    if plainly or not awaiting.expects(definition, state):
+    if plainly or not pending_assignees.expects(definition, state):
         return found
     found = replace(found, nobody=True)
     for members in (await members_of(session, found.organizations)).values():
-        if any(awaiting.may_act(definition, state, person, facts) for person in members):
+        if any(pending_assignees.may_act(definition, state, person, facts) for person in members):
             return replace(found, nobody=False)
     return found
 
@@ -81,7 +83,11 @@ async def act_for(
     session: AsyncSession, organizations: Collection[int], *, definition: Definition, state: str, facts: SubjectFacts
 ) -> bool:
     """Return whether there is somebody among the people of some organizations who may see a subject and act."""
-    asked = [one for one in awaiting.asking(definition, state) if one.user is None and not awaiting.asks_holders(one)]
+    asked = [
+        one
+        for one in pending_assignees.asking(definition, state)
+        if one.user is None and not pending_assignees.asks_holders(one)
+    ]
     if all(one.roles or one.permissions for one in asked):
         roles = frozenset[str]().union(*(one.roles for one in asked))
         permissions = frozenset[str]().union(*(one.permissions for one in asked))
@@ -92,7 +98,7 @@ async def act_for(
     for start in range(0, len(keys), AT_ONCE):
         callers = (await identity.load_callers(session, keys[start : start + AT_ONCE])).values()
         if any(
-            places & person.organization_ids and awaiting.may_act(definition, state, person, facts)
+            places & person.organization_ids and pending_assignees.may_act(definition, state, person, facts)
             for person in callers
         ):
             return True
@@ -111,7 +117,7 @@ async def places_of(session: AsyncSession, person: Caller) -> Mapping[UUID, Coll
     found: dict[UUID, list[str]] = {}
     for key in await repository.versions_running(session):
         definition = await definitions.load(session, key)
-        states = [name for name in definition.states if awaiting.concerns(definition, name, person)]
+        states = [name for name in definition.states if pending_assignees.concerns(definition, name, person)]
         if states:
             found[key] = states
     return found

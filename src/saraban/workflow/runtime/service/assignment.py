@@ -18,9 +18,10 @@ from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.projects import service as projects
-from saraban.workflow.domain import answering, awaiting
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.engine import pending_assignees
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.runtime.domain import review_response
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import assignees as holding
@@ -86,13 +87,15 @@ async def _ask_to_act(
     rows = {
         key: row
         for key, row in rows.items()
-        if awaiting.by_person(known[key], row.current_state) and not assignees.is_first_draft(row, known[key])
+        if pending_assignees.by_person(known[key], row.current_state) and not assignees.is_first_draft(row, known[key])
     }
     facts = await _known(session, subjects, rows.values())
     asked = frozenset(
         key
         for key, one in facts.items()
-        if person is not None and asks and awaiting.asks_for_himself(known[key], rows[key].current_state, person, one)
+        if person is not None
+        and asks
+        and pending_assignees.asks_for_himself(known[key], rows[key].current_state, person, one)
     )
     changed = asked ^ ({row.id for row in there} & rows.keys())
     held = await holding.hold(session, instance_ids=changed & facts.keys()) if changed & facts.keys() else ()
@@ -132,7 +135,7 @@ async def _asked(
         for row, branch in asking
         if (facts := known.get(row.id)) is not None
         and facts.seen_by(person, row.current_state)
-        and answering.may_answer(
+        and review_response.may_answer(
             branches.assignee_of(branch),
             person,
             facts,

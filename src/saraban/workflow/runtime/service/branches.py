@@ -19,20 +19,20 @@ from saraban.identity.service import rights_lock
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
-from saraban.workflow.domain.answering import Seat, may_answer
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.review import (
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.review import (
     ANSWER,
-    Asked,
+    AnswerOffer,
     Assignee,
+    BranchAssignees,
     BranchStatus,
     BranchView,
     Kind,
-    Offered,
     Person,
     Review,
 )
-from saraban.workflow.domain.subject import InstanceStatus, SubjectFacts
+from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
+from saraban.workflow.runtime.domain.review_response import ReviewSeat, may_answer
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import assignees
@@ -108,11 +108,11 @@ async def answerers(
     scope = facts.scope
     roles = named.get("role", ())
     in_role = await holding.holders(session, roles=roles, permissions=(), scope=scope) if roles else ()
-    seats: dict[int, set[Seat]] = {}
+    seats: dict[int, set[ReviewSeat]] = {}
     if scope.project is not None and not named.keys().isdisjoint(SEATED):
         for seat in await projects.memberships(session, project_ids=[scope.project]):
             if seat.team in named.get("team", ()) or seat.discipline in named.get("discipline", ()):
-                seats.setdefault(seat.user_id, set()).add(Seat(seat.team, seat.discipline))
+                seats.setdefault(seat.user_id, set()).add(ReviewSeat(seat.team, seat.discipline))
     by_name = (UUID(key) for key in named.get("user", ()))
     people = await readers(session, seats.keys(), named=(*by_name, *in_role), facts=facts, state=state)
     return {
@@ -125,11 +125,11 @@ async def answerers(
 
 async def seats_of(
     session: AsyncSession, *, user_ids: Collection[int], project_ids: Collection[int]
-) -> dict[tuple[int, int], frozenset[Seat]]:
+) -> dict[tuple[int, int], frozenset[ReviewSeat]]:
     """Return where people sit, by (person, project)."""
-    found: dict[tuple[int, int], set[Seat]] = {}
+    found: dict[tuple[int, int], set[ReviewSeat]] = {}
     for seat in await projects.memberships(session, project_ids=project_ids, user_ids=user_ids):
-        found.setdefault((seat.user_id, seat.project_id), set()).add(Seat(seat.team, seat.discipline))
+        found.setdefault((seat.user_id, seat.project_id), set()).add(ReviewSeat(seat.team, seat.discipline))
     return {key: frozenset(value) for key, value in found.items()}
 
 
@@ -206,7 +206,7 @@ def _views(
     standing: ReviewedInstance,
     rows: Sequence[Any],
     caller: Caller,
-    seats: Mapping[tuple[int, int], frozenset[Seat]],
+    seats: Mapping[tuple[int, int], frozenset[ReviewSeat]],
     words: "_Words",
 ) -> list[BranchView]:
     state = standing.definition.states.get(rows[0].WorkflowBranch.state)
@@ -241,7 +241,7 @@ def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Call
         public_id=row.id,
         name=row.name,
         label=asked.label if asked is not None else Text(row.name, row.name),
-        assignee=Asked(assignee_of(row).kind, row.assignee_name, row.assignee_name),
+        assignee=BranchAssignees(assignee_of(row).kind, row.assignee_name, row.assignee_name),
         status=row.status,
         version_no=row.version_no,
         may_answer=offers,
@@ -258,8 +258,8 @@ def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Call
     )
 
 
-def _offered(review: Review) -> tuple[Offered, ...]:
-    return tuple(Offered(code, choice.label, choice.comment_required) for code, choice in review.answers.items())
+def _offered(review: Review) -> tuple[AnswerOffer, ...]:
+    return tuple(AnswerOffer(code, choice.label, choice.comment_required) for code, choice in review.answers.items())
 
 
 def _answer_label(review: Review | None, code: str | None) -> Text | None:
@@ -327,8 +327,10 @@ class _Words:
     names: Mapping[str, str]
     waited: Sequence[Caller]
 
-    def of(self, row: WorkflowBranch) -> Asked:
-        return Asked(assignee_of(row).kind, row.assignee_name, self.names.get(row.assignee_name, row.assignee_name))
+    def of(self, row: WorkflowBranch) -> BranchAssignees:
+        return BranchAssignees(
+            assignee_of(row).kind, row.assignee_name, self.names.get(row.assignee_name, row.assignee_name)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
-from saraban.workflow.domain import dsl
-from saraban.workflow.domain.definition import Definition, as_published
-from saraban.workflow.domain.registers import Matter
+from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition, as_published
+from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.repository import assignments
 
@@ -46,7 +46,7 @@ async def load(session: AsyncSession, definition_id: UUID) -> Definition:
         row = await repository.definition(session, definition_id)
         if row is None:
             raise NotFound("The definition is gone.")
-        known = _cache[definition_id] = as_published(dsl.read(row.dsl, published=True), row.compiled)
+        known = _cache[definition_id] = as_published(dsl.read(row.dsl), row.compiled)
         while len(_cache) > _CACHED:
             _cache.popitem(last=False)
     return known

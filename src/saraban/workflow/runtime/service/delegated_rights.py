@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.workflow.domain import delegation
-from saraban.workflow.domain.delegation import Delegation
+from saraban.workflow.runtime.domain import delegation
+from saraban.workflow.runtime.domain.delegation import Delegation
 from saraban.workflow.runtime.models.delegations import DelegationRow
 from saraban.workflow.runtime.repository import delegations as repository
 

@@ -26,8 +26,8 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
-from saraban.workflow.domain import delegation
-from saraban.workflow.domain.delegation import Delegation
+from saraban.workflow.runtime.domain import delegation
+from saraban.workflow.runtime.domain.delegation import Delegation
 from saraban.workflow.runtime.models.delegations import DelegationRow
 from saraban.workflow.runtime.repository import delegations as repository
 from saraban.workflow.runtime.repository.delegations import NamedRow

@@ -15,7 +15,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
-from saraban.workflow.domain.subject import Envelope
+from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import instance_answer
 from saraban.workflow.runtime.service import transitions as moves
 from saraban.workflow.runtime.service.subjects import Subjects

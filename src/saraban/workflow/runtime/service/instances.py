@@ -14,15 +14,16 @@ from saraban.attachments import service as attachments
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.ids import new_id
-from saraban.workflow.domain import acting, engine, giving, steering
-from saraban.workflow.domain.awaiting import Waiting
-from saraban.workflow.domain.awaiting import waiting as waiting_of
-from saraban.workflow.domain.definition import CANCELLED, Definition
-from saraban.workflow.domain.moment import not_before
-from saraban.workflow.domain.registers import Matter
-from saraban.workflow.domain.review import BranchView
-from saraban.workflow.domain.subject import NOBODY_ASKED, Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
+from saraban.workflow.engine import decisions, step_data
+from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
+from saraban.workflow.language.definition import CANCELLED, Definition
+from saraban.workflow.language.registers import Matter
+from saraban.workflow.language.review import BranchView
+from saraban.workflow.language.subject import NOBODY_ASKED, Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import authorization, interventions
+from saraban.workflow.runtime.domain.event_order import not_before
 from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowInstance
 from saraban.workflow.runtime.repository import transitions as stepping
 from saraban.workflow.runtime.service import assignees, definitions
@@ -60,7 +61,7 @@ async def start(
     :raises Invalid: when the context does not fit the definition's schema
     """
     definition_id, definition = await definitions.active(session, code=code, matter=matter)
-    giving.check_context(definition, context or {})
+    step_data.check_context(definition, context or {})
     stored = WorkflowInstance(
         id=new_id(),
         definition_id=definition_id,
@@ -123,7 +124,7 @@ async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str
             instance_id=row.id,
             from_state=row.current_state,
             to_state=CANCELLED.name,
-            action=steering.CANCEL,
+            action=interventions.CANCEL,
             action_by_user_id=ctx.caller.user_id,
             action_by_user_uuid=str(ctx.caller.public_id),
             comment=reason,
@@ -162,13 +163,13 @@ async def renew_work_items(session: AsyncSession, entered: EnteredState) -> None
     await stepping.write_work_items(session, work_items_of(entered, waiting))
 
 
-def work_items_of(entered: EnteredState, waiting: Waiting) -> stepping.WorkItems:
+def work_items_of(entered: EnteredState, waiting: PendingAssignees) -> stepping.WorkItems:
     """Return the work items of an instance, as they are written."""
     row = entered.row
     return stepping.WorkItems(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
 
 
-async def pending_in(session: AsyncSession, entered: EnteredState) -> Waiting:
+async def pending_in(session: AsyncSession, entered: EnteredState) -> PendingAssignees:
     """
     Return whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
 
@@ -178,13 +179,13 @@ async def pending_in(session: AsyncSession, entered: EnteredState) -> Waiting:
     state = row.current_state
     found = waiting_of(definition, state, facts)
     if row.assigned_user_id is not None:
-        found = Waiting(users=frozenset({row.assigned_user_id}))
+        found = PendingAssignees(users=frozenset({row.assigned_user_id}))
     users = found.users | await assignees.asked_by_person(session, found, facts=facts, state=state)
     if definition.state(state).review is None:
-        found = Waiting(found.organizations, users)
+        found = PendingAssignees(found.organizations, users)
         return await assignees.checked(session, found, definition=definition, state=state, facts=facts)
     asked = await reviews.people(session, instance_id=row.id, facts=facts)
-    return Waiting(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
+    return PendingAssignees(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
 
 
 async def envelopes(
@@ -245,7 +246,7 @@ async def envelope_of(
     facts: SubjectFacts,
     files: Sequence[StepFile] = (),
     seats: Sequence[Caller] = (),
-    ahead: Waiting | None = None,
+    ahead: PendingAssignees | None = None,
     alone: bool = False,
 ) -> Envelope:
     """
@@ -284,7 +285,7 @@ def envelope(
     """
     state = definition.state(row.current_state)
     runs = row.status == InstanceStatus.ACTIVE
-    moment = engine.Facts(ctx.caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
+    moment = decisions.Facts(ctx.caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
     return Envelope(
         instance_public_id=row.id,
         workflow_code=definition.code,
@@ -292,8 +293,8 @@ def envelope(
         current_state=row.current_state,
         state_label=state.label,
         terminal=state.terminal or not runs,
-        actions=acting.choices(definition, row.current_state, moment, seats) if runs else (),
-        can_edit=runs and engine.can_edit(state, ctx.caller, facts),
+        actions=authorization.choices(definition, row.current_state, moment, seats) if runs else (),
+        can_edit=runs and decisions.can_edit(state, ctx.caller, facts),
         last_transition_at=row.last_transition_at,
         version_no=row.version_no,
         entity_type=row.entity_type,

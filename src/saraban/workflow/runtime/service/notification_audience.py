@@ -12,10 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.workflow.domain import awaiting
-from saraban.workflow.domain.awaiting import ACTS, Stand
-from saraban.workflow.domain.definition import CANCELLED, Definition
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.engine import pending_assignees
+from saraban.workflow.engine.pending_assignees import ACTS, SubjectState
+from saraban.workflow.language.definition import CANCELLED, Definition
+from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.repository import assignees as repository
 from saraban.workflow.runtime.service import definitions
 from saraban.workflow.runtime.service.subjects import Subjects
@@ -33,7 +33,7 @@ class NotificationAudience:
     states: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[UUID, Definition] = field(default_factory=dict)
 
-    def sees(self, person: Caller, stand: Stand) -> bool:
+    def sees(self, person: Caller, stand: SubjectState) -> bool:
         """Return whether a person may see a subject in the state that is told of; nobody sees what cannot be read."""
         facts = self.facts.get(stand.entity_id)
         if facts is None:
@@ -44,26 +44,28 @@ class NotificationAudience:
         given_up = version is not None and version.state(state).means == "withdrawn"
         return facts.seen_by(person, CANCELLED.name if given_up else state)
 
-    def asks(self, person: Caller, stand: Stand) -> bool:
+    def asks(self, person: Caller, stand: SubjectState) -> bool:
         """Return whether the state that is told of asks a member of an organization that it waits for."""
         facts, version = self.facts.get(stand.entity_id), self._version(stand)
         if facts is None or version is None or stand.state is None:
             return person.may_anywhere(ACTS)
-        return awaiting.asks(version, stand.state, person, facts)
+        return pending_assignees.asks(version, stand.state, person, facts)
 
-    def permissions(self, stand: Stand) -> frozenset[str] | None:
+    def permissions(self, stand: SubjectState) -> frozenset[str] | None:
         """Return permissions of which everybody has one whom `asks` may say yes to, None where some need none."""
         version = self._version(stand)
         if version is None or stand.state is None:
             return frozenset({ACTS})
-        return awaiting.permissions_asked(version, stand.state)
+        return pending_assignees.permissions_asked(version, stand.state)
 
-    def _version(self, stand: Stand) -> Definition | None:
+    def _version(self, stand: SubjectState) -> Definition | None:
         version = self.versions.get(stand.definition) if stand.definition else None
         return version if version is not None and stand.state in version.states else None
 
 
-async def audience_of(session: AsyncSession, stands: Collection[Stand], *, subjects: Subjects) -> NotificationAudience:
+async def audience_of(
+    session: AsyncSession, stands: Collection[SubjectState], *, subjects: Subjects
+) -> NotificationAudience:
     """Read what is told of, for many at once."""
     if not stands:
         return NotificationAudience()

@@ -12,11 +12,11 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.workflow.domain import awaiting
-from saraban.workflow.domain.awaiting import Waiting, waiting
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.review import BranchView, Person
-from saraban.workflow.domain.subject import NOBODY_ASKED, AskedOrganization, InstanceStatus, SubjectFacts, WaitingFor
+from saraban.workflow.engine import pending_assignees
+from saraban.workflow.engine.pending_assignees import PendingAssignees, assignees_of
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.review import BranchView, Person
+from saraban.workflow.language.subject import NOBODY_ASKED, AskedOrganization, InstanceStatus, SubjectFacts, WaitingFor
 from saraban.workflow.runtime import repository as instances_repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import assignees as repository
@@ -34,16 +34,16 @@ class InstanceState:
     facts: SubjectFacts
 
 
-def pending_by_definition(row: Instance, definition: Definition, facts: SubjectFacts) -> Waiting:
+def pending_by_definition(row: Instance, definition: Definition, facts: SubjectFacts) -> PendingAssignees:
     """Return whom an instance waits for by its definition; what was given to one person waits for him alone."""
     if row.assigned_user_id is not None:
-        return Waiting(users=frozenset({row.assigned_user_id}))
+        return PendingAssignees(users=frozenset({row.assigned_user_id}))
     if assignees.is_first_draft(row, definition):
-        return Waiting(frozenset({facts.originator_organization_id}))
-    return waiting(definition, row.current_state, facts)
+        return PendingAssignees(frozenset({facts.originator_organization_id}))
+    return assignees_of(definition, row.current_state, facts)
 
 
-def pending_without_query(standing: InstanceState, ahead: Waiting | None = None) -> WaitingFor | None:
+def pending_without_query(standing: InstanceState, ahead: PendingAssignees | None = None) -> WaitingFor | None:
     """
     Return whom an instance waits for where that needs no query, or None: where it is organizations alone, whose codes
     are known, and one of them is sure to see it.
@@ -66,7 +66,7 @@ def pending_without_query(standing: InstanceState, ahead: Waiting | None = None)
     return WaitingFor(tuple(asked if len(asked) == 1 else sorted(asked, key=_code)))
 
 
-def _open(standing: InstanceState, ahead: Waiting) -> list[int]:
+def _open(standing: InstanceState, ahead: PendingAssignees) -> list[int]:
     """Those of the organizations that are sure to see it: nobody is said to be waited for who could not open it."""
     return [key for key in ahead.organizations if standing.facts.open_to(key, standing.row.current_state)]
 
@@ -78,7 +78,7 @@ def _code(asked: AskedOrganization) -> str:
 async def pending_with(session: AsyncSession, standing: Iterable[InstanceState]) -> dict[UUID, WaitingFor]:
     """Return whom each instance waits for; one that has ended waits for nobody."""
     told: dict[UUID, WaitingFor] = {}
-    found: dict[UUID, tuple[InstanceState, Waiting]] = {}
+    found: dict[UUID, tuple[InstanceState, PendingAssignees]] = {}
     for one in standing:
         plainly = pending_without_query(one)
         if plainly is not None:
@@ -105,7 +105,7 @@ async def pending_with_exactly(session: AsyncSession, one: InstanceState) -> Wai
 
 
 async def _looked_up(
-    session: AsyncSession, found: Mapping[UUID, tuple[InstanceState, Waiting]]
+    session: AsyncSession, found: Mapping[UUID, tuple[InstanceState, PendingAssignees]]
 ) -> dict[UUID, WaitingFor]:
     people = await _people(session, [key for key, (one, ahead) in found.items() if _by_person(one, ahead)])
     known = {key: words for one, _ in found.values() for key, words in one.facts.organizations.items()}
@@ -134,7 +134,7 @@ def with_branches(found: WaitingFor, branches: Sequence[BranchView]) -> WaitingF
     return replace(found, nobody=True) if any(one.nobody for one in branches) else found
 
 
-def _by_person(one: InstanceState, ahead: Waiting) -> bool:
+def _by_person(one: InstanceState, ahead: PendingAssignees) -> bool:
     reviewed = one.definition.state(one.row.current_state).review is not None
     return reviewed or bool(ahead.users or ahead.named or ahead.holders)
 
@@ -158,7 +158,9 @@ def name_of(row: Any) -> str:
 
 
 async def _able(
-    session: AsyncSession, found: Mapping[UUID, tuple[InstanceState, Waiting]], people: Mapping[UUID, Sequence[Any]]
+    session: AsyncSession,
+    found: Mapping[UUID, tuple[InstanceState, PendingAssignees]],
+    people: Mapping[UUID, Sequence[Any]],
 ) -> dict[UUID, list[int]]:
     """
     The organizations with somebody who may see it and act, for those instances that no organization is sure to see.
@@ -170,7 +172,7 @@ async def _able(
         for key, (one, ahead) in found.items()
         if key not in people
         and not _open(one, ahead)
-        and awaiting.expects(one.definition, one.row.current_state)
+        and pending_assignees.expects(one.definition, one.row.current_state)
         and one.definition.state(one.row.current_state).review is None  # its branches say it
     }
     places = {each for _, ahead in doubtful.values() for each in ahead.organizations}
@@ -180,7 +182,8 @@ async def _able(
             each
             for each in ahead.organizations
             if any(
-                awaiting.may_act(one.definition, one.row.current_state, person, one.facts) for person in members[each]
+                pending_assignees.may_act(one.definition, one.row.current_state, person, one.facts)
+                for person in members[each]
             )
         ]
         for key, (one, ahead) in doubtful.items()

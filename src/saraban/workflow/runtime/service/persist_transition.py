@@ -21,13 +21,13 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING
 from saraban.kit.ids import new_id
 from saraban.kit.pipeline import DriverConnection, SqlStatement, flush_pending
-from saraban.workflow.domain import engine, giving
-from saraban.workflow.domain.awaiting import Waiting
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.engine import Step
-from saraban.workflow.domain.moment import not_before
-from saraban.workflow.domain.outcome import Meaning
-from saraban.workflow.domain.subject import Envelope, InstanceStatus, StepFile, SubjectFacts
+from saraban.workflow.engine import decisions, step_data
+from saraban.workflow.engine.decisions import Step
+from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.outcome import Meaning
+from saraban.workflow.language.subject import Envelope, InstanceStatus, StepFile, SubjectFacts
+from saraban.workflow.runtime.domain.event_order import not_before
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import transitions as stepping
 from saraban.workflow.runtime.service import assignment, branches, instances
@@ -57,7 +57,7 @@ class HeldInstance:
     seat: Caller | None = None
     seats: tuple[Caller, ...] = ()
     has_files: bool = True
-    ahead: Waiting | None = None
+    ahead: PendingAssignees | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,9 @@ async def _take(session: AsyncSession, decided: Sequence[Decision]) -> list[Held
     ]
 
 
-def _after(held: HeldInstance, row: Instance, facts: SubjectFacts, *, ahead: Waiting | None = None) -> HeldInstance:
+def _after(
+    held: HeldInstance, row: Instance, facts: SubjectFacts, *, ahead: PendingAssignees | None = None
+) -> HeldInstance:
     """The same instance after its step; what `replace` would give, in a third of its time."""
     return HeldInstance(
         row, held.port, facts, held.definition, held.caller, held.seat, held.seats, held.has_files, ahead
@@ -185,7 +187,7 @@ def _after(held: HeldInstance, row: Instance, facts: SubjectFacts, *, ahead: Wai
 
 async def _write(
     session: AsyncSession, decided: Sequence[Decision], stand: Sequence[HeldInstance], due: Sequence[SqlStatement]
-) -> Sequence[Waiting]:
+) -> Sequence[PendingAssignees]:
     """
     Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB.
 
@@ -241,7 +243,7 @@ async def _on_terms(session: AsyncSession, one: Decision, now: datetime) -> Deci
 
 async def _ask(
     session: AsyncSession, pairs: Sequence[tuple[Decision, HeldInstance]]
-) -> tuple[list[Waiting], list[stepping.WorkItems]]:
+) -> tuple[list[PendingAssignees], list[stepping.WorkItems]]:
     """Whom the instances wait for, and whom to tell of it; of those of whom nobody else is asked, the one person."""
     ahead, awaited = [], []
     for one, after in pairs:
@@ -250,7 +252,7 @@ async def _ask(
             await assignment.renew_people(
                 session, row=after.row, definition=after.definition, facts=after.facts, now=one.now
             )
-            ahead.append(Waiting(users=frozenset({one.record.asks})))
+            ahead.append(PendingAssignees(users=frozenset({one.record.asks})))
             continue
         entered = instances.EnteredState(after.row, after.definition, after.facts, one.now)
         waiting = await instances.pending_in(session, entered)
@@ -264,12 +266,12 @@ async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> 
     if not step.goes_on or after.row.status != InstanceStatus.ACTIVE:
         return None
     ours = replace(after, caller=await identity.system_caller(session), seat=None, seats=())
-    facts = engine.Facts(ours.caller, ours.facts, context=ours.row.context or {})
-    following = engine.automatic(after.definition, step, facts)
+    facts = decisions.Facts(ours.caller, ours.facts, context=ours.row.context or {})
+    following = decisions.automatic(after.definition, step, facts)
     return None if following is None else (ours, following)
 
 
-def _history(one: Decision, moved: Instance, key: UUID, waiting: Waiting) -> dict[str, Any]:
+def _history(one: Decision, moved: Instance, key: UUID, waiting: PendingAssignees) -> dict[str, Any]:
     step, caller, seat = one.step, one.held.caller, one.held.seat
     known = {"events": list(step.events), "versionNo": moved.version_no, **one.record.details}
     details: dict[str, Any] = known | ({"nobody": True} if waiting.nobody else {})
@@ -308,7 +310,7 @@ def _moved(one: Decision) -> Instance:
     values: dict[str, Any] = {
         "current_state": step.next_state,
         "status": InstanceStatus.COMPLETED if step.terminal else row.status,
-        "context": giving.after(one.held.definition, row.context or {}, one.command.payload),
+        "context": step_data.after(one.held.definition, row.context or {}, one.command.payload),
         "version_no": row.version_no + 1,
         "last_transition_at": one.now,
         "updated_at": one.now,

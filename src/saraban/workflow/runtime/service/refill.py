@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.workflow.domain import awaiting
+from saraban.workflow.engine import pending_assignees
 from saraban.workflow.runtime.repository import assignees as repository
 from saraban.workflow.runtime.repository import branch_rows as waits
 from saraban.workflow.runtime.service import assignees, definitions, instances
@@ -41,7 +41,9 @@ async def refill(db: Database, *, subjects: Subjects) -> None:
 async def _asking(session: AsyncSession) -> dict[UUID, list[str]]:
     """The states that ask people by name or for what they hold, by the version that something runs under."""
     known = {key: await definitions.load(session, key) for key in await repository.versions_running(session)}
-    asking = {key: [name for name in one.states if awaiting.by_person(one, name)] for key, one in known.items()}
+    asking = {
+        key: [name for name in one.states if pending_assignees.by_person(one, name)] for key, one in known.items()
+    }
     return {key: names for key, names in asking.items() if names}
 
 

@@ -22,12 +22,12 @@ from saraban.kit.db import Database
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.idempotency import OperationResult as Stored
 from saraban.kit.ids import new_id
-from saraban.workflow.domain import acting, answering
-from saraban.workflow.domain.answering import Answer, BranchClosed, Seat
-from saraban.workflow.domain.engine import ActionForbidden, Step
-from saraban.workflow.domain.moment import not_before
-from saraban.workflow.domain.review import ANSWER, BranchStatus
-from saraban.workflow.domain.subject import Envelope, InstanceStatus
+from saraban.workflow.engine.decisions import ActionForbidden, Step
+from saraban.workflow.language.review import ANSWER, BranchStatus
+from saraban.workflow.language.subject import Envelope, InstanceStatus
+from saraban.workflow.runtime.domain import authorization, review_response
+from saraban.workflow.runtime.domain.event_order import not_before
+from saraban.workflow.runtime.domain.review_response import BranchClosed, ReviewAnswer, ReviewSeat
 from saraban.workflow.runtime.models import WorkflowHistory
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import branch_rows as repository
@@ -136,7 +136,7 @@ async def _decide(
         raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
     round_ = await repository.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
     given = {each.name: each.answer for each in round_ if each.answer is not None}
-    said = Answer(reply.code, reply.comment, bool(reply.attachment_public_ids))
+    said = ReviewAnswer(reply.code, reply.comment, bool(reply.attachment_public_ids))
     if reply.on_behalf_of in {None, held.caller.public_id}:
         try:
             own = await _answered(session, held, held.caller, branch, said, given)
@@ -148,7 +148,7 @@ async def _decide(
     lent = await delegators_of(
         RequestContext(caller=held.caller, now=now), session, workflow_code=held.definition.code, project_id=project
     )
-    asked = lent if reply.on_behalf_of is None else [acting.seat_of(lent, reply.on_behalf_of)]
+    asked = lent if reply.on_behalf_of is None else [authorization.seat_of(lent, reply.on_behalf_of)]
     able = {}
     for seat in asked:
         with suppress(ActionForbidden):
@@ -156,7 +156,7 @@ async def _decide(
     if not able:
         raise ActionForbidden(f"The branch {branch.name} asks somebody else.")
     if len(able) > 1:
-        raise acting.several(seat for seat, _ in able.values())
+        raise authorization.several(seat for seat, _ in able.values())
     ((seat, answered),) = able.values()
     return AcceptedAnswer(branch, seat, tuple(lent), *answered, review.hidden)
 
@@ -166,15 +166,15 @@ async def _answered(
     held: HeldInstance,
     seat: Caller,
     branch: WorkflowBranch,
-    said: Answer,
+    said: ReviewAnswer,
     given: Mapping[str, str],
 ) -> tuple[dict[str, str], Step | None]:
-    seats: frozenset[Seat] = frozenset()
+    seats: frozenset[ReviewSeat] = frozenset()
     project = held.facts.scope.project
     if branch.assignee_kind in branches.SEATED and project is not None:
         known = await branches.seats_of(session, user_ids=[seat.user_id], project_ids=[project])
         seats = known.get((seat.user_id, project), seats)
-    return answering.answered(
+    return review_response.answered(
         held.definition,
         held.row.current_state,
         branch.name,

@@ -10,11 +10,11 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import Text
-from saraban.workflow.domain import giving
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.schema import Field, payload_fields
-from saraban.workflow.domain.schema.fields import said, written
-from saraban.workflow.domain.subject import Value
+from saraban.workflow.engine import step_data
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.schema import Field, payload_fields
+from saraban.workflow.language.schema.fields import said, written
+from saraban.workflow.language.subject import Value
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.service import definitions
 
@@ -79,8 +79,12 @@ class StepData:
         """
         if self._definition is None:
             return
-        after = giving.after(self._definition, self._context, payload) if self.merges else {giving.PAYLOAD: payload}
-        giving.check_context(self._definition, {**self._context, giving.PAYLOAD: dict(giving.remembered(after))})
+        after = (
+            step_data.after(self._definition, self._context, payload) if self.merges else {step_data.PAYLOAD: payload}
+        )
+        step_data.check_context(
+            self._definition, {**self._context, step_data.PAYLOAD: dict(step_data.remembered(after))}
+        )
 
 
 NO_STEP_DATA = StepData()
@@ -97,7 +101,7 @@ async def step_data_of(session: AsyncSession, *, public_id: UUID) -> StepData:
     context = row.context or {}
     return StepData(
         payload_fields(definition.context_schema.raw),
-        giving.remembered(context),
+        step_data.remembered(context),
         _judged(definition, row.current_state),
         definition,
         context,
@@ -116,7 +120,7 @@ def _judged(definition: Definition, state: str) -> frozenset[str]:
 
 def stated_values(definition: Definition, context: Mapping[str, Any] | None) -> tuple[Value, ...]:
     """Return what an instance remembers, in the order of the schema; what that does not name comes last."""
-    known, fields = giving.remembered(context or {}), _fields(definition)
+    known, fields = step_data.remembered(context or {}), _fields(definition)
     ordered = [name for name in fields if name in known] + [name for name in known if name not in fields]
     return tuple(_value(fields.get(name) or _unnamed(name), known[name]) for name in ordered)
 
@@ -129,7 +133,7 @@ def changed_values(definition: Definition, payload: Any, before: Mapping[str, An
     for name, value in payload.items():
         one = fields.get(name) or _unnamed(name)
         new = _value(one, value)
-        changes = name in before and not giving.same(before[name], value)
+        changes = name in before and not step_data.same(before[name], value)
         old = (before[name], said(one, before[name])) if changes else (None, None)
         found.append(ChangedValue(new.name, new.label, new.kind, new.value, new.text, *old))
     return tuple(found)

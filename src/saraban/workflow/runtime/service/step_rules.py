@@ -17,10 +17,10 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.dates import local_date
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar, working_days_after
-from saraban.workflow.domain import engine
-from saraban.workflow.domain.definition import Definition, State
-from saraban.workflow.domain.engine import Step
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.engine import decisions
+from saraban.workflow.engine.decisions import Step
+from saraban.workflow.language.definition import Definition, State
+from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime import repository
 
 INACTIVE, NOT_VISIBLE, NOT_PERMITTED = "inactive", "not_visible", "not_permitted"
@@ -79,5 +79,5 @@ def _why_not(definition: Definition, state: State, person: Caller | None, facts:
         return INACTIVE
     if not facts.seen_by(person, state.name):
         return NOT_VISIBLE
-    may = engine.may_act(definition, state.name, engine.Facts(person, facts))
+    may = decisions.may_act(definition, state.name, decisions.Facts(person, facts))
     return None if may else NOT_PERMITTED

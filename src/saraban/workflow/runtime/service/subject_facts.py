@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.service.subjects import Subjects

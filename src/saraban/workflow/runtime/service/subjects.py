@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.pipeline import SqlStatement
-from saraban.workflow.domain.engine import Step
-from saraban.workflow.domain.outcome import NOTHING, Meaning
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.engine.decisions import Step
+from saraban.workflow.language.outcome import NOTHING, Meaning
+from saraban.workflow.language.subject import SubjectFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,12 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import Cursor, Page
-from saraban.workflow.domain import giving, path, steering
-from saraban.workflow.domain.definition import ENDS, Definition
-from saraban.workflow.domain.review import BranchView
-from saraban.workflow.domain.subject import NOBODY_ASKED, ActionChoice, Envelope, InstanceStatus, Represented
+from saraban.workflow.engine import step_data
+from saraban.workflow.language.definition import ENDS, Definition
+from saraban.workflow.language.review import BranchView
+from saraban.workflow.language.subject import NOBODY_ASKED, ActionChoice, Envelope, InstanceStatus, Represented
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import expected_path, interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.service import branches, definitions, instances
 from saraban.workflow.runtime.service.delegated_rights import DelegatedRights, delegated_rights_of
@@ -144,7 +145,7 @@ async def states_ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text,
     if row is None or row.status != InstanceStatus.ACTIVE:
         return ()
     definition = await definitions.load(session, row.definition_id)
-    return tuple(state.label for state in path.ahead(definition, row.current_state))
+    return tuple(state.label for state in expected_path.ahead(definition, row.current_state))
 
 
 async def steps_of(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> tuple[HistoryStep, ...]:
@@ -180,8 +181,8 @@ def _values(steps: Sequence[WorkflowHistory], known: Mapping[UUID, Definition]) 
         payload = (step.details or {}).get("payload")
         if isinstance(payload, dict):
             definition, before = known[step.instance_id], contexts.get(step.instance_id, {})
-            found[step.id] = changed_values(definition, payload, giving.remembered(before))
-            contexts[step.instance_id] = giving.after(definition, before, payload)
+            found[step.id] = changed_values(definition, payload, step_data.remembered(before))
+            contexts[step.instance_id] = step_data.after(definition, before, payload)
     return found
 
 
@@ -201,7 +202,7 @@ def _step(
         to_state=step.to_state,
         to_label=_state_label(definition, step.to_state),
         action=step.action,
-        action_label=told.label if told else steering.words_of(definition, step.from_state, step.action),
+        action_label=told.label if told else interventions.words_of(definition, step.from_state, step.action),
         forced=bool((step.details or {}).get("forced")),
         response_code=(step.details or {}).get("responseCode"),
         automatic=bool((step.details or {}).get("automatic")),

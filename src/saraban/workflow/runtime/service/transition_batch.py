@@ -23,7 +23,7 @@ from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import OperationResult, Remember
 from saraban.kit.trace import trace_id
-from saraban.workflow.domain.subject import Envelope, InstanceStatus, SubjectFacts
+from saraban.workflow.language.subject import Envelope, InstanceStatus, SubjectFacts
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import transitions as stepping
 from saraban.workflow.runtime.service import definitions

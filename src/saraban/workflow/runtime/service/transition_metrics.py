@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import DomainError, ErrorKind
-from saraban.workflow.domain.engine import Step, TransitionNotPossible
+from saraban.workflow.engine.decisions import Step, TransitionNotPossible
 
 TRANSITIONS = Counter(
     "workflow_transitions_total",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
-from saraban.workflow.domain.vocabulary import reserved
+from saraban.workflow.language.vocabulary import reserved
 
 
 class VersionConflict(DomainError):

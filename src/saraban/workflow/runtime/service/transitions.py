@@ -14,11 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
-from saraban.workflow.domain import acting, engine, steering
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.engine import Step, TransitionNotPossible
-from saraban.workflow.domain.subject import Envelope, InstanceStatus, SubjectFacts
+from saraban.workflow.engine import decisions
+from saraban.workflow.engine.decisions import Step, TransitionNotPossible
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.subject import Envelope, InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import authorization, interventions
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.service import definitions
 from saraban.workflow.runtime.service.delegated_rights import delegators_of
@@ -62,7 +63,7 @@ async def snapshot(
 
 
 def attempt_of(ctx: RequestContext, seen: InstanceSnapshot, *, command: Command) -> TransitionAttempt:
-    known = command.action in seen.actions or command.action in steering.WORDS
+    known = command.action in seen.actions or command.action in interventions.WORDS
     return TransitionAttempt(
         seen.public_id, seen.workflow_code, command.action, known, seen.state, ctx.caller.public_id
     )
@@ -138,12 +139,12 @@ def own_step(held: HeldInstance, command: Command) -> Step:
 
     :raises TransitionNotPossible, ActionForbidden, ConditionNotMet, Invalid: when it is not what he asks for
     """
-    return engine.advance(held.definition, held.row.current_state, command.action, _asked(held, command))
+    return decisions.advance(held.definition, held.row.current_state, command.action, _asked(held, command))
 
 
-def _asked(held: HeldInstance, command: Command) -> engine.Facts:
+def _asked(held: HeldInstance, command: Command) -> decisions.Facts:
     row = held.row
-    return engine.Facts(
+    return decisions.Facts(
         held.caller,
         held.facts,
         command.comment,
@@ -165,18 +166,18 @@ async def _decide(
     try:
         if command.on_behalf_of in {None, held.caller.public_id}:
             try:
-                return held, engine.advance(*here, asked)
-            except engine.ActionForbidden:
+                return held, decisions.advance(*here, asked)
+            except decisions.ActionForbidden:
                 if command.on_behalf_of is not None:
                     raise
         seats = await _seats(session, held, now=now)
-        theirs = acting.chosen(*here, asked, seats, named=command.on_behalf_of)
-        return replace(held, seat=theirs.caller, seats=seats), engine.advance(*here, theirs)
+        theirs = authorization.chosen(*here, asked, seats, named=command.on_behalf_of)
+        return replace(held, seat=theirs.caller, seats=seats), decisions.advance(*here, theirs)
     except TransitionNotPossible as error:
         error.raced = await _just_done(session, row, command)
         raise
-    except engine.ActionForbidden:
-        everybody = (asked, *(acting.in_place_of(asked, seat) for seat in seats))
+    except decisions.ActionForbidden:
+        everybody = (asked, *(authorization.in_place_of(asked, seat) for seat in seats))
         if await _was_allowed(session, row, definition, command, everybody):
             raise TransitionNotPossible("The step this was meant for has been taken.", raced=True) from None
         raise
@@ -201,7 +202,7 @@ async def _was_allowed(
     row: Instance,
     definition: Definition,
     command: Command,
-    asked: Iterable[engine.Facts],
+    asked: Iterable[decisions.Facts],
 ) -> bool:
     """
     Whether the caller could have done this one step earlier. Then it is a lost race or a second click, not a
@@ -213,4 +214,4 @@ async def _was_allowed(
     if last is None or last.from_state not in definition.states:
         return False
     before = definition.states[last.from_state].on.get(command.action)
-    return before is not None and any(engine.permitted(before.require, one) for one in asked)
+    return before is not None and any(decisions.permitted(before.require, one) for one in asked)

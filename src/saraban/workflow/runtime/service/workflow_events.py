@@ -12,13 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import Text
-from saraban.workflow.domain import steering
-from saraban.workflow.domain.awaiting import Waiting
-from saraban.workflow.domain.definition import Definition
-from saraban.workflow.domain.engine import Step
-from saraban.workflow.domain.outcome import BY_NAME
-from saraban.workflow.domain.subject import SubjectFacts
+from saraban.workflow.engine.decisions import Step
+from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.outcome import BY_NAME
+from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance
 
 TRANSITIONED = "workflow.transitioned"
@@ -33,7 +33,7 @@ class TransitionNews:
     definition: Definition
     step: Step
     facts: SubjectFacts
-    waiting: Waiting
+    waiting: PendingAssignees
     caller: Caller
     history_id: UUID
     seat: Caller | None = None
@@ -90,7 +90,7 @@ def _facts(news: TransitionNews) -> dict[str, Any]:
         "to": step.next_state,
         "stateLabel": _both(definition.state(step.next_state).label),
         "action": step.action,
-        "actionLabel": _both(steering.told(definition, step)),
+        "actionLabel": _both(interventions.told(definition, step)),
         "comment": step.comment,
         "responseCode": step.response_code,
         "automatic": step.automatic,
@@ -118,7 +118,7 @@ def _both(label: Text) -> dict[str, str]:
     return {"th": label.th, "en": label.en}
 
 
-def _notified(news: TransitionNews) -> Waiting:
+def _notified(news: TransitionNews) -> PendingAssignees:
     """Whom the definition's own `notify` events name, beside those that the new state waits for."""
     organizations: set[int] = set()
     users: set[int] = set()
@@ -132,11 +132,11 @@ def _notified(news: TransitionNews) -> Waiting:
                 users |= news.facts.assignee_user_ids
             case "submitter" if news.facts.submitter_user_id is not None:
                 users.add(news.facts.submitter_user_id)
-    return Waiting(frozenset(organizations), frozenset(users))
+    return PendingAssignees(frozenset(organizations), frozenset(users))
 
 
 def _addressed(
-    who: Waiting, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
+    who: PendingAssignees, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
 ) -> dict[str, Collection[Any]]:
     known = [organizations[key] for key in sorted(who.organizations) if key in organizations]
     return {

@@ -1,0 +1,1 @@
+"""What the engine decides: steps, whom a state waits for, the values that steps bring. Pure."""

@@ -1,0 +1,324 @@
+"""
+Decides: may this action happen here, for this person, and what comes of it. Saves nothing, calls nobody.
+
+Time, rows and the document are the service's business; everything the decision needs is in `Facts`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
+from saraban.workflow.engine import step_data
+from saraban.workflow.language.definition import Definition, Require, State, Transition
+from saraban.workflow.language.subject import ActionChoice, SubjectFacts
+
+ASSIGNEE_ALONE = frozenset({"assignee"})
+
+
+class TransitionNotPossible(DomainError):
+    """
+    The state has no such action, or somebody else moved the document first.
+
+    :param raced: it was possible when the request arrived
+    """
+
+    kind, code = ErrorKind.CONFLICT, "WF_INVALID_TRANSITION"
+    says = Text("ไม่สามารถดำเนินการนี้ได้ในสถานะปัจจุบัน", "This action is not possible in the current status.")
+    recovery = (Text("กรุณาตรวจสอบขั้นตอนการอนุมัติ", "Check the current step of the document."), REFRESH)
+
+    def __init__(self, detail: str = "", *, raced: bool = False) -> None:
+        super().__init__(detail)
+        self.raced = raced
+
+
+class ActionForbidden(DomainError):
+    """The action exists here, and is somebody else's to take."""
+
+    kind, code = ErrorKind.FORBIDDEN, "WORKFLOW_ACTION_FORBIDDEN"
+    says = Text("คุณไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "You do not have permission to act in this step.")
+    recovery = (
+        Text("ตรวจสอบว่าขั้นตอนนี้อยู่ที่ผู้ใด", "Check who this step is pending with."),
+        Text("ขอสิทธิ์จากผู้ดูแลโครงการ", "Ask the project administrator for the permission."),
+    )
+
+
+class ConditionNotMet(DomainError):
+    """Everything fits but the condition that the definition sets for this action."""
+
+    kind, code = ErrorKind.CONFLICT, "WORKFLOW_CONDITION_NOT_MET"
+    says = Text("เงื่อนไขสำหรับการดำเนินการนี้ไม่ผ่าน", "The condition for this action is not met.")
+    recovery = (Text("ตรวจสอบข้อมูลของเอกสารและขั้นตอนที่ยังค้างอยู่", "Check the document and what is still pending."),)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """
+    Who acts on what.
+
+    :param context: what the instance remembers, read by conditions as `context.<name>`
+    :param payload: what the client sent, read as `payload.<name>`; it can never say who acts
+    :param assigned_user_id: the one person to whom the present state was given
+    :param deputy: who really acts, in the place of `caller`, who is away and has lent it to him
+    """
+
+    caller: Caller
+    subject: SubjectFacts
+    comment: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)
+    with_files: bool = False
+    response_code: str | None = None
+    assigned_user_id: int | None = None
+    deputy: Caller | None = None
+
+    def acts(self, user_id: int | None) -> bool:
+        """Whether somebody is one of those whose act this would be."""
+        return user_id == self.caller.user_id or (self.deputy is not None and user_id == self.deputy.user_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """
+    What a transition does: the instance leaves `state` by `action` and stands in `next_state`.
+
+    :param forced: somebody took it against the definition
+    :param automatic: the engine took it, after somebody's step
+    """
+
+    state: str
+    action: str
+    next_state: str
+    terminal: bool
+    events: tuple[dict[str, Any], ...] = ()
+    comment: str | None = None
+    forced: bool = False
+    response_code: str | None = None
+    automatic: bool = False
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the engine may have to take another step by itself."""
+        return any(event["type"] == "auto_action" for event in self.events)
+
+
+def advance(definition: Definition, state: str, action: str, facts: Facts) -> Step:
+    """
+    Decide one transition.
+
+    :raises TransitionNotPossible: when the state has no such action
+    :raises ActionForbidden: when the caller may not take it
+    :raises ConditionNotMet: when its condition does not hold
+    :raises Invalid: when comment, files or response code are missing or not taken, a value is not taken, or the context would not fit
+    """
+    here = definition.states.get(state)
+    transition = here.on.get(action) if here else None
+    if transition is None:
+        raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
+    if not (in_charge(facts) and permitted(transition.require, facts)):
+        raise ActionForbidden(f"The caller does not meet what {action} requires in {state}.")
+    code = transition.usual if facts.response_code is None else facts.response_code
+    to, comment_required = outcome(transition, code)
+    if facts.payload:
+        step_data.check(definition, transition, facts.context, facts.payload)
+    _check_condition(transition, facts, state, code)
+    _check_input(transition, facts, comment_required)
+    step_data.check_context(definition, step_data.after(definition, facts.context, facts.payload))
+    terminal = definition.states[to].terminal
+    return Step(state, action, to, terminal, transition.events, facts.comment, response_code=code)
+
+
+def automatic(definition: Definition, step: Step, facts: Facts) -> Step | None:
+    """
+    Return the step that the engine takes by itself after `step`: the first whose condition holds, if any does.
+
+    :param facts: of the state that `step` led to, with the system as the caller; nobody's permission is asked
+    """
+    taken = next((way for way in definition.states[step.state].ways if way.name == step.action), None)
+    if taken is None:  # an administrator's step: nothing follows it by itself
+        return None
+    here = definition.states[step.next_state]
+    for action in taken.automatic:
+        transition = here.on.get(action)
+        if transition is None or transition.to is None:
+            continue
+        if transition.condition is None or transition.condition.holds(conditional_facts(facts, here.name)):
+            terminal = definition.states[transition.to].terminal
+            return Step(here.name, action, transition.to, terminal, transition.events, automatic=True)
+    return None
+
+
+def outcome(transition: Transition, response_code: str | None) -> tuple[str, bool]:
+    """
+    Return where an action leads with a response code, and whether it needs a comment.
+
+    :raises Invalid: when a code is needed, is none of the action's, or is not taken
+    """
+    if transition.to is not None:
+        if response_code is not None:
+            th, en = "การดำเนินการนี้ไม่รับรหัสคำตอบ", "This action takes no response code."
+            raise invalid("/responseCode", "not_taken", th, en)
+        return transition.to, transition.comment_required
+    code = transition.usual if response_code is None else response_code
+    response = transition.responses.get(code or "")
+    if response is None:
+        choices = ", ".join(transition.responses)
+        if response_code is None:
+            th, en = "กรุณาระบุรหัสคำตอบ: {choices}", "A response code is needed: one of {choices}."
+            raise invalid("/responseCode", "required", th, en, choices=choices)
+        th, en = "รหัสคำตอบต้องเป็นหนึ่งใน {choices}", "The response code is one of {choices}."
+        raise invalid("/responseCode", "choice", th, en, choices=choices)
+    return response.to, transition.comment_required or response.comment_required
+
+
+def _check_condition(transition: Transition, facts: Facts, state: str, code: str | None) -> None:
+    condition = transition.condition
+    if condition is None:
+        return
+    read = conditional_facts(facts, state) | {"responseCode": code}
+    if not condition.holds(read):
+        detail = f"The condition of {transition.action} in {state} does not hold."
+        raise ConditionNotMet(detail, words=condition.message, values=read["document"])
+
+
+def _check_input(transition: Transition, facts: Facts, comment_required: bool) -> None:
+    if comment_required and not (facts.comment or "").strip():
+        raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is needed for this action.")
+    if facts.with_files and not transition.attachments:
+        raise invalid("/attachmentPublicIds", "not_taken", "ขั้นตอนนี้ไม่รับไฟล์แนบ", "This step takes no files.")
+    if transition.attachments_required and not facts.with_files:
+        raise invalid("/attachmentPublicIds", "required", "ขั้นตอนนี้ต้องแนบไฟล์", "This step needs a file.")
+
+
+def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:
+    """Return the actions that the caller may take now, in the order of the definition."""
+    here = definition.states.get(state)
+    if here is None or not in_charge(facts):
+        return ()
+    return tuple(
+        step.choice for step in here.on.values() if permitted(step.require, facts) and _may_hold(step, facts, state)
+    )
+
+
+def _may_hold(step: Transition, facts: Facts, state: str) -> bool:
+    # What the client will send is not known yet; the transition itself judges it.
+    if step.condition is None or step.condition.reads_payload:
+        return True
+    return step.condition.holds(conditional_facts(facts, state))
+
+
+def in_charge(facts: Facts) -> bool:
+    """Return whether the state is the caller's to act in: it was given to nobody, to the caller, or an administrator steps in."""
+    given = facts.assigned_user_id
+    return given is None or given == facts.caller.user_id or facts.caller.may(EVERYTHING, facts.subject.scope)
+
+
+def may_act(definition: Definition, state: str, facts: Facts) -> bool:
+    """Return whether the caller meets what any action of a state requires, whatever its condition."""
+    return any(permitted(step.require, facts) for step in definition.states[state].on.values())
+
+
+def permitted(require: Require, facts: Facts) -> bool:
+    """
+    Return whether the caller meets `require`.
+
+    One of the caller's organizations must satisfy party, organization role and permission together: a reviewer's
+    permission in one organization does not count for the seat of another.
+    """
+    caller, subject = facts.caller, facts.subject
+    if require.not_submitter and facts.acts(subject.submitter_user_id):
+        return False
+    if require.user is not None and caller.public_id != require.user and facts.assigned_user_id != caller.user_id:
+        return False
+    if caller.may(EVERYTHING, subject.scope):
+        # Nobody answers in place of a person who was asked by name.
+        return require.party != ASSIGNEE_ALONE or caller.user_id in subject.assignee_user_ids
+    if require.roles and not _holds_role(require, facts):
+        return False
+    seats = _seats(require, facts)
+    if seats is None:
+        return False
+    scope = Scope(seats, subject.scope.project, subject.scope.contract)
+    return not require.permissions or any(caller.may(name, scope) for name in require.permissions)
+
+
+def _holds_role(require: Require, facts: Facts) -> bool:
+    scope = facts.subject.scope
+    return any(grant.role in require.roles and grant.covers(scope) for grant in facts.caller.grants)
+
+
+def seated(require: Require, facts: Facts) -> bool:
+    """Return whether one of the caller's organizations is of the side that may take a step."""
+    return _seats(require, facts) is not None
+
+
+def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
+    """The caller's organizations that may take this step, or None when there is none and one is needed."""
+    caller, subject = facts.caller, facts.subject
+    seats = caller.organization_ids
+    assigned = "assignee" in require.party and caller.user_id in subject.assignee_user_ids
+    if require.party and not assigned:
+        seats &= party(require, subject)
+    if require.organization_roles:
+        seats &= with_part(require, subject)
+    if not require.party and not require.organization_roles:
+        # What somebody may do in an organization that this does not concern counts for nothing here.
+        seats &= subject.scope.organizations
+    needs_a_seat = (require.party and not assigned) or require.organization_roles
+    return seats if seats or not needs_a_seat else None
+
+
+def party(require: Require, subject: SubjectFacts) -> frozenset[int]:
+    """Return the organizations that the parties of `require` stand for."""
+    organizations: frozenset[int] = frozenset()
+    if "originator" in require.party:
+        organizations |= {subject.originator_organization_id}
+    if "recipient" in require.party:
+        organizations |= subject.recipient_organization_ids
+    return organizations
+
+
+def with_part(require: Require, subject: SubjectFacts) -> frozenset[int]:
+    """Return the organizations with one of the parts that `require` names."""
+    found = [subject.parties.get(role, frozenset()) for role in require.organization_roles]
+    return found[0] if len(found) == 1 else frozenset[int]().union(*found)
+
+
+def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
+    """Return what a condition can read; `actor` is always the server's own knowledge."""
+    subject, caller = facts.subject, facts.caller
+    document = {
+        **subject.context,
+        "kind": subject.kind,
+        "number": subject.number,
+        "title": subject.title,
+        "priority": subject.priority,
+        "dueDate": subject.due_date.isoformat() if subject.due_date else None,
+    }
+    actor = {
+        "publicId": str(caller.public_id),
+        "roles": sorted(caller.roles),
+        "isSubmitter": facts.acts(subject.submitter_user_id),
+        "isAssignee": caller.user_id in subject.assignee_user_ids,
+    }
+    return {
+        "state": state,
+        "comment": facts.comment,
+        "responseCode": facts.response_code,
+        "context": dict(facts.context),
+        "document": document,
+        "payload": dict(facts.payload),
+        "actor": actor,
+    }
+
+
+def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:
+    """Return whether the caller may edit now: the state allows it, and the caller acts for the originator."""
+    origin = frozenset({subject.originator_organization_id})
+    scope = Scope(origin, subject.scope.project, subject.scope.contract)
+    if not state.editable:
+        return False
+    acts_for_it = bool(caller.organization_ids & origin) or caller.may(EVERYTHING, scope)
+    return acts_for_it and caller.may(subject.edit_permission, scope)

@@ -1,0 +1,168 @@
+"""
+Decides whom a state waits for: organizations, people by key or by name, and people because of what they hold.
+
+Who those people are, rows know; whether one of them is asked is decided here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING
+from saraban.workflow.engine import decisions
+from saraban.workflow.engine.decisions import Facts
+from saraban.workflow.language.definition import Definition, Require
+from saraban.workflow.language.subject import SubjectFacts
+
+# Where a step asks an organization and says nothing of what its people must hold, these of them are told.
+ACTS = "workflow.action_review"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAssignees:
+    """
+    Whom a state waits for: organizations, people by key, people that the definition names.
+
+    :param holders: what others hold who are asked, each for himself: no organization stands for them
+    :param nobody: there is nobody among all of them who may see what it is about, and act
+    """
+
+    organizations: frozenset[int] = frozenset()
+    users: frozenset[int] = frozenset()
+    named: frozenset[UUID] = frozenset()
+    holders: tuple[Require, ...] = ()
+    nobody: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectState:
+    """
+    Where something stood when it was told of.
+
+    :param entity_type: empty where only its id is known
+    :param state: None for the one in which it stands now
+    :param definition: the version that it ran on
+    """
+
+    entity_id: str
+    entity_type: str = ""
+    state: str | None = None
+    definition: UUID | None = None
+
+
+def assignees_of(definition: Definition, state: str, subject: SubjectFacts) -> PendingAssignees:
+    """Return whom a state waits for, from its actions that are not optional."""
+    organizations: set[int] = set()
+    users: set[int] = set()
+    named: set[UUID] = set()
+    holders: list[Require] = []
+    for require in asking(definition, state):
+        if require.user is not None:
+            named.add(require.user)
+            continue
+        if asks_holders(require):
+            holders.append(require)
+            continue
+        if "assignee" in require.party:
+            users |= subject.assignee_user_ids
+        organizations |= _awaited(require, subject)
+    return PendingAssignees(frozenset(organizations), frozenset(users), frozenset(named), tuple(dict.fromkeys(holders)))
+
+
+def asking(definition: Definition, state: str) -> tuple[Require, ...]:
+    """Return what the actions of a state ask for that are not optional."""
+    return definition.state(state).required
+
+
+def asks_holders(require: Require) -> bool:
+    """Return whether a step asks people for what they hold alone, whatever organization they work for."""
+    placed = require.party or require.organization_roles or require.user is not None
+    return not placed and bool(require.roles or require.permissions)
+
+
+def _awaited(require: Require, subject: SubjectFacts) -> frozenset[int]:
+    if require.party and require.organization_roles:
+        return decisions.party(require, subject) & decisions.with_part(require, subject)
+    if require.party:
+        return decisions.party(require, subject)
+    if require.organization_roles:
+        return decisions.with_part(require, subject)
+    return subject.recipient_organization_ids | {subject.originator_organization_id}
+
+
+def expects(definition: Definition, state: str) -> bool:
+    """Return whether somebody is to act in a state at all."""
+    return definition.state(state).review is not None or any(asking(definition, state))
+
+
+def plain(person: Caller) -> Caller:
+    """Return a person without what a role for everything lets him do: nobody is looked for because of that alone."""
+    if not any(EVERYTHING in grant.permissions for grant in person.grants):
+        return person
+    nothing = frozenset[str]()
+    grants = (replace(one, permissions=nothing) if EVERYTHING in one.permissions else one for one in person.grants)
+    return replace(person, grants=tuple(grants))
+
+
+def meets(require: Require, person: Caller, subject: SubjectFacts) -> bool:
+    """Return whether a person meets what a step requires, in his own right."""
+    return decisions.permitted(require, Facts(plain(person), subject))
+
+
+def may_act(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
+    """
+    Return whether a person may see a subject that stands in a state and act there, in his own right.
+
+    What is optional counts only where a state asks for nothing else.
+    """
+    asked = tuple(asking(definition, state)) or tuple(step.require for step in definition.state(state).on.values())
+    return subject.seen_by(plain(person), state) and any(meets(require, person, subject) for require in asked)
+
+
+def asks(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
+    """
+    Return whether a member of an organization that a state waits for is one whom it asks.
+
+    Where a step says nothing of what he must hold, those are asked who act in workflows at all.
+    """
+    return any(
+        decisions.permitted(require, Facts(person, subject))
+        and (require.permissions or require.roles or person.may_anywhere(ACTS))
+        for require in asking(definition, state)
+    )
+
+
+def permissions_asked(definition: Definition, state: str) -> frozenset[str] | None:
+    """Return permissions of which everybody has one whom a state asks in its organizations; None where some need none."""
+    asked = [require for require in asking(definition, state) if require.user is None and not asks_holders(require)]
+    if any(require.roles and not require.permissions for require in asked):
+        return None
+    return frozenset[str]().union(*(require.permissions or {ACTS} for require in asked))
+
+
+def by_person(definition: Definition, state: str) -> bool:
+    """Return whether a state asks people by name, or for what they hold: who that is changes with their rights."""
+    return any(require.user is not None or asks_holders(require) for require in asking(definition, state))
+
+
+def concerns(definition: Definition, state: str, person: Caller) -> bool:
+    """Return whether a state may ask a person by name or for what he holds, wherever he holds it."""
+
+    def holds(require: Require) -> bool:
+        return bool(require.roles & person.roles or require.permissions & person.permissions)
+
+    return _in_person(definition, state, person, holds)
+
+
+def asks_for_himself(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
+    """Return whether a state asks a person by name or for what he holds, and he may see what it is about."""
+    asked = _in_person(definition, state, person, lambda require: meets(require, person, subject))
+    return asked and subject.seen_by(person, state)
+
+
+def _in_person(definition: Definition, state: str, person: Caller, holds: Callable[[Require], bool]) -> bool:
+    return any(
+        require.user == person.public_id if require.user is not None else asks_holders(require) and holds(require)
+        for require in asking(definition, state)
+    )

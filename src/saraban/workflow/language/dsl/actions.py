@@ -1,0 +1,154 @@
+"""Reads one action of a state: where it leads, who may take it and when, what has to come with it."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from saraban.kit.errors import Text
+from saraban.workflow.language import logic
+from saraban.workflow.language.condition import Condition
+from saraban.workflow.language.definition import Require, Response, Transition
+from saraban.workflow.language.dsl import happenings, words
+from saraban.workflow.language.dsl.known import Known, user_id
+from saraban.workflow.language.faults import Faults
+
+MAX_RESPONSES = 30
+PARTIES = frozenset({"originator", "recipient", "assignee"})
+ORGANIZATION_ROLES = frozenset({"OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"})
+ALLOWED = frozenset(
+    {"to", "responses", "help", "comment", "attachments", "require", "condition", "events", "optional", "fields"}
+)
+
+
+def read(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transition | None:
+    part = found.keys(raw, at, needed={"label"}, allowed=set(ALLOWED))
+    if part is None:
+        return None
+    words.name(action, at, words.ACTION, found)
+    to, responses, usual = _outcomes(part, at, found)
+    label = words.label(part["label"], f"{at}/label", found)
+    taken, needed = _attachments(part.get("attachments", True), f"{at}/attachments", found)
+    read_action = Transition(
+        action=action,
+        to=to,
+        label=label or Text("", ""),
+        require=_require(part.get("require", {}), f"{at}/require", known, found),
+        comment_required=_comment(part, at, found),
+        attachments=taken,
+        condition=_condition(part.get("condition"), f"{at}/condition", found),
+        events=happenings.read(part.get("events", []), f"{at}/events", known, found),
+        optional=words.flag(part, "optional", at, found),
+        attachments_required=needed,
+        responses=responses,
+        help=words.help_text(part, at, found),
+        fields=words.fields(part, at, found),
+        usual=usual,
+    )
+    return read_action if label is not None and (to is not None or responses) else None
+
+
+def _outcomes(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str | None, dict[str, Response], str | None]:
+    """Where it leads; or what each code leads to, and the code that counts where none is given."""
+    to = words.name(part["to"], f"{at}/to", words.STATE, found) if "to" in part else None
+    if "responses" in part:
+        return None, *_responses(part["responses"], f"{at}/responses", to, found)
+    if "to" not in part:
+        th, en = "จำเป็นต้องระบุ to หรือ responses", "Required, or give `responses` instead."
+        found.add(f"{at}/to", "required", th, en)
+    return to, {}, None
+
+
+def _responses(raw: Any, at: str, usually: str | None, found: Faults) -> tuple[dict[str, Response], str | None]:
+    """
+    :param usually: where codes lead that do not say it themselves
+    """
+    given = found.object_of(raw, at, most=MAX_RESPONSES)
+    if isinstance(raw, Mapping) and not raw:
+        th, en = "ต้องมีอย่างน้อยหนึ่งรหัส", "There must be at least one code."
+        found.add(at, "length", th, en)
+    responses = {}
+    defaults: list[str] = []
+    for code, body in given.items():
+        place = found.below(at, code)
+        words.name(code, place, words.RESPONSE, found)
+        needed = set() if usually is not None else {"to"}
+        part = found.keys(body, place, needed=needed, allowed={"to", "comment", "label", "default"})
+        if part is None:
+            continue
+        if words.flag(part, "default", place, found):
+            defaults.append(code)
+        to = words.name(part["to"], f"{place}/to", words.STATE, found) if "to" in part else usually
+        label = words.label(part["label"], f"{place}/label", found) if "label" in part else None
+        if to is not None:
+            responses[code] = Response(to, _comment(part, place, found), label, inherits="to" not in part)
+    if usually is not None and responses and not any(one.inherits for one in responses.values()):
+        th, en = (
+            "ทุกรหัสมี to ของตนเองแล้ว การดำเนินการจึงไม่ต้องมี to",
+            "Every code has a `to` of its own, so the action has none.",
+        )
+        found.add(at, "one_of", th, en)
+    for code in defaults[1:]:
+        th, en = "รหัสตั้งต้นมีได้เพียงรหัสเดียว", "Only one code can be the default."
+        found.add(f"{found.below(at, code)}/default", "one_default", th, en)
+    return responses, (defaults[0] if defaults else None)
+
+
+def _comment(part: Mapping[str, Any], at: str, found: Faults) -> bool:
+    comment = part.get("comment", "optional")
+    if comment not in ("required", "optional"):
+        found.add(f"{at}/comment", "choice", "ต้องเป็น required หรือ optional", "This must be `required` or `optional`.")
+    return bool(comment == "required")
+
+
+def _attachments(raw: Any, at: str, found: Faults) -> tuple[bool, bool]:
+    """Whether files are taken, and whether there must be some."""
+    if raw == "required":
+        return True, True
+    if type(raw) is not bool:
+        th, en = "ต้องเป็น true, false หรือ required", "This must be true, false or `required`."
+        found.add(at, "type", th, en)
+        return True, False
+    return raw, False
+
+
+def _require(raw: Any, at: str, known: Known, found: Faults) -> Require:
+    allowed = {"roles", "permissions", "organizationRoles", "party", "user", "notSubmitter"}
+    part = found.keys(raw, at, needed=set(), allowed=allowed)
+    if part is None:
+        return Require()
+    return Require(
+        roles=found.names(part, "roles", at, known.roles),
+        permissions=found.names(part, "permissions", at, known.permissions),
+        organization_roles=found.names(part, "organizationRoles", at, ORGANIZATION_ROLES),
+        party=found.names(part, "party", at, PARTIES),
+        user=_user(part.get("user"), f"{at}/user", known, found),
+        not_submitter=words.flag(part, "notSubmitter", at, found),
+    )
+
+
+def _user(raw: Any, at: str, known: Known, found: Faults) -> UUID | None:
+    if raw is None:
+        return None
+    key = user_id(raw)
+    if key is None:
+        found.add(at, "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
+    elif known.users is not None and key not in known.users:
+        th, en = "ไม่มีผู้ใช้นี้ หรือบัญชีถูกปิดแล้ว", "There is no such user, or the account is closed."
+        found.add(at, "unknown", th, en)
+    return key
+
+
+def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
+    if raw is None:
+        return None
+    part = found.keys(raw, at, needed={"type", "rule"}, allowed={"message"})
+    if part is None:
+        return None
+    message = words.label(part["message"], f"{at}/message", found) if "message" in part else None
+    if part.get("type") != "json-logic":
+        found.add(f"{at}/type", "choice", "เงื่อนไขต้องเป็น json-logic", "A condition must be of the type `json-logic`.")
+    try:
+        return Condition(logic.compile(part.get("rule")), message)
+    except logic.RuleRefused as refused:
+        found.extend(f"{at}/rule", refused.problems)
+    return None

@@ -1,0 +1,93 @@
+"""The smallest parts of a definition: names, words in two languages, switches."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from saraban.kit.errors import Text
+from saraban.kit.text import control_character, fold
+from saraban.workflow.language.faults import Faults
+
+MOST_LABEL = 100
+MOST_HELP = 500
+MOST_DESCRIPTION = 2000
+MOST_FIELDS = 100
+
+CODE = re.compile(r"[A-Z][A-Z0-9_]{0,49}")
+STATE = re.compile(r"[a-z][a-z0-9_]{0,49}")
+ACTION = re.compile(r"[a-z][a-z0-9_-]{0,49}")
+RESPONSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+*-]{0,19}")
+TOPIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(\.[a-z0-9_-]{1,40}){0,4}")
+
+
+def name(raw: Any, at: str, pattern: re.Pattern[str], found: Faults) -> str | None:
+    if isinstance(raw, str) and pattern.fullmatch(raw):
+        return raw
+    th, en = "ชื่อต้องเป็นไปตามรูปแบบ {pattern}", "A name here matches {pattern}."
+    found.add(at, "name", th, en, pattern=pattern.pattern)
+    return None
+
+
+def label(raw: Any, at: str, found: Faults) -> Text | None:
+    """Read `{"th": …, "en": …}`, one line each."""
+    return _both(raw, at, found, "label", MOST_LABEL)
+
+
+def description(raw: Any, at: str, found: Faults) -> Text | None:
+    """Read what a definition is for: `{"th": …, "en": …}`, or one text for readers of both languages."""
+    if isinstance(raw, Mapping):
+        return _both(raw, at, found, "text", MOST_DESCRIPTION, several_lines=True)
+    if not isinstance(raw, str) or len(raw) > MOST_DESCRIPTION or control_character(raw, multiline=True) is not None:
+        th = "ต้องเป็นข้อความไม่เกิน {most} ตัวอักษร หรือ {shape}"
+        en = "This must be text of at most {most} characters, or {shape}."
+        found.add(at, "text", th, en, most=MOST_DESCRIPTION, shape='{"th": …, "en": …}')
+        return None
+    return Text(fold(raw), fold(raw))
+
+
+def help_text(part: Mapping[str, Any], at: str, found: Faults) -> Text | None:
+    """Read the optional `help` of a state or an action."""
+    if "help" not in part:
+        return None
+    return _both(part["help"], f"{at}/help", found, "help", MOST_HELP, several_lines=True)
+
+
+def _both(raw: Any, at: str, found: Faults, code: str, most: int, *, several_lines: bool = False) -> Text | None:
+    part = found.keys(raw, at, needed={"th", "en"}, allowed=set())
+    if part is None:
+        return None
+    for language in ("th", "en"):
+        words = part.get(language)
+        if (
+            not isinstance(words, str)
+            or not 0 < len(words.strip()) <= most
+            or control_character(words, multiline=several_lines) is not None
+        ):
+            th, en = "ต้องเป็นข้อความ 1-{most} ตัวอักษร", "This must be text of 1 to {most} characters."
+            found.add(f"{at}/{language}", code, th, en, most=most)
+            return None
+    return Text(fold(part["th"]).strip(), fold(part["en"]).strip())
+
+
+def flag(part: Mapping[str, Any], key: str, at: str, found: Faults) -> bool:
+    value = part.get(key, False)
+    if type(value) is not bool:
+        found.add(f"{at}/{key}", "type", "ต้องเป็น true หรือ false", "This must be true or false.")
+        return False
+    return value
+
+
+def fields(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str, ...] | None:
+    """Read the values that can come with an action; whether the schema knows them is asked of the whole definition."""
+    if "fields" not in part:
+        return None
+    names: dict[str, None] = {}
+    for index, one in enumerate(found.list_of(part["fields"], f"{at}/fields", most=MOST_FIELDS, least=0)):
+        if not isinstance(one, str):
+            found.add(f"{at}/fields/{index}", "type", "ต้องเป็นข้อความ", "This must be text.")
+        elif one in names:
+            th, en = "ระบุ “{name}” ซ้ำ", "“{name}” is there twice."
+            found.add(f"{at}/fields/{index}", "duplicate", th, en, name=one[:100])
+        else:
+            names[one] = None
+    return tuple(names)

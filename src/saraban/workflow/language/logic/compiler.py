@@ -1,0 +1,279 @@
+"""
+Turns a rule into closures: each part becomes a function of the facts and the budget.
+
+Steps are counted where they can become many: a part costs one, a loop its body once a round, and the whole is paid
+in front, so what an evaluation costs depends on the sizes of what it reads and not on its order.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from saraban.workflow.language.logic.budget import Budget, Limits
+from saraban.workflow.language.logic.coercion import truthy
+from saraban.workflow.language.logic.grammar import RuleRefused, faults
+from saraban.workflow.language.logic.lookup import NOWHERE, fetch, follow, missing, missing_some, step
+from saraban.workflow.language.logic.operators import BINARY, VARIADIC
+
+Run = Callable[[Any, Budget], Any]
+# Paths that a part reads from the facts; None within a loop's body, where paths start from the item.
+Reads = set[str] | None
+ANYTHING = "*"
+USUAL = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    run: Run
+    cost: int
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """
+    A rule ready to be evaluated, any number of times and by any number of threads.
+
+    :param variables: paths that are read from the facts, as `document.priority`; `*` when the whole is read or a
+        path is itself computed
+    """
+
+    rule: Any
+    variables: frozenset[str]
+    limits: Limits
+    _part: _Part = field(repr=False, compare=False)
+
+    def evaluate(self, context: Any) -> Any:
+        """
+        Return the rule's value for these facts, which are JSON. The value may share parts with rule and facts.
+
+        :raises BudgetExceeded: when it would take too many steps, or make something too long
+        """
+        part = self._part
+        return part.run(context, Budget(self.limits, part.cost))
+
+
+def compile(rule: Any, *, limits: Limits = USUAL) -> Compiled:  # noqa: A001 - as the libraries of this language call it
+    """
+    Check a rule and prepare it.
+
+    :raises RuleRefused: with every fault, each under its JSON pointer and in both languages
+    """
+    wrong = faults(rule, limits)
+    if wrong:
+        raise RuleRefused(wrong)
+    reads: set[str] = set()
+    part = _part(rule, reads)
+    return Compiled(rule, frozenset(reads), limits, part)
+
+
+def _part(rule: Any, reads: Reads) -> _Part:
+    if isinstance(rule, list):
+        return _list(rule, reads)
+    if not isinstance(rule, dict):
+        return _constant(rule)
+    ((operator, given),) = rule.items()
+    arguments = given if isinstance(given, list) else [given]
+    return _operation(operator, arguments, reads)
+
+
+def _operation(operator: str, arguments: list[Any], reads: Reads) -> _Part:
+    if operator in _LOOPS:
+        return _loop(operator, arguments, reads)
+    if operator in _LOOKUPS:
+        return _LOOKUPS[operator](arguments, reads)
+    parts = [_part(argument, reads) for argument in arguments]
+    cost = 1 + sum(part.cost for part in parts)
+    if operator in _CHOICES:
+        return _Part(_CHOICES[operator]([part.run for part in parts]), cost)
+    if operator in BINARY:
+        return _Part(_binary(BINARY[operator], parts[0].run, parts[1].run), cost)
+    return _Part(_variadic(VARIADIC[operator], [part.run for part in parts]), cost)
+
+
+def _constant(value: Any) -> _Part:
+    return _Part(lambda _facts, _budget: value, 1, constant=True)
+
+
+def _list(rule: list[Any], reads: Reads) -> _Part:
+    parts = [_part(each, reads) for each in rule]
+    cost = 1 + sum(part.cost for part in parts)
+    runs = [part.run for part in parts]
+    if all(part.constant for part in parts):
+        # Nothing changes a list once it is made, so one will do for all evaluations.
+        made = list(rule)
+        return _Part(lambda _facts, _budget: made, cost, constant=True)
+    return _Part(lambda facts, budget: [run(facts, budget) for run in runs], cost)
+
+
+def _binary(apply: Callable[[Any, Any, Budget], Any], left: Run, right: Run) -> Run:
+    return lambda facts, budget: apply(left(facts, budget), right(facts, budget), budget)
+
+
+def _variadic(apply: Callable[[list[Any], Budget], Any], runs: list[Run]) -> Run:
+    return lambda facts, budget: apply([run(facts, budget) for run in runs], budget)
+
+
+def _not(runs: list[Run]) -> Run:
+    run = runs[0]
+    return lambda facts, budget: not truthy(run(facts, budget))
+
+
+def _yes(runs: list[Run]) -> Run:
+    run = runs[0]
+    return lambda facts, budget: truthy(run(facts, budget))
+
+
+def _and(runs: list[Run]) -> Run:
+    def first_false(facts: Any, budget: Budget) -> Any:
+        value = None
+        for run in runs:
+            value = run(facts, budget)
+            if not truthy(value):
+                break
+        return value
+
+    return first_false
+
+
+def _or(runs: list[Run]) -> Run:
+    def first_true(facts: Any, budget: Budget) -> Any:
+        value = None
+        for run in runs:
+            value = run(facts, budget)
+            if truthy(value):
+                break
+        return value
+
+    return first_true
+
+
+def _if(runs: list[Run]) -> Run:
+    pairs = list(zip(runs[::2], runs[1::2], strict=False))
+    otherwise: Run = runs[-1] if len(runs) % 2 else lambda _facts, _budget: None
+
+    def choose(facts: Any, budget: Budget) -> Any:
+        for condition, outcome in pairs:
+            if truthy(condition(facts, budget)):
+                return outcome(facts, budget)
+        return otherwise(facts, budget)
+
+    return choose
+
+
+_CHOICES: dict[str, Callable[[list[Run]], Run]] = {
+    "if": _if,
+    "?:": _if,
+    "and": _and,
+    "or": _or,
+    "!": _not,
+    "!!": _yes,
+    "log": lambda runs: runs[0],
+}
+
+
+def _var(arguments: list[Any], reads: Reads) -> _Part:
+    default = _part(arguments[1], reads) if len(arguments) > 1 else _constant(None)
+    path = arguments[0] if arguments else None
+    if isinstance(path, str) and path:
+        _read(reads, path)
+        return _Part(_along(path.split("."), default.run), 1 + default.cost)
+    _read(reads, str(path) if type(path) is int else ANYTHING)
+    computed = _part(path, reads)
+
+    def run(facts: Any, budget: Budget) -> Any:
+        value = fetch(computed.run(facts, budget), facts, budget)
+        return default.run(facts, budget) if value is NOWHERE else value
+
+    return _Part(run, 1 + computed.cost + default.cost)
+
+
+def _along(keys: list[str], default: Run) -> Run:
+    """The two commonest lengths of a path have closures of their own, which is most of what a small condition does."""
+    if len(keys) > 2:
+        return _farther(keys, default)
+    first, last = keys[0], keys[-1]
+
+    def near(facts: Any, budget: Budget) -> Any:
+        value = facts[first] if type(facts) is dict and first in facts else step(facts, first)
+        return default(facts, budget) if value is NOWHERE else value
+
+    def next_to(facts: Any, budget: Budget) -> Any:
+        place = facts[first] if type(facts) is dict and first in facts else step(facts, first)
+        value = place[last] if type(place) is dict and last in place else step(place, last)
+        return default(facts, budget) if value is NOWHERE else value
+
+    return near if len(keys) == 1 else next_to
+
+
+def _farther(keys: list[str], default: Run) -> Run:
+    def far(facts: Any, budget: Budget) -> Any:
+        value = follow(facts, keys)
+        return default(facts, budget) if value is NOWHERE else value
+
+    return far
+
+
+def _missing(arguments: list[Any], reads: Reads) -> _Part:
+    listed = arguments[0] if arguments and isinstance(arguments[0], list) else arguments
+    return _absence(missing, arguments, listed, reads)
+
+
+def _missing_some(arguments: list[Any], reads: Reads) -> _Part:
+    return _absence(missing_some, arguments, arguments[1], reads)
+
+
+def _absence(apply: Callable[[list[Any], Any, Budget], Any], arguments: list[Any], listed: Any, reads: Reads) -> _Part:
+    for name in listed if isinstance(listed, list) else [listed]:
+        _read(reads, name if isinstance(name, str) and name else ANYTHING)
+    parts = [_part(argument, reads) for argument in arguments]
+    runs = [part.run for part in parts]
+
+    def run(facts: Any, budget: Budget) -> Any:
+        return apply([each(facts, budget) for each in runs], facts, budget)
+
+    return _Part(run, 1 + sum(part.cost for part in parts))
+
+
+_LOOKUPS: dict[str, Callable[[list[Any], Reads], _Part]] = {
+    "var": _var,
+    "missing": _missing,
+    "missing_some": _missing_some,
+}
+
+
+def _read(reads: Reads, path: str) -> None:
+    if reads is not None:
+        reads.add(path)
+
+
+def _loop(operator: str, arguments: list[Any], reads: Reads) -> _Part:
+    source, body = _part(arguments[0], reads), _part(arguments[1], None)
+    start = _part(arguments[2], reads) if len(arguments) > 2 else _constant(None)
+    each = body.cost + 1
+    rounds = _LOOPS[operator]
+
+    def run(facts: Any, budget: Budget) -> Any:
+        items = source.run(facts, budget)
+        listed = items if isinstance(items, list) else []
+        budget.spend(len(listed) * each)
+        return rounds(listed, body.run, start.run(facts, budget), budget)
+
+    return _Part(run, 1 + source.cost + start.cost)
+
+
+def _reduce(items: list[Any], body: Run, start: Any, budget: Budget) -> Any:
+    total = start
+    for item in items:
+        total = body({"current": item, "accumulator": total}, budget)
+    return total
+
+
+_LOOPS: dict[str, Callable[[list[Any], Run, Any, Budget], Any]] = {
+    "map": lambda items, body, _start, budget: [body(item, budget) for item in items],
+    "filter": lambda items, body, _start, budget: [item for item in items if truthy(body(item, budget))],
+    "all": lambda items, body, _start, budget: bool(items) and all(truthy(body(item, budget)) for item in items),
+    "none": lambda items, body, _start, budget: not any(truthy(body(item, budget)) for item in items),
+    "some": lambda items, body, _start, budget: any(truthy(body(item, budget)) for item in items),
+    "reduce": _reduce,
+}

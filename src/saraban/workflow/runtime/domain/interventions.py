@@ -1,0 +1,232 @@
+"""
+What an administrator does to a running instance against its definition or beside it: who may, and what step comes of it.
+
+Like `engine.advance` it decides and saves nothing. Nobody steers what his own organization has sent to others.
+"""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.errors import Invalid, Text, invalid
+from saraban.kit.text import fold
+from saraban.workflow.engine import decisions
+from saraban.workflow.engine.decisions import Step, TransitionNotPossible
+from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.language.definition import TERMINATED, Definition, Transition
+from saraban.workflow.language.past_tense import OVERRIDDEN
+from saraban.workflow.language.review import LABELS, Assignee
+from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.runtime.domain.review_response import ReviewSeat, may_answer
+
+PERMISSION = "workflow.force_proceed"
+SHORTEST, LONGEST = 10, 500
+OWNER = "OWNER"
+
+CANCEL, FORCE, TERMINATE, REASSIGN, MIGRATE = "cancel", "force", "terminate", "reassign", "migrate"
+# Steps that no definition knows, as histories call them.
+WORDS: Final[dict[str, Text]] = {
+    CANCEL: Text("ยกเลิกแล้ว", "Cancelled"),
+    FORCE: Text("บังคับเปลี่ยนขั้นตอนแล้ว", "Step overridden"),
+    TERMINATE: Text("ยุติแล้ว", "Terminated"),
+    REASSIGN: Text("มอบหมายให้ผู้อื่นแล้ว", "Reassigned"),
+    MIGRATE: Text("ย้ายเวอร์ชันกระบวนงานแล้ว", "Migrated to another workflow version"),
+    **LABELS,
+}
+
+# What the record of such a step has beside those of every step.
+IMPOSED: Final = frozenset({"forced", "terminated", "reassigned", "migrated"})
+
+_SIDES = ("originator", "recipient", "submitter", "assignee")
+EVERYBODY: Final[tuple[dict[str, Any], ...]] = tuple({"type": "notify", "target": side} for side in _SIDES)
+_AT_HOME: Final[tuple[dict[str, Any], ...]] = tuple(
+    {"type": "notify", "target": side} for side in ("originator", "submitter")
+)
+
+
+def checked_reason(reason: str) -> str:
+    """
+    Return a reason as it is kept: folded, without outer blanks.
+
+    :raises Invalid: at `/reason`, when it tells a reader years from now too little, or is too long
+    """
+    text = fold(reason).strip()
+    if not text:
+        raise invalid("/reason", "required", "จำเป็นต้องระบุเหตุผล", "A reason is required.")
+    if len(text) < SHORTEST:
+        th, en = "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are required."
+        raise invalid("/reason", "too_short", th, en, least=SHORTEST)
+    if len(text) > LONGEST:
+        th, en = "ยาวได้ไม่เกิน {most} ตัวอักษร", "At most {most} characters are allowed."
+        raise invalid("/reason", "too_long", th, en, most=LONGEST)
+    return text
+
+
+def may_push(caller: Caller, subject: SubjectFacts, waiting: PendingAssignees) -> bool:
+    """Return whether the caller may take an action in place of those whom the step waits for, or give it to one."""
+    return _may(caller, subject, waiting.organizations)
+
+
+def may_steer(caller: Caller, subject: SubjectFacts) -> bool:
+    """Return whether the caller may put the instance into any state, or end it."""
+    return _may(caller, subject, frozenset())
+
+
+def _may(caller: Caller, subject: SubjectFacts, waited_for: frozenset[int]) -> bool:
+    """
+    The permission counts in an organization that the step waits for, in the owner's, in the project and in the contract.
+
+    The originator's own people have it only over what stays inside their organization: whoever asks for an approval
+    does not force it.
+    """
+    if caller.may(EVERYTHING, subject.scope):
+        return True
+    originator = subject.originator_organization_id
+    if subject.scope.organizations <= {originator}:
+        return caller.may(PERMISSION, subject.scope)
+    if originator in caller.organization_ids:
+        return False
+    seats = (waited_for | subject.parties.get(OWNER, frozenset())) - {originator}
+    return caller.may(PERMISSION, Scope(seats, subject.scope.project, subject.scope.contract))
+
+
+def forced(definition: Definition, state: str, *, action: str | None, to: str | None, reason: str) -> Step:
+    """
+    Decide a step that asks neither who may take it nor whether its condition holds.
+
+    :param action: one of the present state's, or None to go to `to` whatever leads there
+    :raises TransitionNotPossible: when the state has no such action, or is an end
+    :raises Invalid: at `/to`, when that is no state to go to, or the action leads to several and none is named
+    """
+    if definition.state(state).terminal:
+        raise TransitionNotPossible("There is no way out of an end.")
+    if action is None:
+        target, name, events = _named(definition, state, to), FORCE, EVERYBODY
+    else:
+        transition = definition.states[state].on.get(action)
+        if transition is None:
+            raise TransitionNotPossible(f"The state {state} has no action {action[:50]}.")
+        target, name = _led_to(transition, to), action
+        events = transition.events + EVERYBODY
+    return Step(state, name, target, definition.states[target].terminal, events, reason, forced=True)
+
+
+def _named(definition: Definition, state: str, to: str | None) -> str:
+    if to is None:
+        raise invalid("/to", "required", "ระบุการดำเนินการ หรือสถานะปลายทาง", "Name an action, or a state to go to.")
+    if to not in definition.states:
+        raise _no_such_state(to)
+    if to == state:
+        raise invalid("/to", "same_state", "เอกสารอยู่ในสถานะนี้แล้ว", "It is in this state already.")
+    return to
+
+
+def _led_to(transition: Transition, to: str | None) -> str:
+    targets = transition.targets
+    if to is None and len(targets) == 1:
+        return targets[0]
+    if to is None:
+        th, en = "การดำเนินการนี้ไปได้หลายสถานะ: {states}", "This action leads to several states; name one of {states}."
+        raise invalid("/to", "required", th, en, states=", ".join(targets))
+    if to not in targets:
+        raise _no_such_state(to)
+    return to
+
+
+def _no_such_state(to: str) -> Invalid:
+    return invalid(
+        "/to", "unknown_state", "ไม่มีสถานะ “{name}” ให้ไป", "There is no state “{name}” to go to.", name=to[:50]
+    )
+
+
+def terminated(definition: Definition, state: str, *, reason: str) -> Step:
+    """
+    Decide the end of an instance without an outcome.
+
+    :raises TransitionNotPossible: when it has come to an end already
+    """
+    here = definition.state(state)
+    if here.terminal:
+        raise TransitionNotPossible("It has come to its end already.")
+    told = _AT_HOME if here.initial else EVERYBODY
+    return Step(state, TERMINATE, TERMINATED.name, terminal=True, events=told, comment=reason)
+
+
+def reassigned(definition: Definition, state: str, *, person: Caller, facts: SubjectFacts, reason: str) -> Step:
+    """
+    Decide that a state waits for one person from now on, in the place of whomever it waited for.
+
+    :raises TransitionNotPossible: when it has come to an end
+    :raises Invalid: at `/userPublicId`, when the person may not see it, or meets what no action there requires; a person
+        whom the definition names is stood in for
+    """
+    if definition.state(state).terminal:
+        raise TransitionNotPossible("It has come to its end already.")
+    if definition.state(state).review is not None:
+        th, en = (
+            "การพิจารณาพร้อมกันถามหลายฝ่าย จึงมอบให้บุคคลเดียวไม่ได้",
+            "A parallel review asks several at once, so it cannot be given to one.",
+        )
+        raise invalid("/userPublicId", "in_review", th, en)
+    check_seen(state, person=person, facts=facts)
+    if not may_take_over(definition, state, person, facts):
+        th, en = "บุคคลนี้ไม่มีสิทธิ์ดำเนินการในขั้นตอนนี้", "This person may not act in this step."
+        raise invalid("/userPublicId", "not_permitted", th, en)
+    return Step(state, REASSIGN, state, terminal=False, comment=reason)
+
+
+def check_seen(state: str, *, person: Caller, facts: SubjectFacts) -> None:
+    """
+    :raises Invalid: at `/userPublicId`, when the person could not even open what he is given
+    """
+    if not facts.seen_by(person, state):
+        th, en = "บุคคลนี้ไม่มีสิทธิ์เห็นเอกสารนี้", "This person may not see the document."
+        raise invalid("/userPublicId", "not_visible", th, en)
+
+
+def reassigned_branch(
+    state: str, asked: Assignee, *, person: Caller, subject: SubjectFacts, seats: Collection[ReviewSeat], reason: str
+) -> Step:
+    """
+    Decide that a branch of a parallel review asks one person from now on.
+
+    A role, a team or a discipline is answered for by one of its own; who stands in for a named person works for an
+    organization that the document concerns and did not send it. Whoever submitted it is asked for nothing.
+
+    :param seats: the person's, in the project of the document
+    :raises Invalid: at `/userPublicId`, when the person is none of them
+    """
+    if asked.kind == "user":
+        others = subject.scope.organizations - {subject.originator_organization_id}
+        own = bool(person.organization_ids & others)
+        fits = own and subject.originator_organization_id not in person.organization_ids
+    else:
+        fits = may_answer(asked, person, subject, seats)
+    if not fits or person.user_id == subject.submitter_user_id:
+        th, en = "บุคคลนี้ตอบแทนสายพิจารณานี้ไม่ได้", "This person may not answer for this branch."
+        raise invalid("/userPublicId", "not_permitted", th, en)
+    check_seen(state, person=person, facts=subject)
+    return Step(state, REASSIGN, state, terminal=False, comment=reason)
+
+
+def may_take_over(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
+    """Return whether a state can be given to a person: he sees it and meets what an action requires, in his own right."""
+    return facts.seen_by(person, state) and decisions.may_act(
+        definition, state, decisions.Facts(person, facts, assigned_user_id=person.user_id)
+    )
+
+
+def words_of(definition: Definition, state: str, action: str) -> Text:
+    """Return the label of a step that was taken: the definition's, or ours for what no definition knows."""
+    here = definition.states.get(state)
+    taken = here.on.get(action) if here else None
+    return taken.label if taken else WORDS.get(action, Text(action, action))
+
+
+def told(definition: Definition, step: Step) -> Text:
+    """Return the label of a step for those who hear of it and see no marks beside it."""
+    words = words_of(definition, step.state, step.action)
+    if not step.forced or step.action == FORCE:
+        return words
+    return Text(words.th + OVERRIDDEN.th, words.en + OVERRIDDEN.en)

@@ -1,0 +1,133 @@
+"""
+Decides about one answer in a parallel review: may it be given, and does the instance move because of it. Saves nothing.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.workflow.engine.decisions import ActionForbidden, Step
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.review import FELL, Assignee, Review, verdict
+from saraban.workflow.language.subject import SubjectFacts
+
+
+class BranchClosed(DomainError):
+    """The branch has been answered, or the review is over: what was answered stays."""
+
+    kind, code = ErrorKind.CONFLICT, "WORKFLOW_BRANCH_CLOSED"
+    says = Text(
+        "สายพิจารณานี้ปิดแล้ว จึงตอบหรือแก้คำตอบไม่ได้", "This branch is closed: it is already answered, or the review has ended."
+    )
+    recovery = (REFRESH,)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSeat:
+    """A place in a review team of the project."""
+
+    team: str
+    discipline: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAnswer:
+    """What somebody answers for a branch; nothing in it says who."""
+
+    code: str
+    comment: str | None = None
+    with_files: bool = False
+
+
+def may_answer(
+    assignee: Assignee,
+    caller: Caller,
+    subject: SubjectFacts,
+    seats: Collection[ReviewSeat],
+    *,
+    deputy: Caller | None = None,
+) -> bool:
+    """
+    Return whether the caller is whom a branch asks. Nobody else answers in their place, an administrator neither.
+
+    Whoever submitted the document answers only where the definition asks for him by name, and never for somebody else.
+
+    :param seats: the caller's, in the project of the document
+    :param deputy: who answers in the caller's place
+    """
+    if deputy is not None and deputy.user_id == subject.submitter_user_id:
+        return False
+    if assignee.kind != "user" and caller.user_id == subject.submitter_user_id:
+        return False
+    match assignee.kind:
+        case "user":
+            return assignee.name == str(caller.public_id)
+        case "role":
+            return any(grant.role == assignee.name and grant.covers(subject.scope) for grant in caller.grants)
+        case "team":
+            return any(seat.team == assignee.name for seat in seats)
+        case "discipline":
+            return any(seat.discipline == assignee.name for seat in seats)
+
+
+def check(review: Review, answer: ReviewAnswer) -> None:
+    """
+    :raises Invalid: when the review knows no such answer, its comment is missing, or files come where they would tell
+    """
+    choice = review.answers.get(answer.code)
+    if choice is None:
+        th, en = "คำตอบต้องเป็นหนึ่งใน {choices}", "The answer must be one of {choices}."
+        raise invalid("/answer", "choice", th, en, choices=", ".join(review.answers))
+    if choice.comment_required and not (answer.comment or "").strip():
+        raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is required for this answer.")
+    if answer.with_files and review.hidden:
+        th, en = "การพิจารณาที่ปิดผลไว้ไม่รับไฟล์แนบ", "A review with hidden answers takes no attachments."
+        raise invalid("/attachmentPublicIds", "not_taken", th, en)
+
+
+def moved(definition: Definition, state: str, answers: Mapping[str, str]) -> Step | None:
+    """Return the step that the answers come to, or None while more of them are needed."""
+    review = definition.states[state].review
+    fell = verdict(review, answers) if review is not None else None
+    if review is None or fell is None:
+        return None
+    target = review.then[fell]
+    return Step(state, FELL[fell], target, definition.states[target].terminal, review.events.get(fell, ()))
+
+
+def answered(
+    definition: Definition,
+    state: str,
+    branch: str,
+    answer: ReviewAnswer,
+    *,
+    caller: Caller,
+    subject: SubjectFacts,
+    seats: Collection[ReviewSeat],
+    given: Mapping[str, str],
+    assignee: Assignee | None = None,
+    deputy: Caller | None = None,
+) -> tuple[dict[str, str], Step | None]:
+    """
+    Decide one answer, and return all answers with it and the step they come to.
+
+    :param given: the answers so far, by branch
+    :param assignee: whom the branch asks now, where that is no longer the one of the definition
+    :param deputy: who answers in the caller's place
+    :raises NotFound: when the state asks no such branch
+    :raises BranchClosed: when the branch has its answer
+    :raises ActionForbidden: when the branch asks somebody else
+    :raises Invalid: as `check` does
+    """
+    review = definition.state(state).review
+    asked = review.branches.get(branch) if review is not None else None
+    if review is None or asked is None:
+        raise NotFound(f"The state {state} asks no branch {branch[:50]}.")
+    if branch in given:
+        raise BranchClosed(f"The branch {branch} has its answer.")
+    if not may_answer(assignee or asked.assignee, caller, subject, seats, deputy=deputy):
+        raise ActionForbidden(f"The branch {branch} asks somebody else.")
+    check(review, answer)
+    answers = {**given, branch: answer.code}
+    return answers, moved(definition, state, answers)

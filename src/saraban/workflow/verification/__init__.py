@@ -1,0 +1,1 @@
+"""What a definition must show before it is published. Pure."""

@@ -1,0 +1,179 @@
+"""
+The examples of a definition, played on the engine: whoever publishes shows with them that a condition can hold.
+
+What an example does not say is as it is for an ordinary document and somebody who meets `require`. Nobody is a Super Admin.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.permission import Grant, Scope
+from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.workflow.engine import decisions
+from saraban.workflow.engine.decisions import ConditionNotMet, Facts, Step
+from saraban.workflow.language import schema
+from saraban.workflow.language.definition import Definition, Transition, TransitionExample
+from saraban.workflow.language.schema import ContextSchema
+from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.language.vocabulary import ASSIGNING, KINDS, TYPES, of_a_document, reserved
+
+_ACTOR, _SOMEBODY_ELSE = 1, 2
+_HERE: Final = frozenset({1})  # the one organization there is
+_SOMEBODY: Final = UUID("00000000-0000-4000-8000-000000000001")
+_USUAL: Final[Mapping[str, Any]] = {
+    "number": "1",
+    "title": "1",
+    "priority": "MEDIUM",
+    "projectPublicId": str(_SOMEBODY),
+    "projectCode": "1",
+    "originatorCode": "1",
+}
+NOT_HELD: Final = Text(
+    "เงื่อนไขของการดำเนินการไม่เป็นจริงกับตัวอย่างนี้", "The condition of the action does not hold with this example."
+)
+NOT_STATED: Final = Text(
+    "ก่อนถึงสถานะนี้ไม่มีการดำเนินการใดระบุ “{name}” ได้", "No action on a way to this state can have stated “{name}”."
+)
+NEVER_SENT: Final = Text("ผู้ใช้ส่งค่าชื่อ “{name}” ไม่ได้", "No client may send a value of the name “{name}”.")
+PAYLOAD_ALONE: Final = Text("context มีเฉพาะ payload", "There is nothing but `payload` in a context.")
+
+
+def problems(
+    definition: Definition,
+    example: TransitionExample,
+    *,
+    stated: Collection[str] | None,
+    kind: str | None = None,
+    type_code: str | None = None,
+) -> tuple[FieldProblem, ...]:
+    """
+    Return why the engine does not let an example pass, each fault by its pointer in it; empty when it does.
+
+    :param stated: the values that the steps before can have stated; None when that can be any
+    :param kind: play it with a document of this kind, and of this type, whatever it says itself
+    """
+    document, misfits = document_of(example.facts.get("document", {}), kind, type_code)
+    context = example.facts.get("context", {})
+    found = [*misfits, *_unsent(example, stated)]
+    if definition.context_schema is not None:
+        found += _below("/facts/context", definition.context_schema.problems(dict(context)))
+    if found:
+        return tuple(found)
+    try:
+        play(definition, example, document)
+    except ConditionNotMet:
+        return (FieldProblem("", "example_refused", NOT_HELD),)
+    except DomainError as refusal:
+        return tuple(_below("/facts", refusal.fields)) or (
+            FieldProblem("", "example_refused", _refused(refusal.words)),
+        )
+    return ()
+
+
+def play(definition: Definition, example: TransitionExample, document: Mapping[str, Any]) -> Step:
+    """
+    Take the step of an example.
+
+    :param document: what the document says of itself, whole
+    :raises DomainError: as `engine.advance` does
+    """
+    step = definition.states[example.state].on[example.action]
+    return decisions.advance(definition, example.state, example.action, _facts(step, example.facts, document))
+
+
+def _refused(reason: Text) -> Text:
+    return Text(f"ดำเนินการตามตัวอย่างนี้ไม่ได้: {reason.th}", f"The engine refuses this example: {reason.en}")
+
+
+def _unsent(example: TransitionExample, stated: Collection[str] | None) -> Iterable[FieldProblem]:
+    """What no client can have sent, or nobody can have stated by then."""
+    context, payload = example.facts.get("context", {}), example.facts.get("payload", {})
+    if context.keys() - {"payload"} or not isinstance(context.get("payload", {}), Mapping):
+        yield FieldProblem("/facts/context", "unknown_name", PAYLOAD_ALONE)
+        return
+    before = context.get("payload", {})
+    for at, names in (("/facts/context/payload", before), ("/facts/payload", payload)):
+        for name in names:
+            if reserved(name):
+                yield FieldProblem(at, "unknown_name", NEVER_SENT, {"name": name[:100]})
+    for name in before if stated is not None else ():
+        if name not in (stated or ()):
+            yield FieldProblem("/facts/context/payload", "unknown_name", NOT_STATED, {"name": name[:100]})
+
+
+def document_of(
+    said: Mapping[str, Any], kind: str | None, type_code: str | None
+) -> tuple[dict[str, Any], list[FieldProblem]]:
+    """Return the document of an example, whole, and what no document says of itself so."""
+    if kind is not None:
+        names = of_a_document(kind, type_code)["properties"].keys() - {"kind", "documentType"}
+        return _whole({name: value for name, value in said.items() if name in names}, kind, type_code), []
+    kinds = [said["kind"]] if said.get("kind") in KINDS else KINDS
+    tried = [(whole, _schema(each).problems(whole)) for each in kinds for whole in [_whole(said, each, None)]]
+    document, faults = next((one for one in tried if not one[1]), tried[0])
+    return document, _below("/facts/document", faults)
+
+
+def _whole(said: Mapping[str, Any], kind: str, type_code: str | None) -> dict[str, Any]:
+    own = {"kind": kind, "documentType": type_code or TYPES[kind][0]}
+    return {**_USUAL, **({"openRoutings": 0} if kind in ASSIGNING else {}), **own, **said}
+
+
+@lru_cache(maxsize=len(KINDS))
+def _schema(kind: str) -> ContextSchema:
+    return schema.read(of_a_document(kind))
+
+
+def _below(at: str, faults: Iterable[FieldProblem]) -> list[FieldProblem]:
+    return [FieldProblem(at + each.pointer, each.code, each.text, each.values) for each in faults]
+
+
+def _facts(step: Transition, said: Mapping[str, Any], document: Mapping[str, Any]) -> Facts:
+    actor: Mapping[str, Any] = said.get("actor", {})
+    code: str | None = said.get("responseCode")
+    assigned = document["kind"] in ASSIGNING and actor.get("isAssignee", "assignee" in step.require.party)
+    subject = SubjectFacts(
+        entity_id="",
+        scope=Scope(_HERE),
+        originator_organization_id=_ACTOR,
+        recipient_organization_ids=_HERE,
+        parties=dict.fromkeys(step.require.organization_roles, _HERE),
+        submitter_user_id=_ACTOR if actor.get("isSubmitter") else _SOMEBODY_ELSE,
+        assignee_user_ids=_HERE if assigned else frozenset(),
+        kind=document["kind"],
+        public_id=_SOMEBODY,
+        number=document["number"],
+        title=document["title"],
+        due_date=date.fromisoformat(document["dueDate"]) if document.get("dueDate") else None,
+        priority=document["priority"],
+        context=dict(document),
+    )
+    response = step.responses.get(code or "")
+    needs_comment = step.comment_required or (response is not None and response.comment_required)
+    return Facts(
+        caller=_caller(step, actor),
+        subject=subject,
+        comment=said.get("comment", "." if needs_comment else None),
+        payload=said.get("payload", {}),
+        context=said.get("context", {}),
+        with_files=step.attachments_required,
+        response_code=code,
+    )
+
+
+def _caller(step: Transition, actor: Mapping[str, Any]) -> Caller:
+    roles = actor.get("roles") or sorted(step.require.roles)[:1] or ["somebody"]
+    public_id = UUID(actor["publicId"]) if "publicId" in actor else step.require.user or _SOMEBODY
+    return Caller(
+        user_id=_ACTOR,
+        public_id=public_id,
+        username="",
+        display_name="",
+        organization_id=_ACTOR,
+        organization_ids=_HERE,
+        grants=tuple(Grant(name, step.require.permissions) for name in roles),
+    )
