@@ -128,8 +128,8 @@ class TestVisible:
         async with demo_db.reading() as session:
             system = await identity.system_caller(session)
             asked = [str(one) for one in revisions]
-            known = await subject.facts(context(caller=system), session, entity_ids=asked)
+            known = await subject.facts(session, caller=system, entity_ids=asked)
             for person in everybody:
-                seen = await subject.facts(context(caller=person), session, entity_ids=asked)
+                seen = await subject.facts(session, caller=person, entity_ids=asked)
                 assert set(seen) == {key for key, facts in known.items() if facts.seen_by(person, DRAFT)}
                 assert set(seen) <= {key for key, facts in known.items() if facts.seen_by(person, "sent")}

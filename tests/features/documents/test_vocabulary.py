@@ -15,7 +15,6 @@ from saraban.workflow.language import vocabulary
 from saraban.workflow.language.registers import REGISTERS
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.circulations import order
-from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk
 
 
@@ -41,7 +40,7 @@ async def test_documents_say_no_other_words_and_no_other_values(desk: Desk, app:
         instances = (await session.execute(sa.select(WorkflowInstance.entity_type, WorkflowInstance.entity_id))).all()
         for entity_type, entity_id in instances:
             port = app.state.subjects.port(entity_type)
-            subject = (await port.facts(context(caller=system), session, entity_ids=[entity_id]))[entity_id]
+            subject = (await port.facts(session, caller=system, entity_ids=[entity_id]))[entity_id]
             read = decisions.conditional_facts(decisions.Facts(system, subject), "draft")
             for known in (vocabulary.OF_A_DOCUMENT, vocabulary.of_a_document(subject.kind)):
                 fits = jsonschema_rs.Draft202012Validator(jsonable(known), validate_formats=True, offline=True)

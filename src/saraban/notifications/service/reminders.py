@@ -17,7 +17,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
 from saraban.events import service as events
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.dates import date_in_words, local_date
 from saraban.kit.db import Database
 from saraban.notifications.domain.reminders import Reminder, ReminderSchedule, due_reminder
@@ -144,7 +143,7 @@ async def _remind(db: Database, subjects: Subjects, wanted: _DueReminder, now: d
             return 0  # somebody acted in the meantime
         caller = await identity.system_caller(session)
         port = subjects.port(waits.entity_type)
-        facts = (await port.facts(RequestContext(caller=caller), session, entity_ids=[str(subject)])).get(str(subject))
+        facts = (await port.facts(session, caller=caller, entity_ids=[str(subject)])).get(str(subject))
         if facts is None:
             return 0
         session.add(ReminderSent(subject_uuid=subject, due_day=wanted.day, stage=wanted.reminder.stage, sent_at=now))

@@ -66,15 +66,17 @@ class CirculationSubject:
         return domain.ENTITY_TYPE
 
     async def facts(
-        self, ctx: RequestContext, session: AsyncSession, *, entity_ids: Collection[str]
+        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, workflow.SubjectFacts]:
-        rows = await repository.visible(session, reach=reach(ctx), public_ids=core.ids_of(entity_ids))
+        rows = await repository.visible(
+            session, reach=reach(RequestContext(caller=caller)), public_ids=core.ids_of(entity_ids)
+        )
         return {row.entity_id: facts_of(row) for row in rows}
 
     async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:
         found: dict[str, workflow.SubjectFacts] = {}
         for key, caller in callers.items():
-            found |= await self.facts(RequestContext(caller=caller), session, entity_ids=[key])
+            found |= await self.facts(session, caller=caller, entity_ids=[key])
         return found
 
     async def moved(self, session: AsyncSession, moves: Sequence[workflow.SubjectStep]) -> workflow.AppliedSteps:

@@ -184,9 +184,9 @@ class DocumentSubject:
         return self.rules.entity_type
 
     async def facts(
-        self, ctx: RequestContext, session: AsyncSession, *, entity_ids: Collection[str]
+        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
-        around = await self._read(session, reach=reach(ctx), revision_ids=ids_of(entity_ids))
+        around = await self._read(session, reach=reach(RequestContext(caller=caller)), revision_ids=ids_of(entity_ids))
         # A step that follows in this transaction changes what was read here, and need not read it again.
         session.info.setdefault(_READ, {}).update(around)
         return {key: facts_in(self.rules, one, zone=self.zone) for key, one in around.items()}

@@ -211,7 +211,7 @@ def _line(one: _Examined, versions: Mapping[UUID, int]) -> MigratedInstance:
 
 async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance]) -> list[_Examined]:
     system = await identity.system_caller(session)
-    facts = await facts_of(RequestContext(caller=system), session, found, subjects=run.subjects)
+    facts = await facts_of(session, found, caller=system, subjects=run.subjects)
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in found}
     rounds = await review_migration.rounds(session, found, known)
     secret = await branches.hidden_answers(session, [branch for round_ in rounds.values() for branch in round_])

@@ -9,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.pagination import Cursor
 from saraban.workflow.administration.domain import definition_changes, history_replay, mermaid, simulation
 from saraban.workflow.administration.domain.definition_changes import DefinitionChange
@@ -111,7 +110,7 @@ async def replay(
         place = Cursor(rows[-1].last_transition_at, rows[-1].id)
         looked_at += len(rows)
         steps = await _steps(session, rows)
-        known = await facts_of(RequestContext(caller=caller), session, rows, subjects=subjects)
+        known = await facts_of(session, rows, caller=caller, subjects=subjects)
         for row in rows:
             facts = known.get((row.entity_type, row.entity_id))
             if facts is None:

@@ -16,7 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events.service import Event, Handlers
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
 from saraban.projects import service as projects
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.language.definition import Definition
@@ -146,7 +145,7 @@ async def _asked(
 
 async def _known(session: AsyncSession, subjects: Subjects, rows: Collection[Instance]) -> dict[UUID, SubjectFacts]:
     caller = await identity.system_caller(session)
-    facts = await facts_of(RequestContext(caller=caller), session, rows, subjects=subjects)
+    facts = await facts_of(session, rows, caller=caller, subjects=subjects)
     return {row.id: facts[key] for row in rows if (key := (row.entity_type, row.entity_id)) in facts}
 
 

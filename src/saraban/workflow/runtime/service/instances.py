@@ -113,8 +113,8 @@ async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str
     values = {
         "current_state": CANCELLED.name,
         "status": InstanceStatus.CANCELLED,
-        "updated_at": ctx.now,
-        "last_transition_at": ctx.now,
+        "updated_at": now,
+        "last_transition_at": now,
         **gone,
     }
     await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
@@ -129,11 +129,11 @@ async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str
             action_by_user_uuid=str(ctx.caller.public_id),
             comment=reason,
             details={"versionNo": row.version_no + 1},
-            created_at=ctx.now,
+            created_at=now,
         )
     )
-    await reviews.close(session, instance_id=row.id, now=ctx.now)
-    await stepping.write_work_items(session, stepping.WorkItems(row.id, CANCELLED.name, (), (), ctx.now))
+    await reviews.close(session, instance_id=row.id, now=now)
+    await stepping.write_work_items(session, stepping.WorkItems(row.id, CANCELLED.name, (), (), now))
 
 
 async def renew_pending(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:

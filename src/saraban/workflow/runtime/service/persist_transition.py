@@ -356,7 +356,7 @@ async def _facts(session: AsyncSession, held: HeldInstance, *, changed: bool) ->
     before = held.facts
     if not changed:
         return before
-    found = await held.port.facts(RequestContext(caller=held.caller), session, entity_ids=[before.entity_id])
+    found = await held.port.facts(session, caller=held.caller, entity_ids=[before.entity_id])
     return found.get(before.entity_id, before)
 
 

@@ -10,7 +10,6 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.runtime.repository import assignees as repository
@@ -55,9 +54,7 @@ async def _batch(
     if not found:
         return None
     rows = await repository.hold(session, instance_ids=[row.id for row in found])
-    facts = await facts_of(
-        RequestContext(caller=await identity.system_caller(session)), session, rows, subjects=subjects
-    )
+    facts = await facts_of(session, rows, caller=await identity.system_caller(session), subjects=subjects)
     for row in rows:
         definition = await definitions.load(session, row.definition_id)
         seen = facts.get((row.entity_type, row.entity_id))

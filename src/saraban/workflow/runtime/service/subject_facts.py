@@ -27,7 +27,7 @@ async def readers(
 
 
 async def facts_of(
-    ctx: RequestContext, session: AsyncSession, rows: Iterable[Instance], *, subjects: Subjects
+    session: AsyncSession, rows: Iterable[Instance], *, caller: Caller, subjects: Subjects
 ) -> dict[tuple[str, str], SubjectFacts]:
     """
     Return what a caller may see of what instances move, by entity type and id.
@@ -40,11 +40,11 @@ async def facts_of(
             wanted.setdefault(row.entity_type, []).append(row.entity_id)
     facts: dict[tuple[str, str], SubjectFacts] = {}
     for kind in sorted(wanted):
-        found = await subjects.port(kind).facts(session, caller=ctx.caller, entity_ids=wanted[kind])
+        found = await subjects.port(kind).facts(session, caller=caller, entity_ids=wanted[kind])
         facts |= {(kind, key): one for key, one in found.items()}
     return facts
 
 
 async def seen(ctx: RequestContext, session: AsyncSession, row: Instance, *, subjects: Subjects) -> SubjectFacts | None:
     """Return what one instance moves, None for what the caller may not know of."""
-    return (await facts_of(ctx, session, [row], subjects=subjects)).get((row.entity_type, row.entity_id))
+    return (await facts_of(session, [row], caller=ctx.caller, subjects=subjects)).get((row.entity_type, row.entity_id))

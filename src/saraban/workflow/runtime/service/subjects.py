@@ -10,7 +10,6 @@ from typing import Protocol
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.pipeline import SqlStatement
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.language.outcome import NOTHING, Meaning
@@ -53,7 +52,7 @@ class SubjectPort(Protocol):
     def entity_type(self) -> str: ...
 
     async def facts(
-        self, ctx: RequestContext, session: AsyncSession, *, entity_ids: Collection[str]
+        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
         """Return the facts by entity id; a missing key means that the caller may not know of it."""
         ...

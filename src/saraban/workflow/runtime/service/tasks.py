@@ -299,7 +299,7 @@ async def _actionable(
 ) -> dict[UUID, Task]:
     since = {instance_id: moment for moment, instance_id in places}
     rows = await repository.instances(session, list(since)) if since else []
-    facts = await facts_of(RequestContext(caller=caller), session, rows, subjects=subjects)
+    facts = await facts_of(session, rows, caller=caller, subjects=subjects)
     known = []
     for row in rows:
         definition = await definitions.load(session, row.definition_id)

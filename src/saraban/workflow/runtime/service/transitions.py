@@ -112,7 +112,7 @@ async def hold(
 
 
 async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, entity_id: str) -> SubjectFacts:
-    found = await port.facts(RequestContext(caller=caller), session, entity_ids=[entity_id])
+    found = await port.facts(session, caller=caller, entity_ids=[entity_id])
     if entity_id not in found:
         raise NotFound("The caller may not see what this workflow moves.")
     return found[entity_id]
