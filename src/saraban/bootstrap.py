@@ -30,7 +30,6 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import CallerLoader, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.identity.service import seed as identity_seed
 from saraban.kit.clock import Clock, SystemClock
@@ -360,8 +359,7 @@ async def _ship(session: AsyncSession, system: System) -> None:
 
 
 async def _load_demo(session: AsyncSession, system: System) -> None:
-    caller, now = await identity.system_caller(session), system.clock.now()
-    await setup.apply(RequestContext(caller=caller, now=now, address=""), session, content=setup.demo())
+    await setup.apply(await identity.system_context(session, system.clock), session, content=setup.demo())
     await identity_seed.seed_demo_accounts(session)
 
 

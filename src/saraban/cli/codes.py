@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import unknown
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
-    from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
+    from saraban.kit.clock import Clock
     from saraban.numbering.service import NumberRequest
 
 
 async def request_in_codes(
+    ctx: "RequestContext",
     session: "AsyncSession",
-    caller: "Caller",
     places: tuple[str, str, str | None, str | None],
     kind: str,
     codes: Mapping[str, object],
@@ -31,7 +31,7 @@ async def request_in_codes(
 
     project_code, originator, recipient, contract = places
     project = await project_named(session, project_code)
-    read = await projects.read_project(RequestContext(caller=caller), session, public_id=project)
+    read = await projects.read_project(ctx, session, public_id=project)
     members = {one.organization_code: one.public_id for one in read.organizations}
     contracts = {one.contract_code: one.public_id for one in read.contracts}
     values: dict[str, Any] = dict(codes)
@@ -45,14 +45,15 @@ async def request_in_codes(
     )
 
 
-async def caller_named(session: "AsyncSession", account: str) -> "Caller":
+async def account_context(session: "AsyncSession", clock: "Clock", account: str, address: str = "") -> "RequestContext":
     """:raises Invalid: when there is no such account, or it is closed"""
+    from saraban.identity.domain.context import RequestContext
     from saraban.identity.service import find_caller
 
     caller = await find_caller(session, username=account)
     if caller is None:
         raise unknown("/as", account)
-    return caller
+    return RequestContext(caller, clock.now(), clock.zone, address)
 
 
 async def project_named(session: "AsyncSession", code: str) -> UUID:
@@ -62,7 +63,7 @@ async def project_named(session: "AsyncSession", code: str) -> UUID:
     return (await projects.find_project_by_code(session, code=code, pointer="/project")).public_id
 
 
-async def number_named(session: "AsyncSession", caller: "Caller", project: str, number: str) -> UUID:
+async def number_named(ctx: "RequestContext", session: "AsyncSession", project: str, number: str) -> UUID:
     """
     Return the public id of a number as it is printed.
 
@@ -71,18 +72,16 @@ async def number_named(session: "AsyncSession", caller: "Caller", project: str, 
     from saraban.numbering import service as numbering
 
     place = await project_named(session, project)
-    found = await numbering.resolve_number(
-        RequestContext(caller=caller), session, project_public_id=place, number=number
-    )
+    found = await numbering.resolve_number(ctx, session, project_public_id=place, number=number)
     return found.asked.public_id
 
 
-async def members_of(session: "AsyncSession", caller: "Caller", project: str) -> tuple[UUID, dict[str, UUID]]:
+async def members_of(ctx: "RequestContext", session: "AsyncSession", project: str) -> tuple[UUID, dict[str, UUID]]:
     """Return a project with its organizations by code."""
     from saraban.projects import service as projects
 
     place = await project_named(session, project)
-    read = await projects.read_project(RequestContext(caller=caller), session, public_id=place)
+    read = await projects.read_project(ctx, session, public_id=place)
     return place, {one.organization_code: one.public_id for one in read.organizations}
 
 

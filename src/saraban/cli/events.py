@@ -120,9 +120,7 @@ def requeue(event: Event, account: As, reason: Reason) -> None:
     async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         from saraban.ops import event_administration
 
-        await event_administration.requeue(
-            session, caller=ctx.caller, public_id=event, reason=reason, now=ctx.now, address=""
-        )
+        await event_administration.requeue(ctx, session, public_id=event, reason=reason)
 
     as_account(account, step)
     typer.echo(say("นำกลับเข้าคิวแล้ว", "The event is in the queue again."))
@@ -139,9 +137,7 @@ def drop(event: Event, account: As, reason: Reason) -> None:
     async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         from saraban.ops import event_administration
 
-        await event_administration.drop(
-            session, caller=ctx.caller, public_id=event, reason=reason, now=ctx.now, address=""
-        )
+        await event_administration.drop(ctx, session, public_id=event, reason=reason)
 
     as_account(account, step)
     typer.echo(say("ทิ้งเหตุการณ์แล้ว", "The event is dropped."))

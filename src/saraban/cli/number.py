@@ -8,7 +8,6 @@ from saraban.cli import number_errors, number_import, number_lifecycle, number_r
 from saraban.cli.codes import request_in_codes
 from saraban.cli.options import Category, Contract, Discipline, Originator, Project, Recipient, RfaType, SubType, Type
 from saraban.cli.output import say, with_system
-from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -56,14 +55,13 @@ def preview(
     }
 
     async def look(system: "System") -> tuple[str, str, str]:
-        from saraban.identity.service import system_caller
+        from saraban.identity.service import system_context
         from saraban.numbering import service as numbering
 
         async with system.db.reading() as session:
-            caller = await system_caller(session)
-            request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
-            now, zone = system.clock.now(), system.clock.zone
-            plan = await numbering.plan(RequestContext(caller=caller, now=now, zone=zone), session, request=request)
+            ctx = await system_context(session, system.clock)
+            request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
+            plan = await numbering.plan(ctx, session, request=request)
             following = await numbering.preview(session, plan=plan)
             return following.number, plan.series, plan.template.text
 

@@ -8,7 +8,6 @@ import typer
 
 from saraban.cli.output import say, with_system
 from saraban.cli.run import PAGE, read_pages
-from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -64,15 +63,15 @@ async def _errors(
     since: datetime | None,
     limit: int,
 ) -> "list[NumberErrorRow]":
-    from saraban.identity.service import system_caller
+    from saraban.identity.service import system_context
     from saraban.numbering import service as numbering
 
     begin = since.replace(tzinfo=system.clock.zone) if since else None
     async with system.db.reading() as session:
-        caller = await system_caller(session)
+        ctx = await system_context(session, system.clock)
         return await read_pages(
             lambda cursor: numbering.list_errors(
-                RequestContext(caller=caller),
+                ctx,
                 session,
                 kind=kind.value if kind else None,
                 username=username,

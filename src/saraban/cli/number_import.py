@@ -4,18 +4,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
-from saraban.cli.codes import caller_named, project_named
+from saraban.cli.codes import account_context, project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import language, say, stop, with_system
-from saraban.cli.run import system_caller_and_project
-from saraban.identity.domain.context import RequestContext
+from saraban.cli.run import system_context_and_project
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
+    from saraban.identity.domain.context import RequestContext
     from saraban.numbering.imports.service.legacy_import import ImportOutcome
     from saraban.numbering.imports.service.rows import CheckedRow
 
@@ -87,16 +88,10 @@ async def _import(
 
     source = workbook.source_file(file)
     async with system.db.reading() as session:
-        caller = await caller_named(session, account)
+        ctx = await account_context(session, system.clock, account)
         place = await project_named(session, project)
     total = sum(1 for _ in workbook.rows_of(file))
-    told: dict[str, Any] = {
-        "caller": caller,
-        "project_public_id": place,
-        "now": system.clock.now(),
-        "zone": system.clock.zone,
-    }
-    outcome = await _dry_run(system, file, result, total, told)
+    outcome = await _dry_run(ctx, system, file, result, total, place)
     if not commit:
         return outcome.refused
     moves = {one.series: one.sequence for one in outcome.highest.values() if one.jump} if move else None
@@ -104,14 +99,20 @@ async def _import(
         raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
     with _bar(total) as progress:
         outcome = await legacy_import.import_rows(
-            system.db, lines=workbook.rows_of(file), file=source, moves=moves, progress=progress, **told
+            ctx,
+            system.db,
+            project_public_id=place,
+            lines=workbook.rows_of(file),
+            file=source,
+            moves=moves,
+            progress=progress,
         )
     _report(outcome, commit=True)
     return outcome.refused
 
 
 async def _dry_run(
-    system: "System", file: Path, result: Path | None, total: int, told: dict[str, Any]
+    ctx: "RequestContext", system: "System", file: Path, result: Path | None, total: int, place: UUID
 ) -> "ImportOutcome":
     from saraban.numbering.imports.service import legacy_import, workbook
     from saraban.numbering.imports.service.workbook import ResultWorkbook
@@ -125,7 +126,7 @@ async def _dry_run(
                 sheet.add(read, state)
 
         outcome = await legacy_import.dry_run(
-            system.db, lines=workbook.rows_of(file), each=each, progress=progress, **told
+            ctx, system.db, project_public_id=place, lines=workbook.rows_of(file), each=each, progress=progress
         )
     faults.end()
     _report(outcome, commit=False)
@@ -183,9 +184,9 @@ def export(
         from saraban.numbering.register.service import ledger
 
         async with system.db.reading() as session:
-            caller, place = await system_caller_and_project(session, project)
+            ctx, place = await system_context_and_project(session, system.clock, project)
         rows = await ledger.ledger_rows(
-            RequestContext(caller=caller, zone=system.clock.zone),
+            ctx,
             system.db,
             project_public_id=place,
             type_code=kind,

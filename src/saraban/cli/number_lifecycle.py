@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.codes import caller_named, number_named, project_named, request_in_codes
+from saraban.cli.codes import account_context, number_named, project_named, request_in_codes
 from saraban.cli.options import (
     As,
     Category,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
     from saraban.identity.domain.context import RequestContext
     from saraban.numbering.service import ManualNumberEffect, Plan
 
@@ -54,7 +53,7 @@ def void(
     async def step(ctx: "RequestContext", session: "AsyncSession") -> str:
         from saraban.numbering import service as numbering
 
-        named = await number_named(session, ctx.caller, project, number)
+        named = await number_named(ctx, session, project, number)
         issued = await numbering.void_number(ctx, session, public_id=named, reason=reason)
         return issued.number
 
@@ -80,7 +79,7 @@ def reset(
         from saraban.numbering import service as numbering
 
         return await numbering.reset_counter(
-            ctx.with_key(None),
+            ctx,
             session,
             project_public_id=await project_named(session, project),
             series=series,
@@ -148,38 +147,32 @@ def override(
         from saraban.kit.ids import new_id
         from saraban.numbering import service as numbering
 
-        now, day = system.clock.now(), issued_on.date() if issued_on else None
+        day = issued_on.date() if issued_on else None
         statement = numbering.ManualNumber(number, sequence)
+        async with system.db.reading() as session:
+            ctx = await account_context(session, system.clock, account)
 
-        async def planned(session: "AsyncSession") -> "tuple[Caller, Plan]":
-            caller = await caller_named(session, account)
-            request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
-            zone = system.clock.zone
-            return caller, await numbering.plan_on(
-                RequestContext(caller=caller, now=now, zone=zone), session, request=request, issued_on=day
-            )
+        async def planned(session: "AsyncSession") -> "Plan":
+            request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
+            return await numbering.plan_on(ctx, session, request=request, issued_on=day)
 
         jump = None
         if move_counter:
             async with system.db.reading() as session:
-                caller, plan = await planned(session)
-                effect = await numbering.manual_number_effect(
-                    RequestContext(caller=caller), session, plan=plan, statement=statement
-                )
+                plan = await planned(session)
+                effect = await numbering.manual_number_effect(ctx, session, plan=plan, statement=statement)
             jump = _confirmed(effect, yes=yes)
 
         async def step(session: "AsyncSession") -> str:
-            caller, plan = await planned(session)
             issued = await numbering.issue_manually(
-                RequestContext(caller=caller, key=None, address=""),
+                ctx,
                 session,
-                plan=plan,
+                plan=await planned(session),
                 statement=statement,
                 reason=reason,
                 moves_counter=move_counter,
                 confirmed_jump=jump,
                 token=new_id(),
-                now=now,
             )
             return issued.number
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import typer
 
-from saraban.cli.codes import caller_named, members_of, request_in_codes
+from saraban.cli.codes import account_context, members_of, request_in_codes
 from saraban.cli.options import As, Contract, Discipline, Originator, Project, Reason, Recipient, RfaType, SubType, Type
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import PAGE, as_account, read_pages
@@ -45,16 +45,14 @@ def list_(
 
 
 async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict[UUID, str]]":
-    from saraban.identity.service import system_caller
+    from saraban.identity.service import system_context
     from saraban.numbering import service as numbering
 
     async with system.db.reading() as session:
-        caller = await system_caller(session)
-        place, members = await members_of(session, caller, project)
+        ctx = await system_context(session, system.clock)
+        place, members = await members_of(ctx, session, project)
         rows = await read_pages(
-            lambda cursor: numbering.list_ranges(
-                RequestContext(caller=caller), session, project_public_id=place, cursor=cursor, limit=PAGE
-            )
+            lambda cursor: numbering.list_ranges(ctx, session, project_public_id=place, cursor=cursor, limit=PAGE)
         )
     return rows, {public_id: code for code, public_id in members.items()}
 
@@ -101,19 +99,16 @@ def create(
     async def work(system: "System") -> "RangeRow":
         from saraban.numbering import service as numbering
 
-        now, zone = system.clock.now(), system.clock.zone
+        async with system.db.reading() as session:
+            ctx = await account_context(session, system.clock, account)
 
         async def asked(session: "AsyncSession") -> "dict[str, Any]":
-            caller = await caller_named(session, account)
-            request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
-            _, members = await members_of(session, caller, project)
+            request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
+            _, members = await members_of(ctx, session, project)
             if keeper is not None and keeper not in members:
                 raise unknown("/for", keeper)
             return {
-                "caller": caller,
-                "plan": await numbering.plan(
-                    RequestContext(caller=caller, now=now, zone=zone), session, request=request
-                ),
+                "plan": await numbering.plan(ctx, session, request=request),
                 "kind": "BARRED" if barred else "KEPT",
                 "first": first,
                 "last": first if last is None else last,
@@ -121,14 +116,12 @@ def create(
             }
 
         async with system.db.reading() as session:
-            effect = await numbering.range_effect(session, **await asked(session))
+            effect = await numbering.range_effect(ctx, session, **await asked(session))
         _confirm(effect, yes=yes)
 
         async def step(session: "AsyncSession") -> "RangeRow":
             wanted = await asked(session)
-            return await numbering.create_range(
-                session, **wanted, reason=reason, address="", confirmed_size=effect.size
-            )
+            return await numbering.create_range(ctx, session, **wanted, reason=reason, confirmed_size=effect.size)
 
         return await system.db.transact(step)
 

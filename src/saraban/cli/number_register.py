@@ -10,8 +10,7 @@ import typer
 
 from saraban.cli.options import Project
 from saraban.cli.output import say, verification_failure, with_system
-from saraban.cli.run import PAGE, read_pages, system_caller_and_project
-from saraban.identity.domain.context import RequestContext
+from saraban.cli.run import PAGE, read_pages, system_context_and_project
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -50,10 +49,10 @@ async def _series(system: "System", project: str, text: str | None) -> "list[Ser
     from saraban.numbering import service as numbering
 
     async with system.db.reading() as session:
-        caller, place = await system_caller_and_project(session, project)
+        ctx, place = await system_context_and_project(session, system.clock, project)
         return await read_pages(
             lambda cursor: numbering.list_series(
-                RequestContext(caller=caller), session, project_public_id=place, text=text, cursor=cursor, limit=PAGE
+                ctx, session, project_public_id=place, text=text, cursor=cursor, limit=PAGE
             )
         )
 
@@ -77,11 +76,11 @@ def account(
         from saraban.numbering import service as numbering
 
         async with system.db.reading() as session:
-            caller, place = await system_caller_and_project(session, project)
+            ctx, place = await system_context_and_project(session, system.clock, project)
             cursor: str | None = None
             while True:
                 page = await numbering.series_ledger(
-                    RequestContext(caller=caller),
+                    ctx,
                     session,
                     project_public_id=place,
                     series=name,

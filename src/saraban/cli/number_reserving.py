@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from saraban.cli.codes import caller_named, number_named, request_in_codes
+from saraban.cli.codes import account_context, number_named, request_in_codes
 from saraban.cli.options import (
     As,
     Category,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
     from saraban.identity.domain.context import RequestContext
     from saraban.numbering.service import Issued
 
@@ -77,16 +76,13 @@ def reserve(
         from saraban.kit.ids import new_id
         from saraban.numbering import service as numbering
 
-        now, zone = system.clock.now(), system.clock.zone
         async with system.db.reading() as session:
-            caller = await caller_named(session, account)
-            request = await request_in_codes(session, caller, (project, originator, recipient, contract), kind, codes)
-            plan = await numbering.plan(RequestContext(caller=caller, now=now, zone=zone), session, request=request)
+            ctx = await account_context(session, system.clock, account)
+            request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
+            plan = await numbering.plan(ctx, session, request=request)
         lasts = timedelta(minutes=system.settings.reservation_minutes)
-        issued = await system.allocator.issue(
-            RequestContext(caller=caller, address=""), plan, token=new_id(), lasts=lasts
-        )
-        return issued, zone
+        issued = await system.allocator.issue(ctx, plan, token=new_id(), lasts=lasts)
+        return issued, ctx.zone
 
     issued, zone = with_system(work)
     assert issued.expires_at is not None
@@ -110,7 +106,7 @@ def confirm(
     async def step(ctx: "RequestContext", session: "AsyncSession") -> str:
         from saraban.numbering import service as numbering
 
-        token = await _token(session, ctx.caller, project, number)
+        token = await _token(ctx, session, project, number)
         return (await numbering.confirm_reservation(ctx, session, token=token)).number
 
     confirmed = as_account(account, step)
@@ -133,7 +129,7 @@ def cancel(
     async def step(ctx: "RequestContext", session: "AsyncSession") -> str:
         from saraban.numbering import service as numbering
 
-        token = await _token(session, ctx.caller, project, number)
+        token = await _token(ctx, session, project, number)
         issued = await numbering.cancel_reservation(ctx, session, token=token, reason=reason)
         return issued.number
 
@@ -141,8 +137,8 @@ def cancel(
     typer.echo(say(f"ยกเลิกการจอง {cancelled} แล้ว", f"{cancelled} is given up."))
 
 
-async def _token(session: "AsyncSession", caller: "Caller", project: str, number: str) -> UUID:
+async def _token(ctx: "RequestContext", session: "AsyncSession", project: str, number: str) -> UUID:
     try:
         return UUID(number)
     except ValueError:
-        return await number_named(session, caller, project, number)
+        return await number_named(ctx, session, project, number)

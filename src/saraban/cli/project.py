@@ -10,7 +10,7 @@ from saraban.cli import project_file
 from saraban.cli.codes import project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import say, with_system
-from saraban.cli.run import as_account, system_caller_and_project
+from saraban.cli.run import HERE, as_account, system_context_and_project
 from saraban.kit.errors import invalid
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from saraban.identity.domain.context import RequestContext
     from saraban.projects.schemas import CalendarYear
 
-HERE = "command line"
 DayOf = Annotated[str, typer.Argument(metavar="DAY", help="A day such as 2026-12-07.")]
 
 noun = typer.Typer(no_args_is_help=True, help="Projects: from a file, into a file, and their working days.")
@@ -52,8 +51,8 @@ async def _read(system: "System", project: str, year: int) -> "CalendarYear":
     from saraban.projects import service as projects
 
     async with system.db.reading() as session:
-        caller, place = await system_caller_and_project(session, project)
-        return await projects.read_calendar(RequestContext(caller=caller), session, project_public_id=place, year=year)
+        ctx, place = await system_context_and_project(session, system.clock, project)
+        return await projects.read_calendar(ctx, session, project_public_id=place, year=year)
 
 
 @noun.command()
@@ -132,6 +131,6 @@ def _day(text: str) -> date:
 def _change(account: str, project: str, verb: Callable[..., Awaitable[object]], **what: Any) -> None:
     async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         place = await project_named(session, project)
-        await verb(session, caller=ctx.caller, project_public_id=place, now=ctx.now, address=HERE, **what)
+        await verb(ctx, session, project_public_id=place, **what)
 
-    as_account(account, step)
+    as_account(account, step, address=HERE)

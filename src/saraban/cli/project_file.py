@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saraban import config
-from saraban.cli.codes import caller_named
+from saraban.cli.codes import account_context
 from saraban.cli.migrate import refuse_empty
 from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, with_system
-from saraban.identity.domain.context import RequestContext
+from saraban.cli.run import HERE
 from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
+    from saraban.identity.domain.context import RequestContext
     from saraban.setup.service import AppliedFile, Difference
 
-HERE = "command line"
 _WORDS = {
     "add": ("เพิ่ม", "add"),
     "change": ("แก้ไข", "change"),
@@ -111,22 +110,22 @@ async def _apply(system: "System", content: bytes, account: str | None, how: Map
 
     async def work(session: "AsyncSession") -> "AppliedFile":
         return await setup.apply(
+            await _context(system, session, account),
             session,
-            caller=await _caller(session, account),
             content=content,
             operator=None if account else _log_in_name(),
-            now=system.clock.now(),
-            address=HERE,
             **how,
         )
 
     return await system.db.transact(work)
 
 
-async def _caller(session: "AsyncSession", account: str | None) -> "Caller":
-    from saraban.identity.service import system_caller
+async def _context(system: "System", session: "AsyncSession", account: str | None) -> "RequestContext":
+    from saraban.identity.service import system_context
 
-    return await caller_named(session, account) if account else await system_caller(session)
+    if account:
+        return await account_context(session, system.clock, account, HERE)
+    return await system_context(session, system.clock, HERE)
 
 
 def _log_in_name() -> str:
@@ -226,7 +225,7 @@ def export(
 
     async def read(system: "System") -> str:
         async with system.db.reading() as session:
-            return await setup.export(RequestContext(caller=await _caller(session, account)), session, code=code)
+            return await setup.export(await _context(system, session, account), session, code=code)
 
     refuse_empty(config.load().sqlalchemy_url)
     typer.echo(with_system(read), nl=False)

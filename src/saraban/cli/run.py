@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from saraban.cli.codes import caller_named, project_named
+from saraban.cli.codes import account_context, project_named
 from saraban.cli.output import with_system
 
 if TYPE_CHECKING:
@@ -12,27 +12,38 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
     from saraban.identity.domain.context import RequestContext
+    from saraban.kit.clock import Clock
     from saraban.kit.pagination import Page
 
 T = TypeVar("T")
 PAGE = 100
+HERE = "command line"
 
 
-def as_account(account: str, step: "Callable[[RequestContext, AsyncSession], Awaitable[T]]") -> T:
+def as_account(account: str, step: "Callable[[RequestContext, AsyncSession], Awaitable[T]]", *, address: str = "") -> T:
     """
     Do one step in a transaction of its own, with the rights of an account.
 
     :raises Invalid: when there is no such account, or it is closed
     """
 
-    from saraban.identity.domain.context import RequestContext
+    async def work(system: "System") -> T:
+        async def whole(session: "AsyncSession") -> T:
+            return await step(await account_context(session, system.clock, account, address), session)
+
+        return await system.db.transact(whole)
+
+    return with_system(work)
+
+
+def as_system(step: "Callable[[RequestContext, AsyncSession], Awaitable[T]]") -> T:
+    """Whoever can run commands on the server acts as the user `system`; the audit trail says so."""
+    from saraban.identity.service import system_context
 
     async def work(system: "System") -> T:
         async def whole(session: "AsyncSession") -> T:
-            caller = await caller_named(session, account)
-            return await step(RequestContext(caller, system.clock.now(), system.clock.zone), session)
+            return await step(await system_context(session, system.clock, HERE), session)
 
         return await system.db.transact(whole)
 
@@ -52,8 +63,10 @@ async def read_pages(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most
     return found[:most]
 
 
-async def system_caller_and_project(session: "AsyncSession", project: str) -> "tuple[Caller, UUID]":
-    """Return who looks when nobody is named, and the public id of a project."""
-    from saraban.identity.service import system_caller
+async def system_context_and_project(
+    session: "AsyncSession", clock: "Clock", project: str
+) -> "tuple[RequestContext, UUID]":
+    """Return in whose name something is read when nobody is named, and the public id of a project."""
+    from saraban.identity.service import system_context
 
-    return await system_caller(session), await project_named(session, project)
+    return await system_context(session, clock), await project_named(session, project)

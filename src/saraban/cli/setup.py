@@ -13,6 +13,7 @@ from saraban import config
 from saraban.cli.migrate import prepare_folder
 from saraban.cli.output import EXIT_CODES, language, print_invitations, say, stop, with_system
 from saraban.cli.project_file import show
+from saraban.cli.run import HERE
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import fold
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from saraban.bootstrap import System
     from saraban.identity.service import FirstAdministrator
     from saraban.setup.service import AppliedFile
-
-HERE = "command line"
 
 
 class OrganizationNamesDiffer(DomainError):
@@ -134,15 +133,14 @@ def _try(project: Path | None, organization: str | None, name: str | None) -> No
 
 async def _tried(system: "System", content: bytes) -> "AppliedFile":
     from saraban import bootstrap
-    from saraban.identity.service import system_caller
+    from saraban.identity.service import system_context
     from saraban.setup import service
 
     await bootstrap.seed(system, demo=False)
-    acted: dict[str, Any] = {"now": system.clock.now(), "address": HERE}
 
     async def work(session: "AsyncSession") -> "AppliedFile":
-        caller = await system_caller(session)
-        return await service.apply(session, caller=caller, content=content, dry_run=True, **acted)
+        ctx = await system_context(session, system.clock, HERE)
+        return await service.apply(ctx, session, content=content, dry_run=True)
 
     return await system.db.transact(work)
 
@@ -246,16 +244,18 @@ def _agree(content: bytes, code: str, name: str) -> None:
 async def _set_up(system: "System", first: "FirstAdministrator", content: bytes | None) -> "AppliedFile | None":
     from saraban import bootstrap
     from saraban.identity import service as identity
+    from saraban.identity.domain.context import RequestContext
     from saraban.setup import service
 
     await bootstrap.seed(system, demo=False)
 
     async def work(session: "AsyncSession") -> "AppliedFile | None":
-        acted: dict[str, Any] = {"now": system.clock.now(), "address": HERE}
-        caller = await identity.set_up(session, first, **acted)
+        now = system.clock.now()
+        caller = await identity.set_up(session, first, address=HERE, now=now)
         if content is None:
             return None
         # What the file calls the administrator's organization counts.
-        return await service.apply(session, caller=caller, content=content, update_shared=True, **acted)
+        ctx = RequestContext(caller, now, system.clock.zone, HERE)
+        return await service.apply(ctx, session, content=content, update_shared=True)
 
     return await system.db.transact(work)

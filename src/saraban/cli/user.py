@@ -8,13 +8,11 @@ import typer
 
 from saraban.cli import user_import
 from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, with_system
+from saraban.cli.run import as_system
 from saraban.kit.errors import ErrorKind
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncSession
-
     from saraban.bootstrap import System
-    from saraban.identity.domain.caller import Caller
 
 Name = Annotated[str, typer.Argument(metavar="USERNAME", help="User name of the account.")]
 Password = Annotated[
@@ -25,8 +23,6 @@ Role = Annotated[str, typer.Argument(help="Role, such as “Document Control”.
 Organization = Annotated[str | None, typer.Option(help="Where: code of an organization.")]
 Project = Annotated[str | None, typer.Option(help="Where: code of a project.")]
 Contract = Annotated[str | None, typer.Option(help="Where: code of a contract.")]
-
-HERE = "command line"
 
 noun = typer.Typer(no_args_is_help=True, help="Invite people, open, close and unlock accounts, and give them roles.")
 
@@ -54,8 +50,9 @@ def create(
     from saraban.identity import service as identity
 
     secret = _password(password)
-    _as_system(
-        lambda session, **given: identity.create_user(
+    as_system(
+        lambda ctx, session: identity.create_user(
+            ctx,
             session,
             username=username,
             password=secret,
@@ -64,7 +61,6 @@ def create(
             last_name=last_name,
             organization_code=organization,
             is_service=service,
-            **given,
         )
     )
     typer.echo(say(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open."))
@@ -95,19 +91,19 @@ def invite(
     from saraban.identity import service as identity
 
     if again:
-        invitation = _as_system(lambda session, **given: identity.invite_again(session, username=username, **given))
+        invitation = as_system(lambda ctx, session: identity.invite_again(ctx, session, username=username))
     elif email is None:
         raise stop("ระบุ --email หรือ --again", "Say --email, or --again for an account that is there.", code=2)
     else:
-        invitation = _as_system(
-            lambda session, **given: identity.invite_user(
+        invitation = as_system(
+            lambda ctx, session: identity.invite_user(
+                ctx,
                 session,
                 username=username,
                 email=email,
                 first_name=first_name,
                 last_name=last_name,
                 organization_code=organization,
-                **given,
             )
         )
     print_invitations([invitation])
@@ -170,7 +166,7 @@ def unlock(username: Name) -> None:
     """
     from saraban.identity import service as identity
 
-    _as_system(lambda session, **given: identity.unlock(session, username=username, **given))
+    as_system(lambda ctx, session: identity.unlock(ctx, session, username=username))
     typer.echo(say(f"ปลดล็อกบัญชี {username} แล้ว", f"The account {username} is unlocked."))
 
 
@@ -186,7 +182,7 @@ def password(username: Name, password: Password = None) -> None:
     from saraban.identity import service as identity
 
     secret = _password(password)
-    _as_system(lambda session, **given: identity.set_password(session, username=username, password=secret, **given))
+    as_system(lambda ctx, session: identity.set_password(ctx, session, username=username, password=secret))
     typer.echo(say(f"ตั้งรหัสผ่านใหม่ของ {username} แล้ว", f"The account {username} has a new password."))
 
 
@@ -255,7 +251,7 @@ def limit(
             "Say a number from 1 to 1000000, or everybody, or exempt.",
             code=EXIT_CODES[ErrorKind.INVALID],
         )
-    _as_system(lambda session, **given: identity.limit_draws(session, username=username, per_minute=wanted, **given))
+    as_system(lambda ctx, session: identity.limit_draws(ctx, session, username=username, per_minute=wanted))
     typer.echo(
         say(f"ขีดจำกัดการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
     )
@@ -264,7 +260,7 @@ def limit(
 def _switch(username: str, *, active: bool) -> None:
     from saraban.identity import service as identity
 
-    _as_system(lambda session, **given: identity.set_active(session, username=username, active=active, **given))
+    as_system(lambda ctx, session: identity.set_active(ctx, session, username=username, active=active))
     done = say("เปิดใช้งาน", "enabled") if active else say("ปิดใช้งาน", "disabled")
     typer.echo(say(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}."))
 
@@ -278,21 +274,7 @@ def _with_role(
     contract: str | None,
 ) -> None:
     place = {"organization_code": organization, "project_code": project, "contract_code": contract}
-    _as_system(lambda session, **given: verb(session, username=username, role=role, **place, **given))
-
-
-def _as_system(work: Callable[..., Awaitable[Any]]) -> Any:
-    """Whoever can run commands on the server acts as the user `system`; the audit trail says so."""
-    from saraban.identity.service import system_caller
-
-    async def run(system: "System") -> Any:
-        async def deed(session: "AsyncSession") -> Any:
-            by: Caller = await system_caller(session)
-            return await work(session, by=by, address=HERE, now=system.clock.now())
-
-        return await system.db.transact(deed)
-
-    return with_system(run)
+    as_system(lambda ctx, session: verb(ctx, session, username=username, role=role, **place))
 
 
 def _password(given: str | None) -> str:

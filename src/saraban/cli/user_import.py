@@ -2,20 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.output import language, print_invitations, say, with_system
+from saraban.cli.output import language, print_invitations, say
+from saraban.cli.run import as_system
 from saraban.kit.errors import Invalid
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncSession
-
-    from saraban.bootstrap import System
     from saraban.identity.service import KnownPerson, PeopleImport
 
-HERE = "command line"
 MOST_COLUMNS = 32
 MOST_ROWS = 10_001
 
@@ -47,7 +44,7 @@ def import_(
         return
     try:
         rows = _rows(file)
-        done = with_system(lambda system: _import(system, rows, dry_run=dry_run))
+        done = _import(rows, dry_run=dry_run)
     except Invalid as fault:
         fault.fields = tuple(replace(one, pointer=_place(one.pointer)) for one in fault.fields)
         raise
@@ -74,15 +71,10 @@ def _rows(file: Path) -> list[list[object]]:
     return list(read_rows(file, columns=MOST_COLUMNS, rows=MOST_ROWS))
 
 
-async def _import(system: "System", rows: list[list[object]], *, dry_run: bool) -> "PeopleImport":
+def _import(rows: list[list[object]], *, dry_run: bool) -> "PeopleImport":
     from saraban.identity import service as identity
 
-    async def work(session: "AsyncSession") -> "PeopleImport":
-        by = await identity.system_caller(session)
-        acted: dict[str, Any] = {"address": HERE, "now": system.clock.now()}
-        return await identity.import_people(session, by=by, rows=rows, dry_run=dry_run, **acted)
-
-    return await system.db.transact(work)
+    return as_system(lambda ctx, session: identity.import_people(ctx, session, rows=rows, dry_run=dry_run))
 
 
 def _tell_known(one: "KnownPerson") -> None:

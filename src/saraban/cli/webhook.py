@@ -11,11 +11,8 @@ from saraban.cli.output import say, stop
 from saraban.cli.run import as_account
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy.ext.asyncio import AsyncSession
 
-    from saraban.identity.domain.caller import Caller
     from saraban.identity.domain.context import RequestContext
     from saraban.kit.schema import Schema
     from saraban.webhooks.service import Webhook, WebhookOutcome
@@ -49,15 +46,13 @@ def list_(
     if project is None and not mine:
         raise stop("ระบุ --project หรือ --own", "Say --project, or --own for the account's own.", code=2)
 
-    async def work(session: "AsyncSession", caller: "Caller", _now: "datetime") -> "list[Webhook]":
+    async def work(ctx: "RequestContext", session: "AsyncSession") -> "list[Webhook]":
         from saraban.webhooks import service as webhooks
 
         if project is None:
-            return (await webhooks.listing_own(RequestContext(caller=caller), session, cursor=None, limit=100)).items
+            return (await webhooks.listing_own(ctx, session, cursor=None, limit=100)).items
         place = await project_named(session, project)
-        page = await webhooks.listing(
-            RequestContext(caller=caller), session, project_public_id=place, cursor=None, limit=100
-        )
+        page = await webhooks.listing(ctx, session, project_public_id=place, cursor=None, limit=100)
         return page.items
 
     found = as_account(account, work)
@@ -220,10 +215,10 @@ def outcomes(webhook: Hook, account: As) -> None:
     Example: `saraban webhook outcomes 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
 
-    async def work(session: "AsyncSession", caller: "Caller", _now: "datetime") -> "list[WebhookOutcome]":
+    async def work(ctx: "RequestContext", session: "AsyncSession") -> "list[WebhookOutcome]":
         from saraban.webhooks import service as webhooks
 
-        page = await webhooks.outcomes(RequestContext(caller=caller), session, public_id=webhook, cursor=None, limit=50)
+        page = await webhooks.outcomes(ctx, session, public_id=webhook, cursor=None, limit=50)
         return page.items
 
     found = as_account(account, work)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saraban.cli import workflow_choices
-from saraban.cli.codes import caller_named
+from saraban.cli.codes import account_context
 from saraban.cli.options import As
 from saraban.cli.output import language, option_names, say, with_system
 from saraban.cli.replaying import replay
-from saraban.identity.domain.context import RequestContext
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -118,11 +117,11 @@ async def _migrate(system: "System", account: str, plan: "MigrationPlan") -> "di
 
     counts: dict[MigrationOutcome, int] = {}
     async with system.db.reading() as session:
-        caller = await caller_named(session, account)
+        ctx = await account_context(session, system.clock, account)
     total = await migration.remaining(system.db, plan=plan)
     with _bar(total) as done, option_names({"/mapping/": "--map"}):
         batches = migration.migrate(
-            RequestContext(caller=caller, now=system.clock.now(), address=""),
+            ctx,
             system.db,
             subjects=system.subjects,
             plan=plan,

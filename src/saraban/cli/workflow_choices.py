@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saraban.cli.codes import caller_named, project_named
+from saraban.cli.codes import account_context, project_named
 from saraban.cli.options import As
 from saraban.cli.output import option_names, say, with_system
 
@@ -53,9 +53,9 @@ def choices(account: As, project: Project = None) -> None:
         from saraban.workflow.administration.service import workflow_assignment
 
         async with system.db.reading() as session:
-            caller = await caller_named(session, account)
+            ctx = await account_context(session, system.clock, account)
             place = await project_named(session, project) if project else None
-            return await workflow_assignment.listing(RequestContext(caller=caller), session, project_public_id=place)
+            return await workflow_assignment.listing(ctx, session, project_public_id=place)
 
     found = with_system(work)
     for one in found:
@@ -107,16 +107,16 @@ async def _changed(
     system: "System",
     account: str,
     place: tuple[str, str | None, str | None],
-    work: Callable[..., Coroutine[Any, Any, None]],
+    work: "Callable[[RequestContext, AsyncSession, AssignmentTarget], Coroutine[Any, Any, None]]",
 ) -> None:
     from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 
     kind, type_code, project = place
 
     async def run(session: "AsyncSession") -> None:
-        caller = await caller_named(session, account)
+        ctx = await account_context(session, system.clock, account)
         key = await project_named(session, project) if project else None
-        await work(session, caller, AssignmentTarget(kind, type_code, key), system.clock.now())
+        await work(ctx, session, AssignmentTarget(kind, type_code, key))
 
     with option_names(_TYPED):
         await system.db.transact(run)

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.events import service as events
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.pagination import Page
 
@@ -16,9 +16,9 @@ _EVERYWHERE = Scope()
 
 
 async def listing(
+    ctx: RequestContext,
     session: AsyncSession,
     *,
-    caller: Caller,
     state: events.EventState | None,
     name: str | None,
     recorded_before: datetime | None,
@@ -28,65 +28,54 @@ async def listing(
     """
     :raises Forbidden: for whoever may not see the logs of the system
     """
-    caller.require(SEES, _EVERYWHERE)
+    ctx.caller.require(SEES, _EVERYWHERE)
     return await events.list_events(
         session, state=state, name=name, recorded_before=recorded_before, cursor=cursor, limit=limit
     )
 
 
-async def show(session: AsyncSession, *, caller: Caller, public_id: UUID) -> events.EventView:
+async def show(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> events.EventView:
     """
     :raises Forbidden: for whoever may not see the logs of the system
     """
-    caller.require(SEES, _EVERYWHERE)
+    ctx.caller.require(SEES, _EVERYWHERE)
     return await events.read_event(session, public_id=public_id)
 
 
-async def requeue(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
-) -> events.EventView:
+async def requeue(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> events.EventView:
     """
     Have an event that was given up delivered after all, behind the newer ones of its aggregate.
 
     :raises EventNotDead: when it was not given up
     """
-    caller.require(MANAGES, _EVERYWHERE)
-    letter = await events.requeue_dead_letter(session, public_id=public_id, now=now)
-    await _note(session, "event.requeue", letter, caller=caller, reason=reason, now=now, address=address)
+    ctx.caller.require(MANAGES, _EVERYWHERE)
+    letter = await events.requeue_dead_letter(session, public_id=public_id, now=ctx.now)
+    await _note(ctx, session, "event.requeue", letter, reason=reason)
     return await events.read_event(session, public_id=letter.event_public_id)
 
 
-async def drop(
-    session: AsyncSession, *, caller: Caller, public_id: UUID, reason: str, now: datetime, address: str
-) -> None:
+async def drop(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> None:
     """
     Forget an event that was given up; the audit trail keeps what it said.
 
     :raises EventNotDead: when it was not given up
     """
-    caller.require(MANAGES, _EVERYWHERE)
+    ctx.caller.require(MANAGES, _EVERYWHERE)
     letter = await events.delete_dead_letter(session, public_id=public_id)
-    await _note(session, "event.drop", letter, caller=caller, reason=reason, now=now, address=address)
+    await _note(ctx, session, "event.drop", letter, reason=reason)
 
 
 async def _note(
-    session: AsyncSession,
-    action: str,
-    letter: events.DeadLetterView,
-    *,
-    caller: Caller,
-    reason: str,
-    now: datetime,
-    address: str,
+    ctx: RequestContext, session: AsyncSession, action: str, letter: events.DeadLetterView, *, reason: str
 ) -> None:
     await audit.write(
         session,
         action=action,
-        caller=caller,
+        caller=ctx.caller,
         entity_type="event",
         entity_id=str(letter.event_public_id),
         details={"reason": reason, "name": letter.name, "error": letter.error, "payload": dict(letter.data)},
-        address=address,
-        now=now,
+        address=ctx.address,
+        now=ctx.now,
         severity=audit.Severity.WARN,
     )

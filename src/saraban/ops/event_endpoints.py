@@ -82,7 +82,7 @@ async def listing(
     """Those recorded last come first. For whoever may see the logs of the system."""
     before = None if older_than_seconds is None else ctx.now - timedelta(seconds=older_than_seconds)
     page = await event_administration.listing(
-        session, caller=ctx.caller, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit
+        ctx, session, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit
     )
     return EventPage(items=[_answer(view) for view in page.items], next_cursor=page.next_cursor)
 
@@ -90,17 +90,14 @@ async def listing(
 @router.get("/{publicId}", summary="Read an event")
 async def read(public_id: PathId, ctx: Context, session: ReadSession) -> EventAnswer:
     """One event with what it says and what became of it."""
-    return _answer(await event_administration.show(session, caller=ctx.caller, public_id=public_id))
+    return _answer(await event_administration.show(ctx, session, public_id=public_id))
 
 
 @router.post("/{publicId}/requeue", summary="Deliver a dead event after all")
 async def requeue(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> EventAnswer:
     """It keeps its id and comes behind the newer events of the same document or instance. For Super Admins."""
-    moment = ctx.now
     view = await db.transact(
-        lambda session: event_administration.requeue(
-            session, caller=ctx.caller, public_id=public_id, reason=body.reason, now=moment, address=ctx.address
-        )
+        lambda session: event_administration.requeue(ctx, session, public_id=public_id, reason=body.reason)
     )
     return _answer(view)
 
@@ -108,12 +105,7 @@ async def requeue(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> Ev
 @router.post("/{publicId}/drop", status_code=204, summary="Forget a dead event")
 async def drop(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> None:
     """It is never delivered; the audit trail keeps what it said. For Super Admins."""
-    moment = ctx.now
-    await db.transact(
-        lambda session: event_administration.drop(
-            session, caller=ctx.caller, public_id=public_id, reason=body.reason, now=moment, address=ctx.address
-        )
-    )
+    await db.transact(lambda session: event_administration.drop(ctx, session, public_id=public_id, reason=body.reason))
 
 
 def _answer(view: events.EventView) -> EventAnswer:
