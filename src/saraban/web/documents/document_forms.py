@@ -12,20 +12,19 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
-from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
+from saraban.numbering.issue.dependencies import Numbers, limit_issuing, limit_reading
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, SubTypeSummary
 from saraban.projects.service import ProjectRef
 from saraban.web.documents import reply
-from saraban.web.documents.document_pages import DocumentPages, WriteContext, pages_at
+from saraban.web.documents.document_pages import DocumentPages, pages_at
 from saraban.web.documents.payloads import payload_of
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
@@ -95,21 +94,21 @@ class NewDocumentPage(PageModel):
     today: date
 
 
-async def form_choices(session: AsyncSession, *, caller: Caller, kind: WebKind, form: Form) -> FormChoices | None:
+async def form_choices(ctx: RequestContext, session: AsyncSession, *, kind: WebKind, form: Form) -> FormChoices | None:
     """Gather the choices; None when the caller takes part in no project."""
-    known = await projects.projects_of(RequestContext(caller=caller), session)
+    known = await projects.projects_of(ctx, session)
     project = next(
         (one for one in known if str(one.public_id) == form.get("projectPublicId")), known[0] if known else None
     )
     if project is None:
         return None
-    detail = await projects.read_project(RequestContext(caller=caller), session, public_id=project.public_id)
-    acts_for = await _acts_for(session, caller)
+    detail = await projects.read_project(ctx, session, public_id=project.public_id)
+    acts_for = await _acts_for(ctx, session)
     own = [one for one in detail.organizations if one.public_id in acts_for] or list(detail.organizations)
     originator = _chosen(form, kind.organization_field, own) or _primary(own, acts_for)
     contract = _contract(form, detail.contracts, originator)
     named = UUID(contract) if contract else None
-    where: dict[str, Any] = {"caller": caller, "project_public_id": project.public_id, "contract_public_id": named}
+    where: dict[str, Any] = {"project_public_id": project.public_id, "contract_public_id": named}
     types = [one for one in await projects.correspondence_types(session) if one.code in kind.types]
     people = await people_of(session, project, originator) if "assignees" in kind.asks else ()
     others = [one for one in detail.organizations if str(one.public_id) != originator]
@@ -122,9 +121,9 @@ async def form_choices(session: AsyncSession, *, caller: Caller, kind: WebKind, 
         originator=originator,
         others=others,
         to=_chosen(form, "to", others) or _usual_reader(kind, detail.contracts, contract, originator),
-        disciplines=await projects.disciplines(session, **where) if "discipline" in kind.asks else [],
-        rfa_types=await projects.rfa_types(session, **where) if "rfa_type" in kind.asks else [],
-        sub_types=await projects.sub_types(session, type_code=kind.type_code, **where)
+        disciplines=await projects.disciplines(ctx, session, **where) if "discipline" in kind.asks else [],
+        rfa_types=await projects.rfa_types(ctx, session, **where) if "rfa_type" in kind.asks else [],
+        sub_types=await projects.sub_types(ctx, session, type_code=kind.type_code, **where)
         if "sub_type" in kind.asks
         else [],
         types=types,
@@ -132,9 +131,9 @@ async def form_choices(session: AsyncSession, *, caller: Caller, kind: WebKind, 
     )
 
 
-async def _acts_for(session: AsyncSession, caller: Caller) -> dict[UUID, int]:
+async def _acts_for(ctx: RequestContext, session: AsyncSession) -> dict[UUID, int]:
     """The organizations the caller may act for, the main one first, as far as forms need to know them."""
-    profile = await identity.profile(RequestContext(caller=caller), session)
+    profile = await identity.profile(ctx, session)
     main = profile.organization.public_id if profile.organization else None
     ordered = sorted(profile.organizations, key=lambda one: (one.public_id != main, one.organization_code))
     return {one.public_id: place for place, one in enumerate(ordered)}
@@ -179,28 +178,26 @@ def _usual_reader(kind: WebKind, contracts: list[ContractSummary], contract: str
 
 
 @router.get("/{path}/new")
-async def new(path: str, page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
+async def new(path: str, page: CurrentPage, session: ReadSession, request: Request) -> Response:
     """An empty form, or one with what the address gives."""
     shelf = pages_at(path)
     page.caller.require_somewhere(shelf.web.create)
     given = [("projectPublicId", str(page.project))] if page.project else []
     answered = id_of(request.query_params.get("replyTo"))
     if answered is not None:
-        given = await _reply(page, session, clock, answered, request.query_params.get("in", ""))
+        given = await _reply(page, session, answered, request.query_params.get("in", ""))
     form: Form = ImmutableMultiDict([*given, *request.query_params.multi_items()])
-    return await _form(page, session, shelf, clock, form)
+    return await _form(page, session, shelf, form)
 
 
-async def _reply(
-    page: PageRequest, session: AsyncSession, clock: Any, public_id: UUID, path: str
-) -> list[tuple[str, str]]:
+async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path: str) -> list[tuple[str, str]]:
     """
     The fields of a letter that answers what the reader received.
 
     :raises NotFound: when there is nothing that the reader could answer
     """
-    found = await pages_at(path).read(session, caller=page.caller, public_id=public_id, clock=clock)
-    sender = await reply.sender(session, page.caller, found.data)
+    found = await pages_at(path).read(page.context, session, public_id=public_id)
+    sender = await reply.sender(page.context, session, found.data)
     if sender is None:
         raise NotFound("There is nothing here that the reader could answer.")
     return reply.form_of(found.data, sender, page.language)
@@ -212,7 +209,7 @@ async def choose(path: str, page: CurrentPage, session: ReadSession, request: Re
     shelf = pages_at(path)
     page.caller.require_somewhere(shelf.web.create)
     form = await read_form(request)
-    found = await form_choices(session, caller=page.caller, kind=shelf.web, form=form)
+    found = await form_choices(page.context, session, kind=shelf.web, form=form)
     return page.show(ChoicesFragment(kind=shelf.web, choices=found, form=form))
 
 
@@ -225,12 +222,8 @@ async def number(path: str, page: CurrentPage, session: ReadSession, request: Re
     if missing:
         return page.show(NumberFragment(number=None, missing=[labels.FIELDS[name] for name in missing]))
     try:
-        await limit_reading(request, page.caller)
-        plan = await numbering.plan(
-            page.context,
-            session,
-            request=_asked(shelf.web, form),
-        )
+        await limit_reading(request, page.context)
+        plan = await numbering.plan(page.context, session, request=_asked(shelf.web, form))
         found = await numbering.preview(session, plan=plan)
     except DomainError as error:
         return page.show(NumberFragment(number=None, missing=[], faults=form_errors(error, page.language)))
@@ -265,20 +258,20 @@ def _id(form: Form, name: str) -> UUID | None:
 
 
 @router.post("/{path}/new")
-async def create(path: str, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def create(path: str, page: CurrentPage, db: Db, numbers: Numbers, request: Request) -> Response:
     """Writes the document and goes to it; a refusal comes back with everything that was typed."""
     shelf = pages_at(path)
     form = await read_form(request)
-    desk = WriteContext(db, request, page.caller, clock, page.address, text(form, "key"))
+    ctx = page.context.with_key(text(form, "key"))
     try:
         order = validated(request, shelf.order, payload_of(shelf.web, form))
-        await limit_issuing(request, page.caller)
-        answer = await await_first_answer(lambda: shelf.create(desk, order))
+        await limit_issuing(request, page.context)
+        answer = await await_first_answer(lambda: shelf.create(ctx, db, numbers, order=order))
     except DomainError as error:
         if error.kind is ErrorKind.BROKEN:
             raise
         async with db.reading() as session:
-            return await _form(page, session, shelf, clock, form, error)
+            return await _form(page, session, shelf, form, error)
     return RedirectResponse(f"{shelf.web.url}/{answer.body['data']['publicId']}?created=1", status_code=303)
 
 
@@ -286,11 +279,10 @@ async def _form(
     page: PageRequest,
     session: AsyncSession,
     shelf: DocumentPages,
-    clock: Any,
     form: Form,
     error: DomainError | None = None,
 ) -> Response:
-    found = await form_choices(session, caller=page.caller, kind=shelf.web, form=form)
+    found = await form_choices(page.context, session, kind=shelf.web, form=form)
     return page.show(
         NewDocumentPage(
             kind=shelf.web,
@@ -299,6 +291,6 @@ async def _form(
             files=list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False)),
             faults=form_errors(error, page.language),
             key=str(new_id()),
-            today=local_date(clock.now(), clock.zone),
+            today=local_date(page.context.now, page.context.zone),
         )
     )

@@ -9,17 +9,18 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.schemas import AssigneeResponse
+from saraban.documents.core.dependencies import Following
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.clock import Clock
 from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.web.documents import reply
-from saraban.web.documents.document_pages import CIRCULATIONS, PAGES_BY_PATH, DocumentPages, WriteContext, pages_at
+from saraban.web.documents.document_pages import PAGES_BY_PATH, DocumentPages, pages_at
 from saraban.web.documents.page_model import DocumentView, KindFields, needs_files, read_view
 from saraban.web.documents.step_data import StepForm, payload_of_step, step_form
 from saraban.web.shell import labels
@@ -121,7 +122,6 @@ async def _show(
     shelf: DocumentPages,
     subjects: Subjects,
     public_id: UUID,
-    clock: Clock,
     *,
     error: DomainError | None = None,
     form: FormValues = EMPTY_FORM,
@@ -129,7 +129,7 @@ async def _show(
     created: bool = False,
     done: str = "",
 ) -> Response:
-    seen = await read_view(session, shelf, caller=page.caller, subjects=subjects, public_id=public_id, clock=clock)
+    seen = await read_view(page.context, session, shelf, subjects=subjects, public_id=public_id)
     steps = (
         () if error is None else tuple(one.say(page.language, error.values) for one in error.recovery if one != REFRESH)
     )
@@ -146,9 +146,9 @@ async def _show(
             form=form,
             dialog=dialog if error and _is_for_the_form(error, form) else "",
             created=created,
-            may_reply=await reply.sender(session, page.caller, seen.document) is not None,
+            may_reply=await reply.sender(page.context, session, seen.document) is not None,
             happened=happened,
-            next_task=await _next_task(page, session, subjects, public_id, clock) if happened else None,
+            next_task=await _next_task(page, session, subjects, public_id) if happened else None,
             by_name=BY_NAME,
             moved=isinstance(error, VersionConflict | StaleInstance),
             steps=steps,
@@ -159,11 +159,11 @@ async def _show(
     )
 
 
-async def _next_task(
-    page: PageRequest, session: AsyncSession, subjects: Subjects, public_id: UUID, clock: Clock
-) -> Task | None:
+async def _next_task(page: PageRequest, session: AsyncSession, subjects: Subjects, public_id: UUID) -> Task | None:
     """What waits for the reader beside the document in hand."""
-    found = await workflow.list_tasks(page.context, session, subjects=subjects, cursor=None, limit=2, now=clock.now())
+    found = await workflow.list_tasks(
+        page.context, session, subjects=subjects, cursor=None, limit=2, now=page.context.now
+    )
     return next((one for one in found.items if one.envelope.facts.public_id != public_id), None)
 
 
@@ -205,12 +205,11 @@ async def show(
     page: CurrentPage,
     session: ReadSession,
     subjects: RegisteredSubjects,
-    clock: Now,
     created: Annotated[str, Query(max_length=5)] = "",
     done: Annotated[str, Query(max_length=10)] = "",
 ) -> Response:
     shelf = pages_at(path)
-    return await _show(page, session, shelf, subjects, public_id, clock, created=created == "1", done=done)
+    return await _show(page, session, shelf, subjects, public_id, created=created == "1", done=done)
 
 
 async def back(path: str, public_id: UUID, _page: CurrentPage) -> Response:
@@ -230,7 +229,6 @@ async def act(
     db: Db,
     subjects: RegisteredSubjects,
     transitions: InstanceTransitions,
-    clock: Now,
     request: Request,
 ) -> Response:
     """One step of the workflow, by the version that the reader saw."""
@@ -239,8 +237,8 @@ async def act(
 
     async def work() -> None:
         async with db.reading() as session:
-            found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
-            instance = await instance_of(session, shelf, page, public_id, clock)
+            found = await shelf.read(page.context, session, public_id=public_id)
+            instance = await instance_of(page, session, shelf, public_id)
             values = await step_data_of(session, public_id=instance)
         if needs_files(shelf.web, found.data, found.workflow) and not (
             text(form, "withoutFiles") or texts(form, "attachment")
@@ -266,14 +264,10 @@ async def act(
             on_behalf_of=order.on_behalf_of,
         )
         await await_first_answer(
-            lambda: transitions.take(
-                page.context.with_key(text(form, "key")),
-                public_id=instance,
-                command=command,
-            )
+            lambda: transitions.take(page.context.with_key(text(form, "key")), public_id=instance, command=command)
         )
 
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, clock, form, f"act-{text(form, 'action')}")
+    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, f"act-{text(form, 'action')}")
 
 
 @router.post("/{path}/{public_id}/branches/{branch_id}")
@@ -284,7 +278,6 @@ async def answer(
     page: CurrentPage,
     db: Db,
     subjects: RegisteredSubjects,
-    clock: Now,
     request: Request,
 ) -> Response:
     """The reader's answer for a branch of a parallel review, by the version of the branch that he saw."""
@@ -293,7 +286,7 @@ async def answer(
 
     async def work() -> None:
         async with db.reading() as session:
-            instance = await instance_of(session, shelf, page, public_id, clock)
+            instance = await instance_of(page, session, shelf, public_id)
         asked = {
             "answer": text(form, "answer") or "",
             "comment": text(form, "comment"),
@@ -320,20 +313,16 @@ async def answer(
             )
         )
 
-    return await submit_on_page(
-        work, page, db, shelf, subjects, public_id, clock, form, f"branch-{text(form, 'branch')}"
-    )
+    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, f"branch-{text(form, 'branch')}")
 
 
-async def instance_of(
-    session: AsyncSession, shelf: DocumentPages, page: PageRequest, public_id: UUID, clock: Clock
-) -> UUID:
+async def instance_of(page: PageRequest, session: AsyncSession, shelf: DocumentPages, public_id: UUID) -> UUID:
     """
     Return the workflow instance of a document that the reader may see.
 
     :raises NotFound: also for a document without a workflow
     """
-    found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+    found = await shelf.read(page.context, session, public_id=public_id)
     if found.workflow is None:
         raise NotFound("No workflow runs for this document.")
     instance: UUID = found.workflow.instance_public_id
@@ -348,45 +337,50 @@ def version_in(form: FormValues) -> int:
 
 @router.post("/{path}/{public_id}/cancel")
 async def cancel(
-    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+    path: str,
+    public_id: UUID,
+    page: CurrentPage,
+    db: Db,
+    subjects: RegisteredSubjects,
+    followers: Following,
+    request: Request,
 ) -> Response:
     """Ends the document, with a reason."""
     shelf = pages_at(path)
     form = await read_form(request)
-    desk = WriteContext(db, request, page.caller, clock, page.address, text(form, "key"))
+    ctx = page.context.with_key(text(form, "key"))
 
     async def work() -> None:
         order: Cancellation = validated(request, Cancellation, {"reason": text(form, "reason") or ""})
-        await await_first_answer(lambda: shelf.cancel(desk, public_id, order.reason))
+        await await_first_answer(lambda: shelf.cancel(ctx, db, followers, public_id=public_id, reason=order.reason))
 
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, clock, form, "cancel")
+    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, "cancel")
 
 
 @router.post("/{path}/{public_id}/revisions")
 async def revise(
-    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
 ) -> Response:
     """The next revision, as a draft."""
     shelf = pages_at(path)
     form = await read_form(request)
-    desk = WriteContext(db, request, page.caller, clock, page.address, text(form, "key"))
+    ctx = page.context.with_key(text(form, "key"))
 
     async def work() -> None:
         asked = {name: value for name in ("subject", "body", "dueDate") if (value := text(form, name)) is not None}
         order: NewRevision = validated(request, NewRevision, asked | {"attachmentPublicIds": texts(form, "attachment")})
-        await await_first_answer(lambda: shelf.revise(desk, public_id, order))
+        await await_first_answer(lambda: shelf.revise(ctx, db, public_id=public_id, order=order))
 
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, clock, form, "revise")
+    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, "revise")
 
 
 @router.post("/{path}/{public_id}/files")
 async def add_files(
-    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
 ) -> Response:
     """Puts uploaded files onto a draft, or takes one off it."""
     shelf = pages_at(path)
     form = await read_form(request)
-    desk = WriteContext(db, request, page.caller, clock, page.address, None)
 
     async def work() -> None:
         changes: DocumentChanges = validated(
@@ -394,18 +388,18 @@ async def add_files(
             DocumentChanges,
             {"addAttachmentPublicIds": texts(form, "attachment"), "removeAttachmentPublicIds": texts(form, "remove")},
         )
-        await shelf.edit(desk, public_id, changes, None)
+        await shelf.edit(page.context, db, public_id=public_id, changes=changes, if_match=None)
 
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, clock, form, "")
+    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, "")
 
 
 @router.post("/circulations/{public_id}/responses")
 async def respond(
-    public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+    public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
 ) -> Response:
     """The reader's answer to a sheet."""
     form = await read_form(request)
-    desk = WriteContext(db, request, page.caller, clock, page.address, text(form, "key"))
+    ctx = page.context.with_key(text(form, "key"))
 
     async def work() -> None:
         asked = {
@@ -414,9 +408,9 @@ async def respond(
             "onBehalfOf": text(form, "onBehalfOf"),
         }
         order: AssigneeResponse = validated(request, AssigneeResponse, asked)
-        await await_first_answer(lambda: CIRCULATIONS.respond(desk, public_id, order))
+        await await_first_answer(lambda: circulations.respond(ctx, db, public_id=public_id, response=order))
 
-    return await submit_on_page(work, page, db, CIRCULATIONS, subjects, public_id, clock, form, "respond")
+    return await submit_on_page(work, page, db, pages_at("circulations"), subjects, public_id, form, "respond")
 
 
 async def submit_on_page(
@@ -426,7 +420,6 @@ async def submit_on_page(
     shelf: DocumentPages,
     subjects: Subjects,
     public_id: UUID,
-    clock: Clock,
     form: FormValues,
     dialog: str,
 ) -> Response:
@@ -437,7 +430,7 @@ async def submit_on_page(
         if error.kind not in SHOWN_ON_FORM:
             raise
         async with db.reading() as session:
-            return await _show(page, session, shelf, subjects, public_id, clock, error=error, form=form, dialog=dialog)
+            return await _show(page, session, shelf, subjects, public_id, error=error, form=form, dialog=dialog)
     verb = dialog.partition("-")[0]
     if verb in _SETTLES_NOTIFICATIONS:
         await db.transact(lambda session: notifications.settle(page.context, session, entity_id=str(public_id)))

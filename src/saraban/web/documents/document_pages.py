@@ -5,24 +5,21 @@ from datetime import date, datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from fastapi import Request
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.correspondence import service as correspondences
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import OperationResult
 from saraban.kit.pagination import Page
+from saraban.numbering import service as numbering
 from saraban.web.shell.document_kinds import KINDS, WebKind
 from saraban.workflow.language.subject import Represented
 
@@ -82,27 +79,6 @@ class DocumentDetails:
     people: list[Any] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class WriteContext:
-    """Whatever a writing service needs of this request and this application."""
-
-    db: Database
-    request: Request
-    caller: Caller
-    clock: Clock
-    address: str
-    key: str | None
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        return {
-            "caller": self.caller,
-            "now": self.clock.now(),
-            "zone": self.clock.zone,
-            "address": self.address,
-        }
-
-
 class DocumentPages(Protocol):
     """One register with its services; `order` and `changes` are the schemas of what is written."""
 
@@ -116,33 +92,32 @@ class DocumentPages(Protocol):
     def changes(self) -> type[BaseModel]: ...
 
     async def lines(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,
-        wanted: RegisterQuery,
-        cursor: str | None,
-        limit: int,
-        clock: Clock,
+        self, ctx: RequestContext, session: AsyncSession, *, wanted: RegisterQuery, cursor: str | None, limit: int
     ) -> Page[DocumentSummaryRow]: ...
 
-    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
+    async def read(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Any:
         """Give the document in its envelope."""
         ...
 
-    async def around(
-        self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock
-    ) -> DocumentDetails: ...
+    async def around(self, ctx: RequestContext, session: AsyncSession, *, document: Any) -> DocumentDetails: ...
 
     def etag(self, found: Any) -> str: ...
 
-    async def create(self, desk: WriteContext, order: Any) -> OperationResult: ...
+    async def create(
+        self, ctx: RequestContext, db: Database, allocator: numbering.Allocator, *, order: Any
+    ) -> OperationResult: ...
 
-    async def edit(self, desk: WriteContext, public_id: UUID, changes: Any, if_match: str | None) -> None: ...
+    async def edit(
+        self, ctx: RequestContext, db: Database, *, public_id: UUID, changes: Any, if_match: str | None
+    ) -> None: ...
 
-    async def cancel(self, desk: WriteContext, public_id: UUID, reason: str) -> OperationResult: ...
+    async def cancel(
+        self, ctx: RequestContext, db: Database, followers: core.Followers, *, public_id: UUID, reason: str
+    ) -> OperationResult: ...
 
-    async def revise(self, desk: WriteContext, public_id: UUID, order: NewRevision) -> OperationResult: ...
+    async def revise(
+        self, ctx: RequestContext, db: Database, *, public_id: UUID, order: NewRevision
+    ) -> OperationResult: ...
 
 
 def state_of(found: Any) -> str:
@@ -189,17 +164,10 @@ class _KindPages:
         return self.kind.changes
 
     async def lines(
-        self,
-        session: AsyncSession,
-        *,
-        caller: Caller,
-        wanted: RegisterQuery,
-        cursor: str | None,
-        limit: int,
-        clock: Clock,
+        self, ctx: RequestContext, session: AsyncSession, *, wanted: RegisterQuery, cursor: str | None, limit: int
     ) -> Page[DocumentSummaryRow]:
         page = await core.listing(
-            RequestContext(caller=caller, now=clock.now(), zone=clock.zone),
+            ctx,
             session,
             self.kind,
             search=self.search(wanted),
@@ -218,30 +186,28 @@ class _KindPages:
             mine=wanted.mine,
         )
 
-    async def read(self, session: AsyncSession, *, caller: Caller, public_id: UUID, clock: Clock) -> Any:
-        return await core.read(
-            RequestContext(caller=caller, now=clock.now(), zone=clock.zone), session, self.kind, public_id=public_id
-        )
+    async def read(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Any:
+        return await core.read(ctx, session, self.kind, public_id=public_id)
 
     def etag(self, found: Any) -> str:
         return core.etag(found)
 
-    async def create(self, desk: WriteContext, order: Any) -> OperationResult:
-        allocator = desk.request.app.state.allocator
-        return await core.create(desk.db, allocator, self.kind, order=order, key=desk.key, **desk.parts)
+    async def create(
+        self, ctx: RequestContext, db: Database, allocator: numbering.Allocator, *, order: Any
+    ) -> OperationResult:
+        return await core.create(ctx, db, allocator, self.kind, order=order)
 
-    async def edit(self, desk: WriteContext, public_id: UUID, changes: Any, if_match: str | None) -> None:
-        await desk.db.transact(
-            lambda session: core.edit(
-                session, self.kind, public_id=public_id, changes=changes, if_match=if_match, **desk.parts
-            )
+    async def edit(
+        self, ctx: RequestContext, db: Database, *, public_id: UUID, changes: Any, if_match: str | None
+    ) -> None:
+        await db.transact(
+            lambda session: core.edit(ctx, session, self.kind, public_id=public_id, changes=changes, if_match=if_match)
         )
 
-    async def cancel(self, desk: WriteContext, public_id: UUID, reason: str) -> OperationResult:
-        followers = desk.request.app.state.followers
-        return await core.cancel(
-            desk.db, self.kind, followers, public_id=public_id, reason=reason, key=desk.key, **desk.parts
-        )
+    async def cancel(
+        self, ctx: RequestContext, db: Database, followers: core.Followers, *, public_id: UUID, reason: str
+    ) -> OperationResult:
+        return await core.cancel(ctx, db, self.kind, followers, public_id=public_id, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,30 +216,29 @@ class RevisedDocumentPages(_KindPages):
 
     kind: core.RevisionedKind
 
-    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> DocumentDetails:
-        which = {"caller": caller, "public_id": document.public_id}
-        found = await core.permitted_actions(session, self.kind, zone=clock.zone, **which)
-        revisions = await core.revisions(session, self.kind, zone=clock.zone, **which)
-        history = await core.history(session, self.kind, **which)
+    async def around(self, ctx: RequestContext, session: AsyncSession, *, document: Any) -> DocumentDetails:
+        found = await core.permitted_actions(ctx, session, self.kind, public_id=document.public_id)
+        revisions = await core.revisions(ctx, session, self.kind, public_id=document.public_id)
+        history = await core.history(ctx, session, self.kind, public_id=document.public_id)
         return DocumentDetails(
             offers=OpenActions(edit=found.edit, files=found.edit, cancel=found.cancel, revise=found.revise),
             history=list(history.items),
             revisions=list(revisions.items),
         )
 
-    async def revise(self, desk: WriteContext, public_id: UUID, order: NewRevision) -> OperationResult:
-        return await core.revise(desk.db, self.kind, public_id=public_id, order=order, key=desk.key, **desk.parts)
+    async def revise(
+        self, ctx: RequestContext, db: Database, *, public_id: UUID, order: NewRevision
+    ) -> OperationResult:
+        return await core.revise(ctx, db, self.kind, public_id=public_id, order=order)
 
 
 @dataclass(frozen=True, slots=True)
 class CirculationPages(_KindPages):
     """The register of circulations: no revisions, and assignees in place of recipients."""
 
-    async def around(self, session: AsyncSession, *, caller: Caller, document: Any, clock: Clock) -> DocumentDetails:
-        found = await circulations.permitted_actions(
-            RequestContext(caller=caller, now=clock.now(), zone=clock.zone), session, public_id=document.public_id
-        )
-        history = await core.history(RequestContext(caller=caller), session, self.kind, public_id=document.public_id)
+    async def around(self, ctx: RequestContext, session: AsyncSession, *, document: Any) -> DocumentDetails:
+        found = await circulations.permitted_actions(ctx, session, public_id=document.public_id)
+        history = await core.history(ctx, session, self.kind, public_id=document.public_id)
         return DocumentDetails(
             offers=OpenActions(
                 edit=found.edit,
@@ -286,19 +251,22 @@ class CirculationPages(_KindPages):
             people=list(document.assignees),
         )
 
-    async def revise(self, desk: WriteContext, public_id: UUID, order: NewRevision) -> OperationResult:  # noqa: ARG002
+    async def revise(
+        self,
+        ctx: RequestContext,  # noqa: ARG002
+        db: Database,  # noqa: ARG002
+        *,
+        public_id: UUID,  # noqa: ARG002
+        order: NewRevision,  # noqa: ARG002
+    ) -> OperationResult:
         raise NotFound("A circulation sheet has no revisions.")
 
-    async def respond(self, desk: WriteContext, public_id: UUID, answer: AssigneeResponse) -> OperationResult:
-        return await circulations.respond(desk.db, public_id=public_id, response=answer, key=desk.key, **desk.parts)
 
-
-CIRCULATIONS = CirculationPages(KINDS["circulations"], circulations.CIRCULATION)
 PAGES_BY_PATH: dict[str, DocumentPages] = {
     "correspondences": RevisedDocumentPages(KINDS["correspondences"], correspondences.CORRESPONDENCE),
     "rfas": RevisedDocumentPages(KINDS["rfas"], rfas.RFA),
     "transmittals": RevisedDocumentPages(KINDS["transmittals"], transmittals.TRANSMITTAL),
-    "circulations": CIRCULATIONS,
+    "circulations": CirculationPages(KINDS["circulations"], circulations.CIRCULATION),
 }
 
 

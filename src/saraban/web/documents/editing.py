@@ -10,11 +10,11 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.service import OrganizationMember
 from saraban.kit.errors import DomainError
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.projects import service as projects
 from saraban.web.documents.document_forms import people_of
 from saraban.web.documents.document_page import SHOWN_ON_FORM
-from saraban.web.documents.document_pages import DocumentPages, WriteContext, pages_at
+from saraban.web.documents.document_pages import DocumentPages, pages_at
 from saraban.web.documents.payloads import changes_of, form_of
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import FormValues, form_errors, read_form, text, validated
@@ -77,25 +77,24 @@ async def _show(
 
 
 @router.get("/{path}/{public_id}/edit")
-async def edit_form(path: str, public_id: UUID, page: CurrentPage, session: ReadSession, clock: Now) -> Response:
+async def edit_form(path: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
     shelf = pages_at(path)
-    found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+    found = await shelf.read(page.context, session, public_id=public_id)
     return await _show(page, session, shelf, found)
 
 
 @router.post("/{path}/{public_id}/edit")
-async def edit(path: str, public_id: UUID, page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def edit(path: str, public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
     """Changes a draft, unless somebody else did since the form was opened."""
     shelf = pages_at(path)
     form = await read_form(request)
-    desk = WriteContext(db, request, page.caller, clock, page.address, None)
     try:
         changes = validated(request, shelf.changes, changes_of(shelf.web, form))
-        await shelf.edit(desk, public_id, changes, text(form, "version"))
+        await shelf.edit(page.context, db, public_id=public_id, changes=changes, if_match=text(form, "version"))
     except DomainError as error:
         if error.kind not in SHOWN_ON_FORM:
             raise
         async with db.reading() as session:
-            found = await shelf.read(session, caller=page.caller, public_id=public_id, clock=clock)
+            found = await shelf.read(page.context, session, public_id=public_id)
             return await _show(page, session, shelf, found, error=error, form=form)
     return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)

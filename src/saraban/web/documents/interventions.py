@@ -9,9 +9,8 @@ from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from saraban.kit.clock import Clock
 from saraban.kit.db import Database
-from saraban.kit.http import Db, Now
+from saraban.kit.http import Db
 from saraban.web.documents.document_page import instance_of, submit_on_page, version_in
 from saraban.web.documents.document_pages import DocumentPages, pages_at
 from saraban.web.shell.forms import await_first_answer, read_form, text, validated
@@ -37,7 +36,6 @@ class InterventionForm:
     shelf: DocumentPages
     subjects: Subjects
     public_id: UUID
-    clock: Clock
     request: Request
     said: FormData
 
@@ -50,23 +48,23 @@ class InterventionForm:
     async def asking(self, action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> InstanceRequest:
         """:raises NotFound: also for a document without a workflow"""
         async with self.db.reading() as session:
-            instance = await instance_of(session, self.shelf, self.page, self.public_id, self.clock)
-        now, key = self.clock.now(), text(self.said, "key")
+            instance = await instance_of(self.page, session, self.shelf, self.public_id)
+        ctx = self.page.context.with_key(text(self.said, "key"))
         command = Command(action, order.reason, client_version_no=order.client_version_no)
         # The key stands for this one form, so that what else it says need not be compared.
         kept = {"form": {name: text(self.said, name) for name in ("way", "userPublicId")}}
-        return InstanceRequest(self.page.caller, self.subjects, instance, command, now, key, kept)
+        return InstanceRequest(ctx.caller, self.subjects, instance, command, ctx.now, ctx.key, kept)
 
     async def done(self, work: Callable[[], Awaitable[None]], dialog: str) -> Response:
         return await submit_on_page(
-            work, self.page, self.db, self.shelf, self.subjects, self.public_id, self.clock, self.said, dialog
+            work, self.page, self.db, self.shelf, self.subjects, self.public_id, self.said, dialog
         )
 
 
 async def _sent(
-    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, clock: Now, request: Request
+    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
 ) -> InterventionForm:
-    return InterventionForm(page, db, pages_at(path), subjects, public_id, clock, request, await read_form(request))
+    return InterventionForm(page, db, pages_at(path), subjects, public_id, request, await read_form(request))
 
 
 CurrentIntervention = Annotated[InterventionForm, Depends(_sent)]
@@ -81,7 +79,9 @@ async def force(form: CurrentIntervention) -> Response:
         order = form.order(ForceIn, action=action or None, to=to or None)
         asking = await form.asking(order.action or interventions.FORCE, order)
         await await_first_answer(
-            lambda: interventions.force(form.db, asking, action=order.action, to=order.to, address=form.page.address)
+            lambda: interventions.force(
+                form.db, asking, action=order.action, to=order.to, address=form.page.context.address
+            )
         )
 
     return await form.done(work, "force")
@@ -93,7 +93,7 @@ async def terminate(form: CurrentIntervention) -> Response:
 
     async def work() -> None:
         asking = await form.asking(interventions.TERMINATE, form.order(TerminationIn))
-        await await_first_answer(lambda: interventions.terminate(form.db, asking, address=form.page.address))
+        await await_first_answer(lambda: interventions.terminate(form.db, asking, address=form.page.context.address))
 
     return await form.done(work, "terminate")
 
@@ -107,7 +107,7 @@ async def reassign(form: CurrentIntervention) -> Response:
         asking = await form.asking(interventions.REASSIGN, order)
         await await_first_answer(
             lambda: interventions.reassign(
-                form.db, asking, user_public_id=order.user_public_id, address=form.page.address
+                form.db, asking, user_public_id=order.user_public_id, address=form.page.context.address
             )
         )
 

@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.clock import Clock
 from saraban.kit.errors import Text
 from saraban.web.documents.document_pages import DocumentDetails, DocumentPages, OpenActions, state_of
 from saraban.web.shell.document_kinds import WebKind
@@ -130,29 +129,30 @@ class DocumentView:
 
 
 async def read_view(
-    session: AsyncSession, shelf: DocumentPages, *, caller: Caller, subjects: Subjects, public_id: UUID, clock: Clock
+    ctx: RequestContext, session: AsyncSession, shelf: DocumentPages, *, subjects: Subjects, public_id: UUID
 ) -> DocumentView:
     """
     Read everything the page shows.
 
     :raises NotFound: also when the caller may not know of the document
     """
-    found = await shelf.read(session, caller=caller, public_id=public_id, clock=clock)
+    found = await shelf.read(ctx, session, public_id=public_id)
     document, flow = found.data, found.workflow
     taken: tuple[HistoryStep, ...] = ()
     coming: tuple[Text, ...] = ()
     if flow is not None:
         instance = flow.instance_public_id
-        taken = await workflow.history(RequestContext(caller=caller), session, subjects=subjects, public_id=instance)
+        taken = await workflow.history(ctx, session, subjects=subjects, public_id=instance)
         coming = await workflow.states_ahead(session, public_id=instance)
-    around = await shelf.around(session, caller=caller, document=document, clock=clock)
+    around = await shelf.around(ctx, session, document=document)
     seen = DocumentView(shelf.web, document, flow, state_of(found), around, taken, coming)
     if flow is not None:
         seen = replace(seen, values=await step_data_of(session, public_id=flow.instance_public_id))
-    if flow is None or not caller.may_anywhere(PERMISSION):
+    if flow is None or not ctx.caller.may_anywhere(PERMISSION):
         return seen
-    asked = {"caller": caller, "subjects": subjects, "public_id": flow.instance_public_id}
-    open_to = await interventions.find(session, **asked)
-    return replace(
-        seen, steering=open_to, people=await interventions.people(session, **asked) if open_to.reassign else ()
-    )
+    instance = flow.instance_public_id
+    open_to = await interventions.find(ctx, session, subjects=subjects, public_id=instance)
+    if not open_to.reassign:
+        return replace(seen, steering=open_to)
+    people = await interventions.people(ctx, session, subjects=subjects, public_id=instance)
+    return replace(seen, steering=open_to, people=people)

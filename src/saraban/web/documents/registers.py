@@ -10,9 +10,9 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from saraban.identity.domain.caller import Caller
-from saraban.kit.clock import Clock, local_date
-from saraban.kit.http import Now, PageCursor, ReadSession, async_dependency
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import local_date
+from saraban.kit.http import PageCursor, ReadSession, async_dependency
 from saraban.kit.text import control_character
 from saraban.web.documents.document_pages import (
     PAGES_BY_PATH,
@@ -43,8 +43,8 @@ class RegisterFilters:
     mine: bool = False
     due: str = ""
 
-    def wanted(self, shelf: DocumentPages, clock: Clock, project: UUID | None) -> RegisterQuery:
-        today = local_date(clock.now(), clock.zone)
+    def wanted(self, ctx: RequestContext, shelf: DocumentPages, project: UUID | None) -> RegisterQuery:
+        today = local_date(ctx.now, ctx.zone)
         limits = {"overdue": today, "soon": today + SOON + timedelta(days=1)}
         return RegisterQuery(
             text=self.q or None,
@@ -104,17 +104,16 @@ CurrentFilters = Annotated[RegisterFilters, Depends(async_dependency(filters))]
 
 
 async def _register(
-    path: str, page: CurrentPage, session: ReadSession, clock: Now, asked: CurrentFilters, cursor: PageCursor = None
+    path: str, page: CurrentPage, session: ReadSession, asked: CurrentFilters, cursor: PageCursor = None
 ) -> Response:
     shelf = pages_at(path)
     page.caller.require_somewhere("document.view")
     found = await shelf.lines(
+        page.context,
         session,
-        caller=page.caller,
-        wanted=asked.wanted(shelf, clock, page.project),
+        wanted=asked.wanted(page.context, shelf, page.project),
         cursor=cursor,
         limit=ROWS,
-        clock=clock,
     )
     template = "documents/register.html"
     if page.is_fragment:
@@ -129,9 +128,9 @@ async def _register(
 
 def _route(path: str) -> None:
     async def register(
-        page: CurrentPage, session: ReadSession, clock: Now, asked: CurrentFilters, cursor: PageCursor = None
+        page: CurrentPage, session: ReadSession, asked: CurrentFilters, cursor: PageCursor = None
     ) -> Response:
-        return await _register(path, page, session, clock, asked, cursor)
+        return await _register(path, page, session, asked, cursor)
 
     router.add_api_route(f"/{path}", register, methods=["GET"], name=f"register-{path}")
 
@@ -141,23 +140,19 @@ for _path in PAGES_BY_PATH:
 
 
 async def documents_to_pick(
-    session: ReadSession, *, caller: Caller, text: str, clock: Clock, limit: int = 8
+    ctx: RequestContext, session: ReadSession, *, text: str, limit: int = 8
 ) -> list[DocumentSummaryRow]:
     """Return documents of the general registers whose number or subject contains `text`, for a picker."""
     found: list[DocumentSummaryRow] = []
     for path in ("correspondences", "rfas", "transmittals"):
-        page = await PAGES_BY_PATH[path].lines(
-            session, caller=caller, wanted=RegisterQuery(text=text), cursor=None, limit=limit, clock=clock
-        )
+        page = await PAGES_BY_PATH[path].lines(ctx, session, wanted=RegisterQuery(text=text), cursor=None, limit=limit)
         found.extend(page.items)
     return found[: limit * 2]
 
 
 @router.get("/find")
-async def find(
-    page: CurrentPage, session: ReadSession, clock: Now, find: Annotated[str, Query(max_length=200)] = ""
-) -> Response:
+async def find(page: CurrentPage, session: ReadSession, find: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Documents to choose from while a form is filled in."""
     text = "" if control_character(find) is not None else find.strip()
-    found = await documents_to_pick(session, caller=page.caller, text=text, clock=clock) if text else []
+    found = await documents_to_pick(page.context, session, text=text) if text else []
     return page.show(FoundDocumentsFragment(found=found, text=text))

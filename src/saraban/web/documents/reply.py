@@ -6,7 +6,6 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import Text
 
@@ -15,12 +14,12 @@ _BEGINS: Final = Text("อ้างถึง ", "Re: ")
 _LONGEST: Final = 500
 
 
-async def sender(session: AsyncSession, caller: Caller, document: Any) -> UUID | None:
+async def sender(ctx: RequestContext, session: AsyncSession, document: Any) -> UUID | None:
     """Give the organization that would reply: the first that received it and for which the reader writes."""
     issued = getattr(document, "issued_at", None) is not None and document.cancelled_at is None
-    if not issued or not caller.may_anywhere(CREATE):
+    if not issued or not ctx.caller.may_anywhere(CREATE):
         return None
-    profile = await identity.profile(RequestContext(caller=caller), session)
+    profile = await identity.profile(ctx, session)
     mine = {one.public_id for one in profile.organizations}
     return next((one.public_id for one in document.recipients if one.public_id in mine), None)
 

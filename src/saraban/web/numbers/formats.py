@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.domain.template_parser import TOKEN_MEANINGS, parse_template
 from saraban.numbering.formats.schemas import FormatChange, FormatIn
@@ -153,16 +153,16 @@ async def new(page: CurrentPage, session: ReadSession, project: Annotated[UUID |
 
 
 @router.post("/check")
-async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
+async def check(page: CurrentPage, session: ReadSession, request: Request) -> Response:
     """What is typed, piece by piece, and what saving it would do; typing is never an error."""
     typed = await FormatForm.of(request)
-    await limit_reading(request, page.caller)
+    await limit_reading(request, page.context)
     found = parse_template(typed.template or "", drawing=typed.type == "DRAWING")
     said = [one.text.say(page.language, one.values) for one in found.faults] if typed.template else []
     effect = None
     if found.template is not None:
         try:
-            effect = await _effect(page, session, clock, typed)
+            effect = await _effect(page, session, typed)
         except DomainError as error:
             # Who only reads the format sees its pieces; what saving it would do is not his business.
             said = [] if error.kind is ErrorKind.FORBIDDEN else _words(error, page.language)
@@ -363,11 +363,11 @@ async def _show(
 
 async def _codes(page: PageRequest, session: AsyncSession, project: UUID) -> dict[str, list[str]]:
     """What a format can be narrowed to; several contracts may have the same code."""
-    asked: dict[str, Any] = {"caller": page.caller, "project_public_id": project}
+    ctx = page.context
     return {
-        "sub_type": sorted({one.code for one in await projects.sub_types(session, **asked)}),
-        "rfa_type": sorted({one.code for one in await projects.rfa_types(session, **asked)}),
-        "discipline": sorted({one.code for one in await projects.disciplines(session, **asked)}),
+        "sub_type": sorted({one.code for one in await projects.sub_types(ctx, session, project_public_id=project)}),
+        "rfa_type": sorted({one.code for one in await projects.rfa_types(ctx, session, project_public_id=project)}),
+        "discipline": sorted({one.code for one in await projects.disciplines(ctx, session, project_public_id=project)}),
     }
 
 

@@ -9,10 +9,9 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.kit.ids import new_id
 from saraban.kit.schema import SingleLine
@@ -78,63 +77,61 @@ class ManualNumberPage(PageModel):
 
 
 @router.get("")
-async def show(
-    page: CurrentPage, session: ReadSession, clock: Now, project: Annotated[UUID | None, Query()] = None
-) -> Response:
+async def show(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
-    return await _show(page, session, clock, form_with(projectPublicId=str(project or page.project or "")))
+    return await _show(page, session, form_with(projectPublicId=str(project or page.project or "")))
 
 
 @router.post("/check")
-async def check(page: CurrentPage, session: ReadSession, clock: Now, request: Request) -> Response:
+async def check(page: CurrentPage, session: ReadSession, request: Request) -> Response:
     """What the number would be and what it would do; half a form is no error."""
     page.caller.require_somewhere(MANAGE_FORMATS)
     form = await read_form(request)
-    await limit_reading(request, page.caller)
+    await limit_reading(request, page.context)
     effect, faults = None, FormErrors()
     if text(form, "documentNumber") or text(form, "sequence"):
         try:
-            effect = await _effect(page, session, clock, validated(request, ManualNumberDraft, _payload(form)))
+            effect = await _effect(page, session, validated(request, ManualNumberDraft, _payload(form)))
         except DomainError as error:
             faults = form_errors(error, page.language)
     return page.show(ManualNumberEffectFragment(effect=effect, faults=faults))
 
 
 @router.post("")
-async def state(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def state(page: CurrentPage, db: Db, request: Request) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
     form = await read_form(request)
     key = (text(form, "key") or str(new_id()))[:128]
     try:
         order: ManualNumberIn = validated(request, ManualNumberIn, _payload(form))
-        await limit_issuing(request, page.caller)
-        answer = await await_first_answer(lambda: _stated(page, db, clock, order, key=key))
+        await limit_issuing(request, page.context)
+        answer = await await_first_answer(lambda: _stated(page, db, order, key=key))
     except DomainError as error:
         if has_own_page(error):
             raise
         async with db.reading() as session:
-            return await _show(page, session, clock, form, error=error, request=request)
+            return await _show(page, session, form, error=error, request=request)
     return RedirectResponse(f"/numbers/{answer.body['publicId']}?done=stated", status_code=303)
 
 
-async def _stated(page: PageRequest, db: Database, clock: Clock, order: ManualNumberIn, *, key: str) -> OperationResult:
+async def _stated(page: PageRequest, db: Database, order: ManualNumberIn, *, key: str) -> OperationResult:
     """A form that is sent twice states once."""
-    now, payload = clock.now(), order.model_dump(mode="json", by_alias=True)
-    user = page.caller.public_id
+    ctx, user = page.context.with_key(key), page.caller.public_id
+    payload = order.model_dump(mode="json", by_alias=True)
     token = request_token(key=key, user=user, operation=_OPERATION, payload=payload)
 
     async def run(remember: Remember) -> OperationResult:
         async def step(session: AsyncSession) -> OperationResult:
             issued = await numbering.issue_manually(
-                page.context.with_key(key),
+                ctx,
                 session,
-                plan=await _plan(page, session, clock, order),
+                plan=await _plan(page, session, order),
                 statement=numbering.ManualNumber(order.document_number, order.sequence),
                 reason=order.reason,
                 moves_counter=order.move_counter,
                 confirmed_jump=order.confirmed_jump,
                 token=token,
-                now=now,
+                now=ctx.now,
             )
             answer = OperationResult(201, {"publicId": str(issued.public_id)})
             await remember(session, answer)
@@ -142,7 +139,7 @@ async def _stated(page: PageRequest, db: Database, clock: Clock, order: ManualNu
 
         return await db.transact(step)
 
-    return await answer_once(db, key=key, user=user, operation=_OPERATION, payload=payload, now=now, run=run)
+    return await answer_once(db, key=key, user=user, operation=_OPERATION, payload=payload, now=ctx.now, run=run)
 
 
 async def _plan(page: PageRequest, session: AsyncSession, order: ManualNumberIn) -> numbering.Plan:
@@ -154,10 +151,8 @@ async def _plan(page: PageRequest, session: AsyncSession, order: ManualNumberIn)
     )
 
 
-async def _effect(
-    page: PageRequest, session: AsyncSession, clock: Clock, order: ManualNumberIn
-) -> numbering.ManualNumberEffect:
-    plan = await _plan(page, session, clock, order)
+async def _effect(page: PageRequest, session: AsyncSession, order: ManualNumberIn) -> numbering.ManualNumberEffect:
+    plan = await _plan(page, session, order)
     statement = numbering.ManualNumber(order.document_number, order.sequence)
     return await numbering.manual_number_effect(page.context, session, plan=plan, statement=statement)
 
@@ -174,7 +169,6 @@ def _payload(form: FormValues) -> dict[str, Any]:
 async def _show(
     page: PageRequest,
     session: AsyncSession,
-    clock: Clock,
     form: FormValues,
     *,
     error: DomainError | None = None,
@@ -184,17 +178,17 @@ async def _show(
         await projects_with_permission(page, session, MANAGE_FORMATS), id_of(text(form, "projectPublicId"))
     )
     detail = await projects.read_project(page.context, session, public_id=place.public_id)
-    where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
+    ctx, here = page.context, place.public_id
     return page.show(
         ManualNumberPage(
             form=form,
             place=place,
             detail=detail,
             types=await projects.correspondence_types(session),
-            disciplines=await projects.disciplines(session, **where),
-            rfa_types=await projects.rfa_types(session, **where),
-            sub_types=await projects.sub_types(session, **where),
-            effect=await _shown_again(page, session, clock, form, request) if request else None,
+            disciplines=await projects.disciplines(ctx, session, project_public_id=here),
+            rfa_types=await projects.rfa_types(ctx, session, project_public_id=here),
+            sub_types=await projects.sub_types(ctx, session, project_public_id=here),
+            effect=await _shown_again(page, session, form, request) if request else None,
             faults=form_errors(error, page.language),
             key=str(new_id()),
         )
@@ -202,10 +196,10 @@ async def _show(
 
 
 async def _shown_again(
-    page: PageRequest, session: AsyncSession, clock: Clock, form: FormValues, request: Request
+    page: PageRequest, session: AsyncSession, form: FormValues, request: Request
 ) -> numbering.ManualNumberEffect | None:
     """Who has no scripts confirms the jump that the refusal shows."""
     try:
-        return await _effect(page, session, clock, validated(request, ManualNumberDraft, _payload(form)))
+        return await _effect(page, session, validated(request, ManualNumberDraft, _payload(form)))
     except DomainError:
         return None

@@ -8,10 +8,9 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.kit.idempotency import request_token
 from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
@@ -51,15 +50,15 @@ async def show(
 
 
 @router.post("/{public_id}/void")
-async def void(public_id: UUID, page: CurrentPage, db: Db, clock: Now, numbers: Numbers, request: Request) -> Response:
+async def void(public_id: UUID, page: CurrentPage, db: Db, numbers: Numbers, request: Request) -> Response:
     """Makes it void, and draws another in its place where that is wished."""
     form = await read_form(request)
     try:
         order: VoidIn = validated(request, VoidIn, {"publicId": str(public_id), "reason": text(form, "reason") or ""})
         if text(form, "replace") == "1":
-            await limit_issuing(request, page.caller)
+            await limit_issuing(request, page.context)
             key = text(form, "key")
-            number = await _replaced(page, db, clock, numbers, order=order, key=key[:128] if key else None)
+            number = await _replaced(page, db, numbers, order=order, key=key[:128] if key else None)
             return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
         await db.transact(
             lambda session: numbering.void_number(
@@ -75,10 +74,10 @@ async def void(public_id: UUID, page: CurrentPage, db: Db, clock: Now, numbers: 
 
 
 async def _replaced(
-    page: PageRequest, db: Database, clock: Clock, numbers: numbering.Allocator, *, order: VoidIn, key: str | None
+    page: PageRequest, db: Database, numbers: numbering.Allocator, *, order: VoidIn, key: str | None
 ) -> UUID:
     """A form that is sent twice draws once: its key makes the token of the request."""
-    now, asked = clock.now(), {"publicId": str(order.public_id)}
+    asked = {"publicId": str(order.public_id)}
     token = request_token(key=key, user=page.caller.public_id, operation="PAGE /numbers/void", payload=asked)
     async with db.reading() as session:
         wanted = await numbering.request_like(page.context, session, public_id=order.public_id)
@@ -109,7 +108,7 @@ async def _replaced(
 
 
 @router.post("/{public_id}/confirm")
-async def confirm(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
+async def confirm(public_id: UUID, page: CurrentPage, db: Db) -> Response:
     """Makes the reader's own reservation final."""
     try:
         await db.transact(lambda session: numbering.confirm_reservation(page.context, session, token=public_id))

@@ -165,11 +165,11 @@ async def _show(
 ) -> Response:
     places = await projects_with_permission(page, session, VIEW_COUNTERS)
     place = chosen_project(places, project or page.project)
-    where: dict[str, Any] = {"caller": page.caller, "project_public_id": place.public_id}
-    found = await numbering.list_ranges(session, **where, cursor=cursor, limit=ROWS)
-    members = await projects.organizations(session, **where)
+    ctx, here = page.context, place.public_id
+    found = await numbering.list_ranges(ctx, session, project_public_id=here, cursor=cursor, limit=ROWS)
+    members = await projects.organizations(ctx, session, project_public_id=here)
     may_manage = page.caller.may(MANAGE, Scope(project=place.id))
-    known = (await numbering.list_series(session, **where, limit=_PROPOSED)).items if may_manage else []
+    known = await numbering.list_series(ctx, session, project_public_id=here, limit=_PROPOSED) if may_manage else None
     return page.show(
         RangesPage(
             rows=found.items,
@@ -178,7 +178,7 @@ async def _show(
             places=places,
             members=members,
             codes={one.public_id: one.organization_code for one in members},
-            known=[one.series for one in known],
+            known=[one.series for one in known.items] if known else [],
             may_manage=may_manage,
             form=form,
             done=done,

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.service import OrganizationMember
 from saraban.kit.errors import DomainError, Text
-from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import labels
@@ -85,12 +85,11 @@ class DelegationsPage(PageModel):
 async def listing(
     page: CurrentPage,
     session: ReadSession,
-    clock: Now,
     cursor: PageCursor = None,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """What the reader has lent and was lent, and the form for a new delegation."""
-    return await _show(page, session, clock, cursor=cursor, done=done, form=EMPTY_FORM)
+    return await _show(page, session, cursor=cursor, done=done, form=EMPTY_FORM)
 
 
 @router.get("/colleagues")
@@ -103,7 +102,7 @@ async def colleagues(
 
 
 @router.post("")
-async def delegate(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def delegate(page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:
@@ -116,7 +115,7 @@ async def delegate(page: CurrentPage, db: Db, clock: Now, request: Request) -> R
         )
 
     async def again(session: AsyncSession, error: DomainError) -> Response:
-        return await _show(page, session, clock, form=form, error=error)
+        return await _show(page, session, form=form, error=error)
 
     return await submit(db, work, again, f"{HOME}?done=lent")
 
@@ -152,7 +151,6 @@ def name_of(code: str) -> Text:
 async def _show(
     page: PageRequest,
     session: AsyncSession,
-    clock: Any,
     *,
     form: FormValues,
     cursor: str | None = None,

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from saraban.kit.clock import local_date
-from saraban.kit.http import Now, PageCursor, ReadSession
+from saraban.kit.http import PageCursor, ReadSession
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session_renewal import PageRoute
@@ -37,18 +37,17 @@ async def inbox(
     page: CurrentPage,
     session: ReadSession,
     subjects: RegisteredSubjects,
-    clock: Now,
     cursor: PageCursor = None,
 ) -> Response:
     """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
-    now = clock.now()
-    found = await workflow.list_tasks(page.context, session, subjects=subjects, cursor=cursor, limit=ROWS, now=now)
+    ctx = page.context
+    found = await workflow.list_tasks(ctx, session, subjects=subjects, cursor=cursor, limit=ROWS, now=ctx.now)
     template = "people/my_tasks.html"
     if page.is_fragment:
         template = "people/parts/task_rows.html" if cursor else "people/parts/task_list.html"
     return page.show(
         MyTasksPage(
-            items=found.items, next_cursor=found.next_cursor, today=local_date(now, clock.zone), by_name=BY_NAME
+            items=found.items, next_cursor=found.next_cursor, today=local_date(ctx.now, ctx.zone), by_name=BY_NAME
         ),
         template,
     )

@@ -9,10 +9,9 @@ from fastapi import APIRouter, Form, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.dependencies import CurrentCaller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.dependencies import Context
 from saraban.kit.errors import Invalid, Text
-from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
 from saraban.notifications.domain.kinds import KINDS, NAMES, NoticeKind
 from saraban.notifications.schemas import PreferencesAnswer, PreferencesOrder
@@ -88,18 +87,17 @@ async def bell(page: CurrentPage, session: ReadSession) -> Response:
 
 
 @router.post("/notifications/read-all")
-async def read_all(caller: CurrentCaller, db: Db, clock: Now) -> Response:
-    now = clock.now()
-    await db.transact(lambda session: notifications.read_all(RequestContext(caller=caller, now=now), session))
+async def read_all(ctx: Context, db: Db) -> Response:
+    await db.transact(lambda session: notifications.read_all(ctx, session))
     return RedirectResponse("/notifications", status_code=303)
 
 
 @router.post("/notifications/{public_id}/open")
 async def open_one(
-    public_id: UUID, caller: CurrentCaller, db: Db, to: Annotated[str, Form(max_length=200)] = "/notifications"
+    public_id: UUID, ctx: Context, db: Db, to: Annotated[str, Form(max_length=200)] = "/notifications"
 ) -> Response:
     """Marks it read and goes to what it is about."""
-    await db.transact(lambda session: notifications.read(RequestContext(caller=caller), session, public_id=public_id))
+    await db.transact(lambda session: notifications.read(ctx, session, public_id=public_id))
     kind, _, _ = to.removeprefix("/").partition("/")
     known = {"webhooks", *(web.path for web in BY_NAME.values())}
     return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
@@ -114,8 +112,8 @@ async def preferences(
 
 
 @router.post("/notifications/preferences")
-async def choose(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
-    form, now = await read_form(request), clock.now()
+async def choose(page: CurrentPage, db: Db, request: Request) -> Response:
+    form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:
         order: PreferencesOrder = validated(request, PreferencesOrder, _payload(form))

@@ -11,10 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.domain.permission import Scope
-from saraban.kit.clock import Clock, local_date
+from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.kit.schema import Day, Schema
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import ReminderSettings
@@ -84,17 +84,16 @@ class CalendarPage(PageModel):
 async def show(
     page: CurrentPage,
     session: ReadSession,
-    clock: Now,
     project: Annotated[UUID | None, Query()] = None,
     year: Year = None,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """One year of the chosen project."""
-    return await _show(page, session, clock, project=project or page.project, year=year, done=done)
+    return await _show(page, session, project=project or page.project, year=year, done=done)
 
 
 @router.post("/weekend")
-async def weekend(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def weekend(page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:
@@ -106,11 +105,11 @@ async def weekend(page: CurrentPage, db: Db, clock: Now, request: Request) -> Re
             weekend=order.weekend,
         )
 
-    return await _done(page, db, clock, form, work, "weekend")
+    return await _done(page, db, form, work, "weekend")
 
 
 @router.post("/days")
-async def add(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def add(page: CurrentPage, db: Db, request: Request) -> Response:
     """A holiday of the project, or a day that it works."""
     form = await read_form(request)
 
@@ -125,11 +124,11 @@ async def add(page: CurrentPage, db: Db, clock: Now, request: Request) -> Respon
             order=NewCalendarDay(kind=order.kind, name_th=order.name_th, name_en=order.name_en),
         )
 
-    return await _done(page, db, clock, form, work, "added")
+    return await _done(page, db, form, work, "added")
 
 
 @router.post("/days/remove")
-async def remove(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def remove(page: CurrentPage, db: Db, request: Request) -> Response:
     """Weekend and public holidays decide about it again."""
     form = await read_form(request)
 
@@ -142,11 +141,11 @@ async def remove(page: CurrentPage, db: Db, clock: Now, request: Request) -> Res
             day=order.date,
         )
 
-    return await _done(page, db, clock, form, work, "removed")
+    return await _done(page, db, form, work, "removed")
 
 
 @router.post("/reminders")
-async def reminders(page: CurrentPage, db: Db, clock: Now, request: Request) -> Response:
+async def reminders(page: CurrentPage, db: Db, request: Request) -> Response:
     form = await read_form(request)
 
     async def work(session: AsyncSession) -> None:
@@ -158,7 +157,7 @@ async def reminders(page: CurrentPage, db: Db, clock: Now, request: Request) -> 
             order=order,
         )
 
-    return await _done(page, db, clock, form, work, "reminders")
+    return await _done(page, db, form, work, "reminders")
 
 
 def _reminders(form: FormValues) -> dict[str, Any]:
@@ -171,14 +170,14 @@ def _figures(typed: str) -> list[int | str]:
     return [number_or_text(part.strip()) for part in typed.split(",") if part.strip()]
 
 
-async def _done(page: PageRequest, db: Database, clock: Clock, form: FormValues, work: Work, done: str) -> Response:
+async def _done(page: PageRequest, db: Database, form: FormValues, work: Work, done: str) -> Response:
     """Back to the year; the page with what is wrong when it did not work, and nothing lost."""
     year = text(form, "year") or ""
     shown = int(year) if year.isascii() and year.isdigit() and 1900 <= int(year[:6]) <= 2200 else None
     project = project_in(form)
 
     async def again(session: AsyncSession, error: DomainError) -> Response:
-        return await _show(page, session, clock, project=project, year=shown, form=form, error=error)
+        return await _show(page, session, project=project, year=shown, form=form, error=error)
 
     back = f"/calendar?project={project}&done={done}" + (f"&year={shown}" if shown else "")
     return await submit(db, work, again, back)
@@ -187,7 +186,6 @@ async def _done(page: PageRequest, db: Database, clock: Clock, form: FormValues,
 async def _show(
     page: PageRequest,
     session: AsyncSession,
-    clock: Clock,
     *,
     project: UUID | None,
     year: int | None,
@@ -199,7 +197,7 @@ async def _show(
     if not places:
         raise NotFound("There is no project whose calendar you may see.")
     place = next((one for one in places if one.public_id == project), places[0])
-    this_year = local_date(clock.now(), clock.zone).year
+    this_year = local_date(page.context.now, page.context.zone).year
     asked = year or this_year
     found = await projects.read_calendar(page.context, session, project_public_id=place.public_id, year=asked)
     plan = await notifications.read_reminders(page.context, session, project_public_id=place.public_id)

@@ -271,18 +271,19 @@ async def _show(
     error: DomainError | None = None,
 ) -> Response:
     here, _ = await _place(page, session, project)
-    asked: dict[str, Any] = {"caller": page.caller, "project_public_id": here.public_id}
-    team = next((one for one in await projects.review_teams(session, **asked) if one.code == code), None)
+    ctx, project_id = page.context, here.public_id
+    teams = await projects.review_teams(ctx, session, project_public_id=project_id)
+    team = next((one for one in teams if one.code == code), None)
     if team is None:
         raise NotFound(f"The project has no review team {code}.")
     # A discipline stands in each contract of the project; it is chosen once.
-    disciplines = {one.code: one for one in await projects.disciplines(session, **asked)}
+    disciplines = {one.code: one for one in await projects.disciplines(ctx, session, project_public_id=project_id)}
     may_manage = page.caller.may(MANAGE, Scope(project=here.id))
     return page.show(
         ReviewTeamPage(
             place=here,
             team=team,
-            people=await projects.participants(session, **asked) if may_manage else (),
+            people=await projects.participants(ctx, session, project_public_id=project_id) if may_manage else (),
             disciplines=disciplines,
             roles=ROLES,
             form=form,

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.permission import Scope
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.projects import service as projects
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
@@ -46,26 +46,22 @@ async def listing(page: CurrentPage, session: ReadSession, done: Annotated[str, 
     for project in await projects.projects_of(page.context, session):
         if page.caller.may(MANAGE, Scope(project=project.id)):
             found = await webhooks.listing(
-                page.context,
-                session,
-                project_public_id=project.public_id,
-                cursor=None,
-                limit=_ROWS,
+                page.context, session, project_public_id=project.public_id, cursor=None, limit=_ROWS
             )
             groups.append(WebhookGroup(project.code, found.items))
     return page.show(WebhooksPage(groups=groups, done=done))
 
 
 @router.post("/{public_id}/on")
-async def on(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
+async def on(public_id: UUID, page: CurrentPage, db: Db) -> Response:
     """Also what Saraban itself has switched off because nothing got through."""
-    return await _switched(page, db, clock, public_id, is_active=True)
+    return await _switched(page, db, public_id, is_active=True)
 
 
 @router.post("/{public_id}/off")
-async def off(public_id: UUID, page: CurrentPage, db: Db, clock: Now) -> Response:
+async def off(public_id: UUID, page: CurrentPage, db: Db) -> Response:
     """What happens meanwhile is not told later."""
-    return await _switched(page, db, clock, public_id, is_active=False)
+    return await _switched(page, db, public_id, is_active=False)
 
 
 async def _switched(page: PageRequest, db: Any, public_id: UUID, *, is_active: bool) -> Response:

@@ -76,6 +76,8 @@ async def log_in(
     db: Db,
     tokens: Tokens,
     throttle: Throttle,
+    address: Address,
+    clock: Now,
     username: Annotated[str, Form(max_length=50)] = "",
     password: Annotated[str, Form(max_length=128)] = "",
     next: Annotated[str, Form(max_length=2000)] = HOME,
@@ -93,7 +95,8 @@ async def log_in(
     set_session_cookies(request, response)
     async with db.reading() as session:
         caller = await identity.load_caller(session, public_id=opened.public_id)
-        chosen = await identity.chosen_language(RequestContext(caller=caller), session)
+        ctx = RequestContext(caller, clock.now(), clock.zone, address)
+        chosen = await identity.chosen_language(ctx, session)
     if chosen:
         remember_language(response, chosen)
     return response
@@ -119,6 +122,7 @@ async def choose_language(
     request: Request,
     db: Db,
     tokens: Tokens,
+    address: Address,
     clock: Now,
     lang: Annotated[str, Form(pattern="^(th|en)$")],
     next: Annotated[str, Form(max_length=2000)] = "/login",
@@ -134,9 +138,8 @@ async def choose_language(
             caller = await identity.load_caller(session, public_id=subject)
     except NotSignedIn:
         return response
-    await db.transact(
-        lambda session: identity.choose_language(RequestContext(caller=caller, now=clock.now()), session, language=lang)
-    )
+    ctx = RequestContext(caller, clock.now(), clock.zone, address)
+    await db.transact(lambda session: identity.choose_language(ctx, session, language=lang))
     return response
 
 

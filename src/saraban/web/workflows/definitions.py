@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.catalogue import permission_words, role_words
 from saraban.kit.errors import FieldProblem, Text
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
 from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
@@ -158,21 +158,17 @@ async def show(
 
 
 @router.post("/{code}/v{version}/activate")
-async def activate(
-    code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions, clock: Now
-) -> Response:
+async def activate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
     """New documents start on it."""
-    await _set_active(page, db, clock, code, version, is_active=True)
+    await _set_active(page, db, code, version, is_active=True)
     await definitions.delete(code=code)
     return RedirectResponse(f"/workflows/{code}/v{version}?done=activated", status_code=303)
 
 
 @router.post("/{code}/v{version}/deactivate")
-async def deactivate(
-    code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions, clock: Now
-) -> Response:
+async def deactivate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
     """No new document starts on any version; those under way go on."""
-    await _set_active(page, db, clock, code, version, is_active=False)
+    await _set_active(page, db, code, version, is_active=False)
     await definitions.delete(code=code)
     return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)
 
@@ -194,7 +190,7 @@ async def _set_active(page: PageRequest, db: Any, code: str, version: int, *, is
 
 async def _naming(page: PageRequest, session: AsyncSession, *several: AssignedKinds) -> Callable[[AssignedKind], Text]:
     """What names the documents that start on workflows, RFA types by what projects call them."""
-    named = await rfa_types_named(session, page.caller, [one for starters in several for one in starters.seen])
+    named = await rfa_types_named(page.context, session, [one for starters in several for one in starters.seen])
     return partial(assignment_label, rfa_types=named)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
-from saraban.kit.http import Db, Now, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.kit.ids import new_id
 from saraban.kit.problem import status_of
@@ -170,7 +170,7 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: dict[str, Any]) 
 
 
 @router.post("")
-async def publish(page: CurrentPage, db: Db, definitions: Definitions, clock: Now, request: Request) -> Response:
+async def publish(page: CurrentPage, db: Db, definitions: Definitions, request: Request) -> Response:
     """Keeps the text as the next version; the page with the faults and the text when it cannot."""
     page.caller.require_somewhere(MANAGE)
     form = await read_form(request)
@@ -182,7 +182,7 @@ async def publish(page: CurrentPage, db: Db, definitions: Definitions, clock: No
         if verdict.faults:
             return _show(page, typed, activates=activates, verdict=verdict, status=422)
         order: DefinitionIn = validated(request, DefinitionIn, {"dsl": verdict.raw, "activate": activates})
-        answer = await _published(page, db, clock, order, key=key)
+        answer = await _published(page, db, order, key=key)
     except DomainError as error:
         if error.kind not in _TOLD_HERE:
             raise
@@ -192,14 +192,14 @@ async def publish(page: CurrentPage, db: Db, definitions: Definitions, clock: No
     return RedirectResponse(f"/workflows/{code}/v{version}?done=published", status_code=303)
 
 
-async def _published(page: PageRequest, db: Any, clock: Any, order: DefinitionIn, *, key: str) -> OperationResult:
+async def _published(page: PageRequest, db: Any, order: DefinitionIn, *, key: str) -> OperationResult:
     """A form that is sent twice publishes once."""
-    now = clock.now()
+    ctx = page.context.with_key(key)
 
     async def run(remember: Remember) -> OperationResult:
         async def step(session: AsyncSession) -> OperationResult:
             made = await workflow.create(
-                session, caller=page.caller, raw=order.dsl, activate=order.activate, now=now, address=page.address
+                session, caller=ctx.caller, raw=order.dsl, activate=order.activate, now=ctx.now, address=ctx.address
             )
             answer = OperationResult(201, {"code": made.code, "version": made.version})
             await remember(session, answer)
@@ -209,7 +209,7 @@ async def _published(page: PageRequest, db: Any, clock: Any, order: DefinitionIn
 
     payload = order.model_dump(mode="json", by_alias=True)
     return await answer_once(
-        db, key=key, user=page.caller.public_id, operation=_OPERATION, payload=payload, now=now, run=run
+        db, key=key, user=page.caller.public_id, operation=_OPERATION, payload=payload, now=ctx.now, run=run
     )
 
 

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound, Text
@@ -152,18 +151,18 @@ def assignment_label(one: AssignedKind, *, rfa_types: Mapping[str, Text]) -> Tex
     return Text(f"{what.th} ({where.th})", f"{what.en} ({where.en})")
 
 
-async def rfa_types(session: AsyncSession, caller: Caller, places: Iterable[ProjectRef]) -> dict[str, Text]:
+async def rfa_types(ctx: RequestContext, session: AsyncSession, places: Iterable[ProjectRef]) -> dict[str, Text]:
     """Return what the RFA types of projects are called; of a code that several have, as the first calls it."""
     found: dict[str, Text] = {}
     for place in places:
-        for one in await projects.rfa_types(RequestContext(caller=caller), session, project_public_id=place.public_id):
+        for one in await projects.rfa_types(ctx, session, project_public_id=place.public_id):
             found.setdefault(one.code, Text(one.name_th or one.code, one.name_en or one.code))
     return found
 
 
 async def rfa_types_named(
+    ctx: RequestContext,
     session: AsyncSession,
-    caller: Caller,
     named: Iterable[AssignmentRow | AssignedKind],
     known: Mapping[str, Text] = _NONE,
 ) -> Mapping[str, Text]:
@@ -171,9 +170,7 @@ async def rfa_types_named(
     codes = {one.type_code for one in named if one.type_code is not None and REGISTERS[one.kind].by_rfa_type}
     if codes <= known.keys():
         return known
-    return await rfa_types(session, caller, await projects.projects_of(RequestContext(caller=caller), session)) | dict(
-        known
-    )
+    return await rfa_types(ctx, session, await projects.projects_of(ctx, session)) | dict(known)
 
 
 def assignment_rows(found: Sequence[WorkflowAssignmentView], project: UUID | None) -> Iterator[AssignmentRow]:
@@ -233,8 +230,8 @@ async def _show(
             here.public_id if here else None,
         )
     )
-    own = await rfa_types(session, page.caller, [here] if here else places)
-    named = await rfa_types_named(session, page.caller, found, own)
+    own = await rfa_types(page.context, session, [here] if here else places)
+    named = await rfa_types_named(page.context, session, found, own)
     return page.show(
         AssignmentPage(
             place=here,
