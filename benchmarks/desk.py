@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tests.factories.contexts import context
-
 from benchmarks.loads import Draw
 from benchmarks.peers import connect
 from saraban.bootstrap import System, closing, stage, wire
@@ -28,6 +26,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.service import Command
 from tests.conftest import settings_in
+from tests.factories.contexts import context
 
 ADDRESS = "127.0.0.1"
 CODE = "RFA_APPROVAL"
@@ -111,7 +110,7 @@ async def desk_in(url: str, redis_url: str) -> AsyncIterator[Desk]:
         settings = settings_in(Path(folder), database_url=url, redis_url=redis_url)
         async with closing(wire(settings)) as system:
             async with system.db.reading() as session:
-                known = await find_demo_project(session)
+                known = await find_demo_project(session, system.clock.now(), system.clock.zone)
             await system.db.transact(
                 lambda session: workflow.create(
                     session,

@@ -250,12 +250,15 @@ async def _set_up(system: "System", first: "FirstAdministrator", content: bytes 
     await bootstrap.seed(system, demo=False)
 
     async def work(session: "AsyncSession") -> "AppliedFile | None":
-        now = system.clock.now()
-        caller = await identity.set_up(session, first, address=HERE, now=now)
+        caller = await identity.set_up(session, first, clock=system.clock, address=HERE)
         if content is None:
             return None
         # What the file calls the administrator's organization counts.
-        ctx = RequestContext(caller, now, system.clock.zone, HERE)
-        return await service.apply(ctx, session, content=content, update_shared=True)
+        return await service.apply(
+            RequestContext(caller, system.clock.now(), system.clock.zone, HERE),
+            session,
+            content=content,
+            update_shared=True,
+        )
 
     return await system.db.transact(work)

@@ -118,7 +118,7 @@ async def change(
     public_id: PathId, body: schemas.WebhookChangeIn, ctx: Context, db: Db, response: Response, if_match: IfMatch = None
 ) -> schemas.WebhookOut:
     """What is switched off is told nothing; what happens meanwhile is not told later."""
-    moment, wanted = ctx.now, service.WebhookChange(**body.model_dump())
+    wanted = service.WebhookChange(**body.model_dump())
     row = await db.transact(
         lambda session: service.change(
             ctx,

@@ -125,7 +125,7 @@ class TestDocuments:
     async def test_go_on_where_they_were_broken_off(self, system: "System", acts: int) -> None:
         stage, first, now = bootstrap.stage(system), loader.SCRIPTS[0], system.clock.now()
         async with system.db.reading() as session:
-            found = await find_demo_project(session)
+            found = await find_demo_project(session, now, stage.zone)
         document = await demo_actions.write(stage, found, first, now=now - timedelta(days=first.age), known={})
         for act in first.acts[:acts]:
             document = await demo_actions.take_action(

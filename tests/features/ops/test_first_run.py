@@ -32,7 +32,7 @@ async def empty(tmp_path: Path, migrated_file: Path) -> AsyncIterator[tuple[http
 
 
 async def set_up(system: System) -> None:
-    await system.db.transact(lambda session: identity.set_up(session, ROOT, address="", now=system.clock.now()))
+    await system.db.transact(lambda session: identity.set_up(session, ROOT, clock=system.clock, address=""))
 
 
 class TestBeforeSetup:

@@ -7,11 +7,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import repository
 from saraban.attachments.domain.attachment import AttachmentRow
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
 
-AccessRule = Callable[[AsyncSession, Caller, int], Awaitable[bool]]
+AccessRule = Callable[[RequestContext, AsyncSession, int], Awaitable[bool]]
 
 
 class AccessRules:
@@ -22,13 +21,13 @@ class AccessRules:
 
     def add(self, rule: AccessRule) -> None:
         """
-        :param rule: (session, caller, integer key of the attachment) -> may the caller read it
+        :param rule: (context, session, integer key of the attachment) -> may the caller read it
         """
         self._rules.append(rule)
 
     async def allow(self, ctx: RequestContext, session: AsyncSession, *, attachment_id: int) -> bool:
         for rule in self._rules:
-            if await rule(session, ctx.caller, attachment_id):
+            if await rule(ctx, session, attachment_id):
                 return True
         return False
 

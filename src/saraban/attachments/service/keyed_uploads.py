@@ -6,7 +6,6 @@ its end, kept nowhere, and compared by checksum.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -47,7 +46,7 @@ async def upload_once(
         return _answer(row)
 
     return await answer_file_once(
-        replace(ctx, now=clock.now()),
+        ctx,
         db,
         operation=OPERATION,
         payload={"file": acceptable_file_name(name)},

@@ -25,7 +25,6 @@ from saraban.documents.transmittal.schemas import (
     TransmittalSummary,
     TransmittedItem,
 )
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
 from saraban.kit.pipeline import SqlStatement
@@ -68,8 +67,8 @@ class TransmittalKind(core.RevisionedKind):
         :raises ItemIsDraft: naming the document that has not been submitted yet
         :raises ItemIsCancelled: naming the document that is none any more
         """
-        items = await _check_items(session, caller=ctx.caller, project=new.project_public_id, asked=new.items)
-        draft = await super().check(session, caller=ctx.caller, new=new, now=ctx.now, zone=ctx.zone)
+        items = await _check_items(ctx, session, project=new.project_public_id, asked=new.items)
+        draft = await super().check(ctx, session, new=new)
         return TransmittalDraft(draft.order, draft.plan, draft.recipients, draft.references, draft.contract_id, items)
 
     async def insert_own(
@@ -119,7 +118,7 @@ class TransmittalKind(core.RevisionedKind):
             )
             await repository.change(session, document_id=row.document.id, purpose=changes.purpose)
         if changes.items is not None:
-            noted["items"] = await _change_items(session, ctx.caller, row, changes.items)
+            noted["items"] = await _change_items(ctx, session, row, changes.items)
         return noted
 
 
@@ -167,7 +166,7 @@ def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime
 
 
 async def _change_items(
-    session: AsyncSession, caller: Caller, row: core.DocumentRow, asked: Sequence[TransmittedItem]
+    ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[TransmittedItem]
 ) -> tuple[Any, Any]:
     """
     :raises AlreadyIssued: what went with this revision stays what it was, also where its workflow led back to an edit
@@ -180,17 +179,15 @@ async def _change_items(
     if before != after:
         if row.revision.issued_date is not None:
             raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", core.DocumentAlreadyIssued.says)])
-        items = await _check_items(session, caller=caller, project=row.project.public_id, asked=asked)
+        items = await _check_items(ctx, session, project=row.project.public_id, asked=asked)
         await repository.replace_items(session, revision_id=row.revision.id, items=_listed(row.revision, items))
     return before, after
 
 
 async def _check_items(
-    session: AsyncSession, *, caller: Caller, project: UUID, asked: Sequence[TransmittedItem]
+    ctx: RequestContext, session: AsyncSession, *, project: UUID, asked: Sequence[TransmittedItem]
 ) -> _Items:
-    rows = await core.visible(
-        RequestContext(caller=caller), session, public_ids=[item.document_public_id for item in asked]
-    )
+    rows = await core.visible(ctx, session, public_ids=[item.document_public_id for item in asked])
     found: _Items = []
     named: set[UUID] = set()
     for place, item in enumerate(asked):

@@ -3,20 +3,19 @@ An installation begins with one Super Admin and the organization that person wor
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_username
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import role_scopes
 from saraban.identity.service import passwords, rights_lock
 from saraban.identity.service.accounts import create_user, grant_role
-from saraban.identity.service.callers import load_caller, system_caller
+from saraban.identity.service.callers import load_caller, system_context
+from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import control_character, fold
@@ -90,7 +89,7 @@ class FirstRun:
             raise NotSetUp
 
 
-async def set_up(session: AsyncSession, first: FirstAdministrator, *, address: str, now: datetime) -> Caller:
+async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clock, address: str) -> Caller:
     """
     Make the first Super Admin and the organization, where the shipped roles are in place and nobody is.
 
@@ -101,23 +100,23 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, address: s
     await rights_lock.hold_exclusive(session)  # of two that begin at once, the second finds the first one's account
     if await repository.has_accounts(session):
         raise AlreadySetUp
-    by = await system_caller(session)
+    ctx = await system_context(session, clock, address)
     code = fold(first.organization_code.strip())
     if await role_scopes.organization(session, code=code) is None:
         name = fold(first.organization_name.strip()) or code
-        session.add(Organization(organization_code=code, organization_name=name, created_at=now, updated_at=now))
+        session.add(
+            Organization(organization_code=code, organization_name=name, created_at=ctx.now, updated_at=ctx.now)
+        )
         await session.flush()
     person = await create_user(
-        RequestContext(caller=by, address=address, now=now),
+        ctx,
         session,
         username=first.username,
         password=first.password,
         email=first.email,
         organization_code=code,
     )
-    await grant_role(
-        RequestContext(caller=by, address=address, now=now), session, username=first.username, role=catalogue.SUPERADMIN
-    )
+    await grant_role(ctx, session, username=first.username, role=catalogue.SUPERADMIN)
     return await load_caller(session, person)
 
 

@@ -6,13 +6,11 @@ Who has an account already stays as that is; what the sheet says else is reporte
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.account import canonical_username
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.people_workbook import ImportedPerson, RequestedRole, at_workbook_row, read_people
 from saraban.identity.models import User
@@ -55,15 +53,13 @@ async def import_people(
     """
     people, faults = read_people(rows)
     async with session.begin_nested() as attempt:
-        work = _Work(session, ctx.caller, ctx.address, ctx.now, faults)
+        work = _Work(ctx, session, faults)
         for person in people:
             await work.take(person)
         if work.faults:
             raise Invalid("The sheet has faults.", fields=sorted(work.faults, key=_line))
         for name, wish in work.grants:  # at the end: it keeps others from what rests on roles
-            await grant_role(
-                session, by=ctx.caller, username=name, role=wish.role, **wish.codes, address=ctx.address, now=ctx.now
-            )
+            await grant_role(ctx, session, username=name, role=wish.role, **wish.codes)
         if dry_run:
             await attempt.rollback()
     return PeopleImport(work.invitations, work.known)
@@ -72,10 +68,8 @@ async def import_people(
 class _Work:
     """What has come of the people so far."""
 
-    def __init__(
-        self, session: AsyncSession, by: Caller, address: str, now: datetime, faults: list[FieldProblem]
-    ) -> None:
-        self._session, self._by, self._address, self._now = session, by, address, now
+    def __init__(self, ctx: RequestContext, session: AsyncSession, faults: list[FieldProblem]) -> None:
+        self._ctx, self._session = ctx, session
         self.faults = faults
         self.invitations: list[Invitation] = []
         self.known: list[KnownPerson] = []
@@ -99,7 +93,7 @@ class _Work:
             return
         try:
             invitation = await invite_user(
-                RequestContext(caller=self._by, address=self._address, now=self._now),
+                self._ctx,
                 self._session,
                 username=cells["username"],
                 email=cells["email"],
@@ -119,7 +113,9 @@ class _Work:
         key = (wish.role, wish.place)
         if key not in self._roles:
             try:
-                self._roles[key] = await requested_assignment(self._session, by=self._by, role=wish.role, **wish.codes)
+                self._roles[key] = await requested_assignment(
+                    self._session, by=self._ctx.caller, role=wish.role, **wish.codes
+                )
             except Invalid as fault:
                 self._roles[key] = fault.fields
         found = self._roles[key]

@@ -5,7 +5,6 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.notifications.domain.reminders import ReminderSchedule
@@ -22,7 +21,7 @@ async def read_reminders(ctx: RequestContext, session: AsyncSession, *, project_
     """
     :raises NotFound: when there is no such project that the caller may see
     """
-    place = await _seen(session, ctx.caller, project_public_id)
+    place = await _seen(ctx, session, project_public_id)
     rows = await repository.plans(session, project_ids=[place.id])
     plan = schedule_of(rows[0]) if rows else ReminderSchedule()
     return ReminderSettings(before=list(plan.before), after=list(plan.after), every=plan.every, hour=plan.hour)
@@ -36,7 +35,7 @@ async def set_reminders(
 
     :raises Forbidden: when the caller does not manage the project
     """
-    place = await _seen(session, ctx.caller, project_public_id)
+    place = await _seen(ctx, session, project_public_id)
     ctx.caller.require(MANAGE, Scope(project=place.id))
     await projects.lock_project(session, project_id=place.id)
     values = {
@@ -63,6 +62,6 @@ async def set_reminders(
     )
 
 
-async def _seen(session: AsyncSession, caller: Caller, public_id: UUID) -> projects.ProjectRef:
-    await projects.read_project(RequestContext(caller=caller), session, public_id=public_id)
+async def _seen(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> projects.ProjectRef:
+    await projects.read_project(ctx, session, public_id=public_id)
     return await projects.find_project(session, public_id=public_id, pointer="path:publicId")

@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as events
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember, rights_lock
 from saraban.identity.service.callers import display_name
@@ -95,7 +94,7 @@ async def save_team(
     :raises NotFound: when it is to be changed and there is none
     :raises Forbidden: when the caller does not manage the project
     """
-    project = await _changed(session, ctx.caller, project_public_id)
+    project = await _lock_for_change(ctx, session, project_public_id)
     team = await repository.team(session, project_id=project.id, code=code)
     if team is None and new is False:
         raise NotFound(f"The project has no review team {code}.")
@@ -118,7 +117,7 @@ async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_pub
 
     :raises NotFound: when there is no such team
     """
-    project = await _changed(session, ctx.caller, project_public_id)
+    project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
     await repository.remove_members(session, team_id=team.id)
     await session.delete(team)
@@ -140,7 +139,7 @@ async def save_member(
     :raises NotFound: when there is no such team, or no such person who takes part in the project
     :raises Invalid: when no contract of the project has the discipline
     """
-    project = await _changed(session, ctx.caller, project_public_id)
+    project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
     user_id = await _participant(session, project, user_public_id)
     discipline = order.discipline_code
@@ -168,7 +167,7 @@ async def remove_member(
 
     :raises NotFound: when there is no such team, or the person is not in it
     """
-    project = await _changed(session, ctx.caller, project_public_id)
+    project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
     rows = await repository.members(session, team_ids=[team.id])
     row = next((each.ReviewTeamMember for each in rows if each.public_id == user_public_id), None)
@@ -179,9 +178,9 @@ async def remove_member(
     await _told(ctx, session, "review_team.member_removed", project, details)
 
 
-async def _changed(session: AsyncSession, caller: Caller, public_id: UUID) -> Project:
+async def _lock_for_change(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
     """The project whose teams are changed: never while somebody writes down whom they are."""
-    project = await lock_managed_project(RequestContext(caller=caller), session, public_id)
+    project = await lock_managed_project(ctx, session, public_id)
     await rights_lock.hold_exclusive(session)
     return project
 

@@ -5,13 +5,12 @@ What the parts of a project file are saved with. A refusal of the services behin
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, FieldProblem
@@ -30,13 +29,11 @@ REASON: Final = "ตามไฟล์โครงการ / Project file"
 class ApplyContext:
     """What the parts of a file are saved with; the rows are those of the project, by their codes."""
 
+    ctx: RequestContext
     session: AsyncSession
-    caller: Caller
     read: ReadFile
     wanted: ProjectItems
     project: Project | None
-    now: datetime
-    address: str
     organizations: dict[str, Organization] = field(default_factory=dict)
     types: dict[str, int] = field(default_factory=dict)
     contracts: dict[str, Contract] = field(default_factory=dict)
@@ -49,14 +46,8 @@ class ApplyContext:
         return self.project
 
     @property
-    def given(self) -> dict[str, Any]:
-        """What the services of a project take."""
-        return {
-            "caller": self.caller,
-            "project_public_id": self.project_row.public_id,
-            "now": self.now,
-            "address": self.address,
-        }
+    def project_public_id(self) -> UUID:
+        return self.project_row.public_id
 
     @contextmanager
     def placed(self, at: YamlPath, names: Mapping[str, str] | None = None) -> Iterator[None]:

@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy import delete
 
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.service.formats import FormatInUse
 from saraban.projects import service as projects
@@ -37,22 +36,27 @@ async def close(saving: ApplyContext, one: Difference) -> bool:
 
 async def _by_service(saving: ApplyContext, one: Difference) -> None:
     """What has a service that closes it; none of these is referred to by anything."""
-    session, given, values = saving.session, saving.given, one.values
-    acted: dict[str, Any] = {"now": saving.now, "address": saving.address}
+    ctx, session, values = saving.ctx, saving.session, one.values
     match one.path:
         case ("assignments", _):
             place = choice_place(saving, values)
-            await workflow_assignment.unassign(session, caller=saving.caller, place=place, **acted)
+            await workflow_assignment.unassign(ctx, session, place=place)
         case ("calendar", "days", _):
-            await projects.remove_day(session, **given, day=date.fromisoformat(values["date"]))
+            day = date.fromisoformat(values["date"])
+            await projects.remove_day(ctx, session, project_public_id=saving.project_public_id, day=day)
         case ("reviewTeams", code):
-            await projects.remove_team(session, **given, code=code)
+            await projects.remove_team(ctx, session, project_public_id=saving.project_public_id, code=code)
         case ("reviewTeams", code, "members", person):
             people = await seated(saving)
-            await projects.remove_member(session, **given, code=code, user_public_id=people[person])
+            await projects.remove_member(
+                ctx,
+                session,
+                project_public_id=saving.project_public_id,
+                code=code,
+                user_public_id=people[person],
+            )
         case ("people", username, "roles", _):
-            taken: dict[str, Any] = {"role": values["role"], **place_of(values), **acted}
-            await identity.revoke_role(session, by=saving.caller, username=username, **taken)
+            await identity.revoke_role(ctx, session, username=username, role=values["role"], **place_of(values))
 
 
 async def _member(saving: ApplyContext, code: str) -> bool:
@@ -126,7 +130,7 @@ async def _format(saving: ApplyContext, one: Difference) -> bool:
     assert row is not None
     try:
         await numbering.delete_format(
-            RequestContext(caller=saving.caller, now=saving.now, address=saving.address),
+            saving.ctx,
             saving.session,
             public_id=row.public_id,
             reason=REASON,

@@ -8,7 +8,6 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import NumberFormat
@@ -29,7 +28,7 @@ async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None
                 await _account(saving, one)
                 continue
             invitation = await identity.invite_user(
-                RequestContext(caller=saving.caller, address=saving.address, now=saving.now),
+                saving.ctx,
                 saving.session,
                 username=values["username"],
                 email=values["email"],
@@ -47,7 +46,7 @@ async def _account(saving: ApplyContext, one: Difference) -> None:
     fill(row, one.values, {"email": "email", "firstName": "first_name", "lastName": "last_name"})
     if "organization" in one.values:
         row.primary_organization_id = saving.organizations[one.values["organization"]].id
-    row.updated_at = saving.now
+    row.updated_at = saving.ctx.now
 
 
 def place_of(values: Mapping[str, Any]) -> dict[str, str]:
@@ -61,13 +60,7 @@ async def save_roles(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         with saving.placed(one.at, names):
             await identity.grant_role(
-                saving.session,
-                by=saving.caller,
-                username=one.path[1],
-                role=one.values["role"],
-                **place_of(one.values),
-                address=saving.address,
-                now=saving.now,
+                saving.ctx, saving.session, username=one.path[1], role=one.values["role"], **place_of(one.values)
             )
 
 
@@ -76,7 +69,9 @@ async def save_teams(saving: ApplyContext, those: Sequence[Difference]) -> None:
         with saving.placed(one.at, {"nameTh": "name"}):
             english = one.values.get("nameEn") or await _english(saving, one) or one.values["name"]
             order = ReviewTeamIn(name_th=one.values["name"], name_en=english)
-            await projects.save_team(saving.session, **saving.given, code=one.path[1], order=order)
+            await projects.save_team(
+                saving.ctx, saving.session, project_public_id=saving.project_public_id, code=one.path[1], order=order
+            )
 
 
 async def _english(saving: ApplyContext, one: Difference) -> str | None:
@@ -99,8 +94,9 @@ async def save_seats(saving: ApplyContext, those: Sequence[Difference]) -> None:
         order = TeamMemberIn(discipline_code=one.values.get("discipline"), role=one.values.get("role") or "REVIEWER")
         with saving.placed(one.at, {"disciplineCode": "discipline"}):
             await projects.save_member(
+                saving.ctx,
                 saving.session,
-                **saving.given,
+                project_public_id=saving.project_public_id,
                 code=one.path[1],
                 user_public_id=people[one.path[3]],
                 order=order,
@@ -129,8 +125,9 @@ async def save_formats(saving: ApplyContext, those: Sequence[Difference]) -> Non
         )
         with saving.placed(one.at, names):
             await numbering.save_format(
+                saving.ctx,
                 saving.session,
-                **saving.given,
+                project_public_id=saving.project_public_id,
                 type_code=one.values.get("type"),
                 narrowing=_narrowing(one.values),
                 wanted=wanted,
@@ -164,7 +161,7 @@ async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) ->
     for one in those:
         with saving.placed(one.at, {"workflowCode": "workflow", "typeCode": "type"}):
             await workflow_assignment.assign(
-                RequestContext(caller=saving.caller, now=saving.now, address=saving.address),
+                saving.ctx,
                 saving.session,
                 place=choice_place(saving, one.values),
                 workflow_code=one.values["workflow"],
@@ -175,7 +172,9 @@ async def save_calendar(saving: ApplyContext, those: Sequence[Difference]) -> No
     for one in those:
         weekend: Any = [WEEKDAY_OF[code] for code in one.values.get("weekend", ())]
         if "weekend" in one.values:
-            await projects.set_weekend(saving.session, **saving.given, weekend=weekend)
+            await projects.set_weekend(
+                saving.ctx, saving.session, project_public_id=saving.project_public_id, weekend=weekend
+            )
 
 
 async def save_days(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -184,4 +183,10 @@ async def save_days(saving: ApplyContext, those: Sequence[Difference]) -> None:
         kind: Any = values["kind"].upper()
         order = NewCalendarDay(kind=kind, name_th=values["name"], name_en=values.get("nameEn") or values["name"])
         with saving.placed(one.at):
-            await projects.add_day(saving.session, **saving.given, day=date.fromisoformat(values["date"]), order=order)
+            await projects.add_day(
+                saving.ctx,
+                saving.session,
+                project_public_id=saving.project_public_id,
+                day=date.fromisoformat(values["date"]),
+                order=order,
+            )

@@ -32,12 +32,12 @@ async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) 
             row = Organization(
                 organization_code=one.path[1],
                 role_id=roles.get(member.values["role"]) if member else None,
-                created_at=saving.now,
+                created_at=saving.ctx.now,
             )
             session.add(row)
             saving.organizations[one.path[1]] = row
         fill(row, one.values, {"name": "organization_name", "nameEn": "organization_name_en"})
-        row.is_active, row.deleted_at, row.updated_at = True, None, saving.now
+        row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
 
 
 async def save_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -45,11 +45,11 @@ async def save_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         if one.path[1] not in rows:
             last = max((row.sort_order for row in rows.values()), default=0)
-            row = CorrespondenceType(type_code=one.path[1], sort_order=last + 10, created_at=saving.now)
+            row = CorrespondenceType(type_code=one.path[1], sort_order=last + 10, created_at=saving.ctx.now)
             saving.session.add(row)
             rows[one.path[1]] = row
         row = rows[one.path[1]]
-        row.type_name, row.is_active, row.deleted_at, row.updated_at = one.values["name"], True, None, saving.now
+        row.type_name, row.is_active, row.deleted_at, row.updated_at = one.values["name"], True, None, saving.ctx.now
     await saving.session.flush()
     saving.types = {code: row.id for code, row in rows.items()}
 
@@ -57,11 +57,11 @@ async def save_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
 async def save_project(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         if saving.project is None:
-            saving.project = Project(project_code=one.values["code"], created_at=saving.now)
+            saving.project = Project(project_code=one.values["code"], created_at=saving.ctx.now)
             saving.session.add(saving.project)
         fill(saving.project, one.values, {"name": "project_name", "nameEn": "project_name_en"})
         saving.project.is_active, saving.project.deleted_at = True, None
-        saving.project.updated_at = saving.now
+        saving.project.updated_at = saving.ctx.now
 
 
 async def save_members(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -83,14 +83,14 @@ async def save_contracts(saving: ApplyContext, those: Sequence[Difference]) -> N
     for one in those:
         row = saving.contracts.get(one.path[1])
         if row is None:
-            row = Contract(project_id=key, contract_code=one.path[1], created_at=saving.now)
+            row = Contract(project_id=key, contract_code=one.path[1], created_at=saving.ctx.now)
             saving.session.add(row)
             saving.contracts[one.path[1]] = row
         fill(row, one.values, {"name": "contract_name", "nameEn": "contract_name_en"})
         for name, column in (("startDate", "start_date"), ("endDate", "end_date")):
             if name in one.values:
                 setattr(row, column, date.fromisoformat(one.values[name]))
-        row.is_active, row.deleted_at, row.updated_at = True, None, saving.now
+        row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
 
 
 async def save_parties(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -111,10 +111,10 @@ async def save_disciplines(saving: ApplyContext, those: Sequence[Difference]) ->
         key = saving.contracts[one.path[1]].id, one.path[3]
         row = known.get(key)
         if row is None:
-            row = Discipline(contract_id=key[0], discipline_code=key[1], created_at=saving.now)
+            row = Discipline(contract_id=key[0], discipline_code=key[1], created_at=saving.ctx.now)
             saving.session.add(row)
         fill(row, one.values, {"nameTh": "code_name_th", "nameEn": "code_name_en"})
-        row.is_active, row.updated_at = True, saving.now
+        row.is_active, row.updated_at = True, saving.ctx.now
 
 
 async def save_rfa_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -145,7 +145,7 @@ async def save_sub_types(saving: ApplyContext, those: Sequence[Difference]) -> N
                 contract_id=key[0],
                 correspondence_type_id=saving.types[key[1]],
                 sub_type_code=key[2],
-                created_at=saving.now,
+                created_at=saving.ctx.now,
             )
             saving.session.add(row)
         fill(row, one.values, columns)

@@ -94,7 +94,7 @@ async def apply(
         return AppliedFile(read.file.project.code, found, applied=False)
     if conflicts:
         raise _conflict(read, found, conflicts)
-    saving = ApplyContext(session, ctx.caller, read, wanted, project, now=ctx.now, address=ctx.address)
+    saving = ApplyContext(ctx, session, read, wanted, project)
     async with session.begin_nested() as attempt:
         await save(saving, found)
         # What refers to others goes before them.
@@ -186,12 +186,12 @@ async def _note(saving: ApplyContext, found: Sequence[Difference], content: byte
         await audit.write(
             saving.session,
             action="project.apply",
-            caller=saving.caller,
+            caller=saving.ctx.caller,
             entity_type="project",
             entity_id=str(saving.project_row.public_id),
             details={"section": section, "changes": [_change(one) for one in those], **whole},
-            address=saving.address,
-            now=saving.now,
+            address=saving.ctx.address,
+            now=saving.ctx.now,
         )
 
 

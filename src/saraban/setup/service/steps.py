@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from saraban.identity.domain.context import RequestContext
 from saraban.numbering import service as numbering
 from saraban.setup.domain.comparison import ChangeType, Codes, Difference
 from saraban.setup.service import configuration, master_data
@@ -23,9 +22,9 @@ async def save(saving: ApplyContext, found: Sequence[Difference]) -> None:
             await saving.session.flush()
     if is_new and ("numberFormats",) not in saving.wanted.stated:
         await numbering.default_formats(
-            RequestContext(caller=saving.caller, now=saving.now),
+            saving.ctx,
             saving.session,
-            project_public_id=saving.project_row.public_id,
+            project_public_id=saving.project_public_id,
         )
 
 

@@ -116,7 +116,7 @@ async def create(
     :param topics: of `workflow.webhook`; none for all
     :raises TooManyWebhooks: at the limit of a project
     """
-    project = await _project(session, ctx.caller, project_public_id)
+    project = await _project(ctx, session, project_public_id)
     _check(url)
     if await repository.count(session, of=repository.of_project(project)) >= MOST:
         raise TooManyWebhooks
@@ -165,7 +165,7 @@ async def listing(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[Webhook]:
     """Return the webhooks of a project, newest first."""
-    project = await _project(session, ctx.caller, project_public_id)
+    project = await _project(ctx, session, project_public_id)
     rows = await repository.page(session, of=repository.of_project(project), cursor=cursor, limit=limit)
     return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
@@ -266,10 +266,10 @@ def earlier_until(row: Webhook) -> datetime | None:
     return max(moments, default=None)
 
 
-async def _project(session: AsyncSession, caller: Caller, public_id: UUID) -> int:
-    seen = await projects.read_project(RequestContext(caller=caller), session, public_id=public_id)
+async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
+    seen = await projects.read_project(ctx, session, public_id=public_id)
     project = await projects.find_project(session, public_id=seen.public_id, pointer="path:publicId")
-    caller.require(MANAGES, Scope(project=project.id))
+    ctx.caller.require(MANAGES, Scope(project=project.id))
     return project.id
 
 

@@ -17,7 +17,7 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain.changes import field_changes
 from saraban.documents.core.domain.dates import is_overdue
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.caller import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
 
@@ -38,8 +38,8 @@ class NotAssigned(Forbidden):
     recovery = (Text("ติดต่อเจ้าหน้าที่ควบคุมเอกสารขององค์กร", "Contact the document controller of your organization."),)
 
 
-def reach(ctx: RequestContext) -> CirculationReach:
-    return reach_of(ctx.caller.grants, ctx.caller.organization_ids)
+def reach(caller: Caller) -> CirculationReach:
+    return reach_of(caller.grants, caller.organization_ids)
 
 
 def state_of(row: AssigneeRow) -> domain.AssigneeState:
@@ -85,9 +85,7 @@ async def assignees_of(
                 "ไม่พบผู้ใช้นี้ในองค์กร หรือบัญชีถูกปิดแล้ว",
                 "This is not an active member of the organization.",
             )
-        if not may_see(
-            reach(RequestContext(caller=people[one.user_public_id])), organization=organization_id, project=project_id
-        ):
+        if not may_see(reach(people[one.user_public_id]), organization=organization_id, project=project_id):
             raise invalid(
                 f"{pointer}/userPublicId",
                 "may_not_see",

@@ -39,7 +39,6 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain.changes import field_changes
 from saraban.documents.core.domain.dates import is_overdue
 from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
@@ -120,7 +119,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         plan = await numbering.plan(ctx, session, request=request)
         today = local_date(ctx.now, ctx.zone)
         check_day(new.deadline_date, today, "/deadlineDate")
-        correspondence = await _circulated_document(session, ctx.caller, new, organization.id)
+        correspondence = await _circulated_document(ctx, session, new, organization.id)
         assignees = await assignees_of(
             session,
             new.assignees,
@@ -149,7 +148,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
 
     async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationRow:
-        rows = await repository.visible(session, reach=reach(ctx), public_ids=[public_id])
+        rows = await repository.visible(session, reach=reach(ctx.caller), public_ids=[public_id])
         if not rows:
             raise NotFound("There is no such circulation sheet.")
         return rows[0]
@@ -163,7 +162,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         if search.status is not None and search.status not in domain.STATUSES:
             raise core.not_in_list("query:status", list(domain.STATUSES))
         filters = CirculationFilters(
-            reach=reach(ctx),
+            reach=reach(ctx.caller),
             project=search.project,
             status=domain.STATUSES[search.status] if search.status else None,
             correspondence=search.correspondence,
@@ -209,7 +208,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return CirculationAnswer(
             **_fields(row, today),
             remarks=circulation.remarks,
-            correspondence=await _about(session, ctx.caller, row),
+            correspondence=await _about(ctx, session, row),
             assignees=[assignee_answer(one, today) for one in row.assignees],
             attachments=[
                 core.file_answer(attachment, is_main=is_main)
@@ -304,12 +303,12 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
 
 
 async def _circulated_document(
-    session: AsyncSession, caller: Caller, order: NewCirculation, organization_id: int
+    ctx: RequestContext, session: AsyncSession, order: NewCirculation, organization_id: int
 ) -> int | None:
     public_id = order.correspondence_public_id
     if public_id is None:
         return None
-    row = (await core.visible(RequestContext(caller=caller), session, public_ids=[public_id])).get(public_id)
+    row = (await core.visible(ctx, session, public_ids=[public_id])).get(public_id)
     if row is None or row.project.public_id != order.project_public_id:
         raise invalid(
             "/correspondencePublicId", "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not in this project."
@@ -372,10 +371,10 @@ def _fields(row: CirculationRow, today: date) -> dict[str, Any]:
     }
 
 
-async def _about(session: AsyncSession, caller: Caller, row: CirculationRow) -> ReferenceAnswer | None:
+async def _about(ctx: RequestContext, session: AsyncSession, row: CirculationRow) -> ReferenceAnswer | None:
     if row.correspondence is None:
         return None
-    found = await core.visible(RequestContext(caller=caller), session, public_ids=[row.correspondence])
+    found = await core.visible(ctx, session, public_ids=[row.correspondence])
     return core.reference(found[row.correspondence]) if found else None
 
 
@@ -407,4 +406,4 @@ class OpenCirculations:
 
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Return whether a file belongs to a circulation that the caller may see."""
-    return await repository.reaches_file(session, reach=reach(ctx), attachment_id=attachment_id)
+    return await repository.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)

@@ -13,7 +13,6 @@ from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.service.assignees import NotAssigned, close_open, reach, state_of, take_answer
 from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.workflow import service as workflow
 
@@ -49,7 +48,7 @@ def facts_of(row: CirculationRow) -> workflow.SubjectFacts:
         organizations={circulation.organization_id: (row.organization.public_id, row.organization.organization_code)},
         edit_permission=domain.CREATE,
         seen_by=lambda person, _state: may_see(
-            reach(RequestContext(caller=person)),
+            reach(person),
             organization=circulation.organization_id,
             project=circulation.project_id,
         ),
@@ -68,9 +67,7 @@ class CirculationSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, workflow.SubjectFacts]:
-        rows = await repository.visible(
-            session, reach=reach(RequestContext(caller=caller)), public_ids=core.ids_of(entity_ids)
-        )
+        rows = await repository.visible(session, reach=reach(caller), public_ids=core.ids_of(entity_ids))
         return {row.entity_id: facts_of(row) for row in rows}
 
     async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:

@@ -140,7 +140,7 @@ async def references_of(
     """
     :raises Invalid: when one is named twice, is of another project, or is not to be known of
     """
-    rows = await repository.visible(session, reach=reach(ctx), public_ids=asked)
+    rows = await repository.visible(session, reach=reach(ctx.caller), public_ids=asked)
     for place, public_id in enumerate(asked):
         pointer = f"/referencePublicIds/{place}"
         row = rows.get(public_id)

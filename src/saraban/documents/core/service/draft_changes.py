@@ -21,7 +21,6 @@ from saraban.documents.core.service.document_change import check_version, hold_c
 from saraban.documents.core.service.kind import AnyKind
 from saraban.documents.core.service.presentation import day_of, end_of_day, etag, full, reach, start_of_day
 from saraban.documents.core.service.records import claim_files, record
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
@@ -87,7 +86,7 @@ async def edit(
     :raises NotADraft: once it has been submitted
     """
     row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
-    kind.require_edit(ctx.caller, row)
+    kind.require_edit(ctx, row)
     if if_match is not None:
         check_version(if_match, etag(await full(ctx, session, kind, row=row)))
     noted = await kind.change(ctx, session, row, envelope, changes=changes)
@@ -195,7 +194,7 @@ async def change_relations(
     if "recipients" in changes.model_fields_set:
         noted["recipients"] = await _change_recipients(session, row, changes.recipients)
     if "reference_public_ids" in changes.model_fields_set:
-        noted["referencePublicIds"] = await _change_references(session, ctx.caller, row, changes.reference_public_ids)
+        noted["referencePublicIds"] = await _change_references(ctx, session, row, changes.reference_public_ids)
     return noted
 
 
@@ -232,17 +231,17 @@ async def _check_nobody_loses(session: AsyncSession, row: DocumentRow, gone: set
 
 
 async def _change_references(
-    session: AsyncSession, caller: Caller, row: DocumentRow, asked: Sequence[UUID]
+    ctx: RequestContext, session: AsyncSession, row: DocumentRow, asked: Sequence[UUID]
 ) -> tuple[Any, Any]:
     """References that the caller may not see stay."""
     outgoing, _ = await links.referenced(session, document_id=row.document.id)
-    seen = await repository.visible(session, reach=reach(RequestContext(caller=caller)), public_ids=outgoing)
+    seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=outgoing)
     before = [one for one in outgoing if one in seen]
     if set(before) != set(asked) or len(asked) != len(before):
         if row.document.public_id in asked:
             pointer = f"/referencePublicIds/{list(asked).index(row.document.public_id)}"
             raise invalid(pointer, "self", "เอกสารอ้างอิงตัวเองไม่ได้", "A document cannot refer to itself.")
-        targets = await references_of(RequestContext(caller=caller), session, project=_project(row), asked=asked)
+        targets = await references_of(ctx, session, project=_project(row), asked=asked)
         gone = [seen[one].document.id for one in before]
         await writes.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
     return sorted(map(str, before)), sorted(map(str, asked))

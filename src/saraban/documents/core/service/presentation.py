@@ -45,8 +45,8 @@ from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 
 
-def reach(ctx: RequestContext) -> Reach:
-    return reach_of(ctx.caller.grants, ctx.caller.organization_ids)
+def reach(caller: Caller) -> Reach:
+    return reach_of(caller.grants, caller.organization_ids)
 
 
 def day_of(moment: datetime | None, zone: ZoneInfo) -> date | None:
@@ -178,7 +178,7 @@ async def full_fields(ctx: RequestContext, session: AsyncSession, row: DocumentR
     """Return what one document shows beside what its register does."""
     files = await links.files(session, revision_ids=[row.revision.id])
     return {
-        **await _references(session, caller=ctx.caller, row=row),
+        **await _references(ctx, session, row=row),
         "body": row.revision.body,
         "description": row.revision.description,
         "remarks": row.revision.remarks,
@@ -265,11 +265,11 @@ async def number_format(session: AsyncSession, number: UUID | None) -> NumberFor
     return choice.shown() if choice else None
 
 
-async def _references(session: AsyncSession, *, caller: Caller, row: DocumentRow) -> dict[str, list[ReferenceAnswer]]:
+async def _references(
+    ctx: RequestContext, session: AsyncSession, *, row: DocumentRow
+) -> dict[str, list[ReferenceAnswer]]:
     outgoing, incoming = await links.referenced(session, document_id=row.document.id)
-    rows = await repository.visible(
-        session, reach=reach(RequestContext(caller=caller)), public_ids={*outgoing, *incoming}
-    )
+    rows = await repository.visible(session, reach=reach(ctx.caller), public_ids={*outgoing, *incoming})
     if not rows:
         return {"references": [], "referenced_by": []}
     parties = await _parties(session, [row, *rows.values()])

@@ -119,7 +119,9 @@ async def find_document(
 
     :raises NotFound: also when the caller may not know of it
     """
-    rows = await repository.visible(session, reach=reach(ctx), public_ids=[public_id], type_codes=rules.type_codes)
+    rows = await repository.visible(
+        session, reach=reach(ctx.caller), public_ids=[public_id], type_codes=rules.type_codes
+    )
     if public_id not in rows:
         raise NotFound(f"There is no such {rules.name}.")
     return rows[public_id]
@@ -139,19 +141,21 @@ async def known_to(
     )
     hidden = set(public_ids) - found
     person = (await identity.load_callers(session, [author])).get(author) if hidden else None
-    return found | (set(await visible(RequestContext(caller=person), session, public_ids=hidden)) if person else set())
+    if person is None:
+        return found
+    return found | set(await repository.visible(session, reach=reach(person), public_ids=hidden))
 
 
 async def visible(
     ctx: RequestContext, session: AsyncSession, *, public_ids: Collection[UUID]
 ) -> dict[UUID, DocumentRow]:
     """Return the documents of any kind among `public_ids` that the caller may see."""
-    return await repository.visible(session, reach=reach(ctx), public_ids=public_ids)
+    return await repository.visible(session, reach=reach(ctx.caller), public_ids=public_ids)
 
 
 async def document_files(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Return whether a file hangs on a revision that the caller may see."""
-    return await links.reaches_file(session, reach=reach(ctx), attachment_id=attachment_id)
+    return await links.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)
 
 
 def step_files(subjects: Subjects) -> AccessRule:

@@ -161,7 +161,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         self, ctx: RequestContext, session: AsyncSession, *, search: DocumentSearch, cursor: str | None, limit: int
     ) -> Page[DocumentRow]:
         filters = document_filters(ctx, self.rules, search)
-        return await repository.page(session, reach=reach(ctx), filters=filters, cursor=cursor, limit=limit)
+        return await repository.page(session, reach=reach(ctx.caller), filters=filters, cursor=cursor, limit=limit)
 
     async def lock(self, session: AsyncSession, row: DocumentRow) -> None:
         # In one order, wherever: the document, its instance, and then what a step changes too.
@@ -183,7 +183,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         today: date,
     ) -> Sequence[DocumentSummary]:
         recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
-        own = await self.in_list(session, rows, reach(ctx))
+        own = await self.in_list(session, rows, reach(ctx.caller))
         found = []
         for row in rows:
             envelope = envelopes.get(row.entity_id)
@@ -195,7 +195,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, *, envelope: Envelope | None, today: date
     ) -> Schema:
         recipients = await repository.recipients(session, document_ids=[row.document.id])
-        own = await self.in_full(session, [row], reach(ctx))
+        own = await self.in_full(session, [row], reach(ctx.caller))
         fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, ctx.zone)
         fields |= await full_fields(ctx, session, row)
         return self.full(**(fields | dict(own.get(row.revision.id, {}))))
@@ -203,7 +203,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def revision_labels(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow
     ) -> dict[str, str | None]:
-        rows = await repository.revisions(session, reach=reach(ctx), public_id=row.public_id)
+        rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=row.public_id)
         return {one.entity_id: one.revision_label for one in rows}
 
     def require_edit(self, ctx: RequestContext, row: DocumentRow) -> None:

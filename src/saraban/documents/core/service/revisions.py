@@ -66,11 +66,11 @@ async def revisions(
     :raises NotFound: also when the caller may not know of the document
     """
     await kind.find(ctx, session, public_id=public_id)
-    rows = await repository.revisions(session, reach=reach(ctx), public_id=public_id)
+    rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
     where = await envelopes(ctx, session, kind, rows=rows)
     files = await links.files(session, revision_ids=[row.revision.id for row in rows])
     shown = kind.revision.model_fields
-    extras = await kind.in_full(session, rows, reach(ctx))
+    extras = await kind.in_full(session, rows, reach(ctx.caller))
     items = []
     for row in rows:
         fields = revision_answer(row).model_dump() | {

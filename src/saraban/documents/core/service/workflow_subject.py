@@ -20,7 +20,6 @@ from saraban.documents.core.repository.workflow_subject import MAIN, SubjectReci
 from saraban.documents.core.service.kind import ReachedState
 from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
 from saraban.kit.pipeline import SqlStatement
@@ -186,7 +185,7 @@ class DocumentSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
-        around = await self._read(session, reach=reach(RequestContext(caller=caller)), revision_ids=ids_of(entity_ids))
+        around = await self._read(session, reach=reach(caller), revision_ids=ids_of(entity_ids))
         # A step that follows in this transaction changes what was read here, and need not read it again.
         session.info.setdefault(_READ, {}).update(around)
         return {key: facts_in(self.rules, one, zone=self.zone) for key, one in around.items()}
@@ -195,7 +194,7 @@ class DocumentSubject:
         around = await self._read(session, reach=None, revision_ids=ids_of(callers))
         session.info.setdefault(_READ, {}).update(around)
         # Not by person: one who was given a right meanwhile asks with and without it.
-        reaches = {id(caller): reach(RequestContext(caller=caller)) for caller in callers.values()}
+        reaches = {id(caller): reach(caller) for caller in callers.values()}
         return {
             key: facts_in(self.rules, one, zone=self.zone)
             for key, one in around.items()

@@ -1,7 +1,6 @@
 """What demo people do, each through the service that a real person's request would reach."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +12,7 @@ from saraban.documents.core.schemas import NewRevision
 from saraban.documents.correspondence import service as correspondences
 from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument, DemoRegister
 from saraban.documents.demo.domain.files import content
-from saraban.documents.demo.service.demo_context import ADDRESS, DemoProject, DemoServices
+from saraban.documents.demo.service.demo_context import DemoProject, DemoServices
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.context import RequestContext
@@ -33,8 +32,8 @@ async def write(
     stage: DemoServices, setting: DemoProject, script: DemoDocument, *, now: datetime, known: Mapping[str, UUID]
 ) -> DocumentJson:
     """Write the document of a script as a draft with its number and files, and return it as the API would."""
-    caller = setting.person(script.by)
-    files = [await upload(RequestContext(caller=caller, now=now), stage, name=name) for name in script.files]
+    ctx = stage.context(setting.person(script.by), now)
+    files = [await upload(ctx, stage, name=name) for name in script.files]
     if script.where is DemoRegister.CIRCULATION:
         order = _sheet(stage, setting, script, now=now, known=known)
     else:
@@ -42,7 +41,7 @@ async def write(
     order["attachmentPublicIds"] = files
     kind = KINDS[script.where]
     answer = await core.create(
-        RequestContext(caller=caller, now=now, zone=stage.zone, address=ADDRESS),
+        ctx,
         stage.db,
         stage.allocator,
         kind,
@@ -58,13 +57,13 @@ async def upload(ctx: RequestContext, stage: DemoServices, *, name: str) -> UUID
         yield content(name)
 
     row = await attachments.upload(
-        replace(ctx, address=ADDRESS),
+        ctx,
         stage.db,
         stage.storage,
         name=name,
         chunks=chunks(),
         rules=stage.uploads,
-        clock=FixedClock(ctx.now, stage.zone),
+        clock=FixedClock(ctx.now, ctx.zone),
     )
     return row.public_id
 
@@ -79,14 +78,14 @@ async def take_action(
     now: datetime,
 ) -> DocumentJson:
     """Do one thing with a document, and return it with its workflow as it stands then."""
-    caller = setting.person(deed.by)
+    ctx = stage.context(setting.person(deed.by), now)
     match deed.action:
         case "revise":
-            return await _revise(RequestContext(caller=caller, now=now), stage, document, script)
+            return await _revise(ctx, stage, document, script)
         case "cancel":
-            return await _cancel(RequestContext(caller=caller, now=now), stage, document, script, deed.comment or "")
+            return await _cancel(ctx, stage, document, script, deed.comment or "")
     answer = await stage.steps.take(
-        RequestContext(caller=caller, now=now, address=ADDRESS),
+        ctx,
         public_id=UUID(document["workflow"]["instancePublicId"]),
         command=Command(deed.action, deed.comment, client_version_no=document["workflow"]["versionNo"]),
     )
@@ -105,7 +104,7 @@ async def _revise(
     names = [name.replace(".", "-revised.") for name in script.files]
     files = [await upload(ctx, stage, name=name) for name in names]
     answer = await core.revise(
-        replace(ctx, zone=stage.zone, address=ADDRESS, key=None),
+        ctx,
         stage.db,
         _revisioned(script.where),
         public_id=UUID(document["data"]["publicId"]),
@@ -118,7 +117,7 @@ async def _cancel(
     ctx: RequestContext, stage: DemoServices, document: DocumentJson, script: DemoDocument, reason: str
 ) -> DocumentJson:
     answer = await core.cancel(
-        replace(ctx, zone=stage.zone, address=ADDRESS, key=None),
+        ctx,
         stage.db,
         KINDS[script.where],
         stage.followers,
@@ -129,10 +128,9 @@ async def _cancel(
 
 
 async def read(ctx: RequestContext, stage: DemoServices, *, public_id: UUID, where: DemoRegister) -> DocumentJson:
-    """Return a document with its workflow as `caller` sees it."""
-    asked: dict[str, Any] = {"caller": ctx.caller, "public_id": public_id, "now": ctx.now, "zone": stage.zone}
+    """Return a document with its workflow as the caller sees it."""
     async with stage.db.reading() as session:
-        found = await core.read(session, KINDS[where], **asked)
+        found = await core.read(ctx, session, KINDS[where], public_id=public_id)
         return found.model_dump(mode="json", by_alias=True)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -48,6 +49,9 @@ class DemoServices:
     followers: Followers
     zone: ZoneInfo
 
+    def context(self, caller: Caller, now: datetime) -> RequestContext:
+        return RequestContext(caller, now, self.zone, ADDRESS)
+
 
 @dataclass(frozen=True, slots=True)
 class DemoProject:
@@ -73,18 +77,18 @@ class DemoProject:
         return self.people[username]
 
 
-async def find_demo_project(session: AsyncSession) -> DemoProject:
+async def find_demo_project(session: AsyncSession, now: datetime, zone: ZoneInfo) -> DemoProject:
     """Find the demo project and its people."""
     project = await projects.find_project_by_code(session, code=PROJECT)
-    system = await identity.system_caller(session)
-    members = await projects.organizations(RequestContext(caller=system), session, project_public_id=project.public_id)
-    contracts = await projects.contracts(RequestContext(caller=system), session, project_public_id=project.public_id)
+    ctx = RequestContext(await identity.system_caller(session), now, zone, ADDRESS)
+    members = await projects.organizations(ctx, session, project_public_id=project.public_id)
+    contracts = await projects.contracts(ctx, session, project_public_id=project.public_id)
     still_open = {account.username for account in await identity.list_users(session) if account.is_active}
     return DemoProject(
         project=project.public_id,
         organizations={member.organization_code: member.public_id for member in members},
         contracts={contract.contract_code: contract.public_id for contract in contracts},
-        looker=system,
+        looker=ctx.caller,
         people={
             account.username: found
             for account in DEMO_ACCOUNTS

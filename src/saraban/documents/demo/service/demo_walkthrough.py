@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -54,55 +55,60 @@ async def walk_through(stage: DemoServices, *, clock: Clock) -> AsyncIterator[Wa
     :raises DemoMissing: when one of its people has no open account
     """
     async with stage.db.reading() as session:
-        found = await find_demo_project(session)
+        found = await find_demo_project(session, clock.now(), stage.zone)
     known: dict[str, UUID] = {}
     for script in WALKTHROUGH:
         document = await demo_actions.write(stage, found, script, now=clock.now(), known=known)
         known[script.key] = UUID(document["data"]["publicId"])
         yield WalkthroughStep(_written(found.person(script.by), document))
         for place, act in enumerate(script.acts, start=1):
-            says = await _says(stage, found, document, script, act)
+            says = await _says(stage, found, document, script, act, clock.now())
             document = await demo_actions.take_action(stage, found, document, act, script=script, now=clock.now())
             last = place == len(script.acts)
             yield WalkthroughStep(says, await _chapter(stage, found, script, document, clock) if last else None)
 
 
 async def _says(
-    stage: DemoServices, found: DemoProject, document: demo_actions.DocumentJson, script: DemoDocument, act: DemoAction
+    stage: DemoServices,
+    found: DemoProject,
+    document: demo_actions.DocumentJson,
+    script: DemoDocument,
+    act: DemoAction,
+    now: datetime,
 ) -> Text:
-    caller = found.person(act.by)
-    who, number = caller.display_name, document["data"]["documentNumber"]
+    ctx = stage.context(found.person(act.by), now)
+    who, number = ctx.caller.display_name, document["data"]["documentNumber"]
     if act.by == script.by:
-        label = await _own_label(stage, caller, document, act)
+        label = await _own_label(ctx, stage, document, act)
         return Text(f"{who}: {label.th} {number}", f"{who}: {label.en} {number}")
-    item = await _waiting(stage, caller, UUID(document["data"]["publicId"]))
+    item = await _waiting(ctx, stage, UUID(document["data"]["publicId"]))
     label = {action.code: action.label for action in item.envelope.actions}[act.action]
     return Text(f"{who} พบ {number} ในกล่องงาน: {label.th}", f"{who} finds {number} in the inbox: {label.en}")
 
 
-async def _own_label(stage: DemoServices, caller: Caller, document: demo_actions.DocumentJson, act: DemoAction) -> Text:
+async def _own_label(
+    ctx: RequestContext, stage: DemoServices, document: demo_actions.DocumentJson, act: DemoAction
+) -> Text:
     instance = UUID(document["workflow"]["instancePublicId"])
     async with stage.db.reading() as session:
-        view = await workflow.find(RequestContext(caller=caller), session, subjects=stage.subjects, public_id=instance)
+        view = await workflow.find(ctx, session, subjects=stage.subjects, public_id=instance)
     return {action.code: action.label for action in view.actions}[act.action]
 
 
-async def _waiting(stage: DemoServices, caller: Caller, public_id: UUID) -> Task:
+async def _waiting(ctx: RequestContext, stage: DemoServices, public_id: UUID) -> Task:
     """
     :raises NotInInbox: when the document does not wait for the caller
     """
     cursor: str | None = None
     while True:
         async with stage.db.reading() as session:
-            page = await workflow.list_tasks(
-                RequestContext(caller=caller), session, subjects=stage.subjects, cursor=cursor, limit=_PAGE
-            )
+            page = await workflow.list_tasks(ctx, session, subjects=stage.subjects, cursor=cursor, limit=_PAGE)
         for item in page.items:
             if item.envelope.facts.public_id == public_id:
                 return item
         cursor = page.next_cursor
         if cursor is None:
-            raise NotInInbox(f"{public_id} is not in the inbox of {caller.username}.")
+            raise NotInInbox(f"{public_id} is not in the inbox of {ctx.caller.username}.")
 
 
 def _written(caller: Caller, document: demo_actions.DocumentJson) -> Text:
@@ -113,15 +119,10 @@ def _written(caller: Caller, document: demo_actions.DocumentJson) -> Text:
 async def _chapter(
     stage: DemoServices, found: DemoProject, script: DemoDocument, document: dict[str, Any], clock: Clock
 ) -> WalkthroughDocument:
-    author = found.person(script.by)
+    ctx = stage.context(found.person(script.by), clock.now())
     public_id, instance = UUID(document["data"]["publicId"]), UUID(document["workflow"]["instancePublicId"])
-    now = clock.now()
     async with stage.db.reading() as session:
-        steps = await workflow.history(
-            RequestContext(caller=author), session, subjects=stage.subjects, public_id=instance
-        )
+        steps = await workflow.history(ctx, session, subjects=stage.subjects, public_id=instance)
         trail = await audit.list_records(session, entity_id=str(public_id), limit=_PAGE)
-    fresh = await demo_actions.read(
-        RequestContext(caller=author, now=now), stage, public_id=public_id, where=script.where
-    )
+    fresh = await demo_actions.read(ctx, stage, public_id=public_id, where=script.where)
     return WalkthroughDocument(script, fresh, steps, trail.items[::-1])

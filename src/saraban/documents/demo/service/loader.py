@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime, time, timedelta
-from typing import Any
 from uuid import UUID
 
 from saraban.documents.core import service as core
@@ -12,7 +11,6 @@ from saraban.documents.demo.domain.letters import LETTERS
 from saraban.documents.demo.domain.rfas import RFAS
 from saraban.documents.demo.service import demo_actions
 from saraban.documents.demo.service.demo_context import DemoProject, DemoServices, find_demo_project
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 
 # Written oldest first, so that numbers and dates go the same way.
@@ -28,7 +26,7 @@ async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocu
     closed nothing is written, because nobody is there to write it.
     """
     async with stage.db.reading() as session:
-        found = await find_demo_project(session)
+        found = await find_demo_project(session, now, stage.zone)
     closed = PLAYERS - found.people.keys()
     if closed or await _find(stage, found, scripts[-1], now=now) is not None:
         return 0
@@ -45,10 +43,10 @@ async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocu
             written += 1
         else:
             document = await demo_actions.read(
-                RequestContext(caller=found.looker, now=now), stage, public_id=there, where=script.where
+                stage.context(found.looker, now), stage, public_id=there, where=script.where
             )
             done = await demo_actions.count_actions(
-                RequestContext(caller=found.looker), stage, public_id=there, where=script.where
+                stage.context(found.looker, now), stage, public_id=there, where=script.where
             )
             await _live(stage, found, script, document, done=done, now=now)
         known[script.key] = UUID(document["data"]["publicId"])
@@ -77,14 +75,8 @@ def _at(stage: DemoServices, day: datetime, hour: int, spice: str) -> datetime:
 
 
 async def _find(stage: DemoServices, found: DemoProject, script: DemoDocument, *, now: datetime) -> UUID | None:
-    asked: dict[str, Any] = {
-        "caller": found.looker,
-        "cursor": None,
-        "limit": 1,
-        "now": now,
-        "zone": stage.zone,
-    }
+    ctx = stage.context(found.looker, now)
     async with stage.db.reading() as session:
         search = core.DocumentSearch(project=found.project, text=script.subject)
-        page = await core.listing(session, demo_actions.KINDS[script.where], search=search, **asked)
+        page = await core.listing(ctx, session, demo_actions.KINDS[script.where], search=search, cursor=None, limit=1)
     return page.items[0].data.public_id if page.items else None
