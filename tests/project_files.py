@@ -6,6 +6,7 @@ from typing import Any
 from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.setup import service as setup
+from tests.factories.contexts import context
 
 NOW = datetime(2026, 3, 2, 3, tzinfo=UTC)
 
@@ -14,7 +15,7 @@ async def applied(db: Database, text: str, *, by: str = "system", **how: Any) ->
     async def work(session: Any) -> setup.AppliedFile:
         caller = await identity.find_caller(session, username=by)
         assert caller is not None
-        return await setup.apply(session, caller=caller, content=text.encode(), now=NOW, address="test", **how)
+        return await setup.apply(context(caller, NOW, address="test"), session, content=text.encode(), **how)
 
     return await db.transact(work)
 

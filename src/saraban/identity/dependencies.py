@@ -103,11 +103,11 @@ Context = Annotated[RequestContext, Depends(request_context)]
 
 
 def guarded(permission: str) -> Any:
-    """Return a dependency that needs `permission` somewhere; the service decides about the thing itself."""
+    """Return a context whose caller has `permission` somewhere; the service decides about the thing itself."""
 
-    async def holder(ctx: Context) -> Caller:
+    async def holder(ctx: Context) -> RequestContext:
         ctx.caller.require_somewhere(permission)
-        return ctx.caller
+        return ctx
 
     return Depends(holder)
 
