@@ -159,7 +159,7 @@ async def site_on(url: str, redis_url: str, folder: Path) -> AsyncIterator[Site]
     """
     Serve a database that has the demo project, with `benchmarks.app`, until the block ends.
 
-    The account is a service account without limits: peak load is what such accounts are for (ruling N13).
+    The account is a service account without limits: peak load is what such accounts are for (REQ-OPS-02).
     """
     await _exempt(url)
     port = free_port()

@@ -11,7 +11,7 @@ TABLE = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4"}
 
 
 def code(length: int) -> sa.String:
-    """Text that compares byte for byte: on MariaDB `utf8mb4_nopad_bin`, on SQLite it always does (ruling I3)."""
+    """Text that compares byte for byte: on MariaDB `utf8mb4_nopad_bin`, on SQLite it always does (REQ-IDN-05)."""
     exact = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_nopad_bin")
     return sa.String(length).with_variant(exact, "mysql", "mariadb")
 

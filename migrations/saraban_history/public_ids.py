@@ -1,4 +1,4 @@
-"""The `uuid` column of ADR-019: added to a table with rows in it, and taken away again."""
+"""The `uuid` column of public ids (REQ-IDN-03): added to a table with rows in it, and taken away again."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The schema of the specification before ADR-019: integer keys are the only identifiers."""
+"""The schema of the specification before public ids: integer keys are the only identifiers."""
 
 from alembic import op
 from saraban_history.first import documents, drawings, logs, numbering, people, projects, workflow

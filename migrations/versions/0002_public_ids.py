@@ -1,4 +1,4 @@
-"""Public ids for the fourteen tables of ADR-019; every row that is already there gets one."""
+"""Public ids for the specification's fourteen tables (REQ-IDN-03); every row that is already there gets one."""
 
 from saraban_history import public_ids
 

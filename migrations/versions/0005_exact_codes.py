@@ -1,5 +1,5 @@
 """
-Codes and numbers compare byte for byte, and numbers have room for 255 characters (rulings I3, N6).
+Codes and numbers compare byte for byte, and numbers have room for 255 characters (REQ-IDN-05, REQ-FMT-05).
 
 MariaDB compares by general_ci until here, where `a` is `A`. Going back fails where two codes differ by case alone, or a
 number is longer than its old column: shorten those first. SQLite compares exactly and holds any length.

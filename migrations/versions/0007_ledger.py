@@ -1,5 +1,5 @@
 """
-One counter for what prints alike, and a ledger of every number ever issued (rulings N1, N2, N9).
+One counter for what prints alike, and a ledger of every number ever issued (REQ-NUM-01, REQ-NUM-03, REQ-NUM-09).
 
 Reservations become rows of the ledger with their tokens; numbers that documents already have get rows as well, so that
 none can be issued again. No foreign key of these tables cascades any more.

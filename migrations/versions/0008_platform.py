@@ -1,7 +1,7 @@
 """
 Service accounts, sessions that can be told apart, notifications in the reader's language, and public ids where missing.
 
-A notification's integer `entity_id` becomes the public id of the document it speaks of (ruling I1); where none can be
+A notification's integer `entity_id` becomes the public id of the document it speaks of (REQ-IDN-01); where none can be
 found it is left out. A refresh token of before becomes the first of a family of its own.
 """
 

@@ -203,7 +203,7 @@ class TestRules:
             ("DocnumRetriesHigh", "warning", None),
         ],
     )
-    def test_of_adr_002_have_its_severity(self, alert: str, severity: str, lasts: str | None) -> None:
+    def test_of_the_specification_have_its_severity(self, alert: str, severity: str, lasts: str | None) -> None:
         text = rules()[alert]
         found = re.search(r"^ +for: (\w+)$", text, flags=re.MULTILINE)
         assert f"severity: {severity}\n" in text
@@ -239,7 +239,7 @@ class TestMetrics:
     def test_in_the_runbooks_are_exported(self) -> None:
         assert used(" ".join(page.read_text() for page in RUNBOOKS.glob("*.md"))) <= exported() | families()
 
-    def test_of_ruling_n16_are_all_there(self) -> None:
+    def test_of_numbering_are_all_there(self) -> None:
         wanted = {
             *("docnum_generate_seconds_bucket", "docnum_success_total", "docnum_error_total"),
             *("docnum_lock_wait_seconds_bucket", "docnum_lock_redis_success_total", "docnum_lock_redis_failed_total"),
@@ -252,7 +252,7 @@ class TestMetrics:
         assert set(GENERATED) == {"success", "refused", "failed"}
         assert any("sum by (le, outcome)" in one for one in _expressions(DASHBOARDS[0]))
 
-    def test_of_ruling_w7_are_there_with_their_labels_and_buckets(self) -> None:
+    def test_of_workflows_are_there_with_their_labels_and_buckets(self) -> None:
         assert TRANSITIONS._labelnames == ("workflow_code", "action", "outcome")
         assert DURATION._labelnames == ("workflow_code",)
         assert DURATION._upper_bounds == [50, 100, 250, 500, 1000, 2500, 5000, float("inf")]
@@ -260,7 +260,7 @@ class TestMetrics:
 
 
 class TestDashboards:
-    def test_of_numbers_has_the_five_panels_of_adr_002(self) -> None:
+    def test_of_numbers_has_the_five_panels_that_are_asked_for(self) -> None:
         assert [panel["title"] for panel in _panels(DASHBOARDS[0])] == [
             "Lock acquisition success rate",
             "Lock wait time",

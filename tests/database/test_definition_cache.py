@@ -250,7 +250,7 @@ class TestWithoutRedis:
         assert took < 10 * TIMEOUT
 
     async def test_no_instance_starts_on_what_it_says(self, deployment: Deployment, redis_url: str) -> None:
-        """The pointer is read from the database (ruling W5), whatever stands in Redis."""
+        """The pointer is read from the database (REQ-WFL-07), whatever stands in Redis."""
         server = await deployment.server(redis_url)
         office = deployment.office
         await server.publish(office, "second")

@@ -1,4 +1,4 @@
-"""The log of refusals: nothing that was refused is forgotten because a caller left or the database was away (ruling N15)."""
+"""The log of refusals: nothing that was refused is forgotten because a caller left or the database was away (REQ-NUM-20)."""
 
 import asyncio
 import time

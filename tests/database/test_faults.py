@@ -1,8 +1,8 @@
 """
-The four error scenarios of ADR-002 against real servers that are stopped, frozen, restarted or used up.
+The four error scenarios (REQ-LCK-05 to REQ-LCK-08) against real servers that are stopped, frozen, restarted or used up.
 
 After each: every number once, no hole that nobody explains, the refusal with its Thai words, the row among the errors,
-the metric (rulings N10, N11, N15, N16).
+the metric (REQ-LCK-01, REQ-NUM-20, REQ-OPS-05).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The migration history on both databases: each step up and down with rows in place (ruling I4)."""
+"""The migration history on both databases: each step up and down with rows in place (REQ-IDN-06)."""
 
 import importlib
 import pkgutil

@@ -259,7 +259,7 @@ class TestCounter:
         assert [row.retry_count for row in await maria_world.audit("GENERATE")] == [0, 1]
 
     async def test_steps_over_a_stretch_of_taken_numbers_and_says_so(self, world: World) -> None:
-        """Imported and overridden numbers may stand in the way; they are no version conflict (ruling N2)."""
+        """Imported and overridden numbers may stand in the way; they are no version conflict (REQ-NUM-05)."""
         allocator = world.allocator()
         first = await world.draw(allocator, world.letter())
         async with world.db.writing() as session:
@@ -324,7 +324,7 @@ class TestSeries:
 
 
 class TestLostCommit:
-    """MariaDB behind a wire that is cut while COMMIT is on its way (ruling N9)."""
+    """MariaDB behind a wire that is cut while COMMIT is on its way (REQ-NUM-09)."""
 
     @pytest_asyncio.fixture
     async def wire(self, maria_world: World) -> AsyncIterator[Any]:

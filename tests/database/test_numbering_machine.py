@@ -1,6 +1,6 @@
 """
-Every operation on numbers in random order, with faults, alone and at the same time, against a model (rulings N1, N9,
-N12, N14).
+Every operation on numbers in random order, with faults, alone and at the same time, against a model
+(REQ-NUM-01, REQ-NUM-09, REQ-NUM-12, REQ-NUM-17).
 
 Whatever Hypothesis does, the caller is told what the model tells, and after each step ledger, counters and documents are
 what the model has. At the end the books add up. Of operations at the same time, some order explains all that was told.

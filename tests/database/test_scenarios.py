@@ -1,4 +1,4 @@
-"""What a caller is answered over HTTP in each of the four error scenarios of ADR-002: status, words, row, metric."""
+"""What a caller is answered over HTTP in each of the four error scenarios (REQ-LCK-05 to REQ-LCK-08): status, words, row, metric."""
 
 import asyncio
 import time

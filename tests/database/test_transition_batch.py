@@ -263,7 +263,7 @@ class TestWhoLeaves:
 
 class TestLostConnection:
     async def test_is_told_and_nothing_is_tried_again(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Whether the commit went through nobody knows then (ruling N9)."""
+        """Whether the commit went through nobody knows then (REQ-NUM-09)."""
         instances = [await office.pending() for _ in range(2)]
         tried: list[int] = []
 

@@ -1,1 +1,1 @@
-"""The first schema, group by group: integers are the only identifiers, as before ADR-019."""
+"""The first schema, group by group: integers are the only identifiers, before public ids came (REQ-IDN-06)."""

@@ -38,7 +38,7 @@ def formats(new: sa.Table, old: str, codes: Codes) -> None:
 
 
 def counters(new: sa.Table, old: str, codes: Codes) -> None:
-    """Counters that print alike become one series, which goes on after the highest of them (ruling N2)."""
+    """Counters that print alike become one series, which goes on after the highest of them (REQ-NUM-03)."""
     merged: dict[tuple[int, str], dict[str, Any]] = {}
     for row in rows(
         old,

@@ -1,7 +1,7 @@
 """
 Just enough of number templates to carry old rows over: frozen here, whatever the product's own become.
 
-Old counters counted apart what prints alike; what they print is their series (ruling N2).
+Old counters counted apart what prints alike; what they print is their series (REQ-NUM-03).
 """
 
 import re
@@ -35,7 +35,7 @@ def respelled(template: str) -> str:
 
 
 def christian(year: int) -> int:
-    """Return the A.D. year of a counter's year, which was kept in either era (ruling N5)."""
+    """Return the A.D. year of a counter's year, which was kept in either era (REQ-FMT-14)."""
     return year - BUDDHIST_OFFSET if year >= 2400 else year
 
 

@@ -2,7 +2,7 @@
 Who is asking, for every HTTP door: a bearer token, or the HttpOnly cookie of the pages.
 
 The caller is loaded on a connection that is given back before the endpoint runs: whoever then waits for a lock holds
-none (ruling N10).
+none (REQ-LCK-02).
 """
 
 from typing import Annotated, Any

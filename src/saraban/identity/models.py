@@ -60,7 +60,7 @@ class User(HasPublicId, Base):
     )
     is_active: Mapped[bool] = mapped_column(default=True)
     is_service: Mapped[bool] = mapped_column(default=False)
-    # Numbers a service account may draw in a minute: null is everybody's limit, 0 is no limit (ruling N13).
+    # Numbers a service account may draw in a minute: null is everybody's limit, 0 is no limit (REQ-OPS-02).
     draws_per_minute: Mapped[int | None]
     must_change_password: Mapped[bool] = mapped_column(default=False)
     failed_attempts: Mapped[int] = mapped_column(default=0)

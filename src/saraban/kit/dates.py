@@ -12,7 +12,7 @@ BUDDHIST_OFFSET = 543
 
 
 def local_date(moment: datetime, zone: ZoneInfo) -> date:
-    """Return the calendar day of a moment in the deployment's zone (ruling N5)."""
+    """Return the calendar day of a moment in the deployment's zone (REQ-NUM-29)."""
     return moment.astimezone(zone).date()
 
 

@@ -2,7 +2,7 @@
 The database: how sessions begin, what each fault means, and the column types that make two databases agree.
 
 SQLite runs in WAL with `synchronous=FULL`; sessions that write begin `IMMEDIATE`, because the default loses
-concurrent increments silently. MariaDB runs at READ COMMITTED (ruling N10). Only `transact` and the number
+concurrent increments silently. MariaDB runs at READ COMMITTED (REQ-LCK-10). Only `transact` and the number
 allocator commit.
 """
 
@@ -63,7 +63,7 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 
 
 def Code(length: int) -> sa.String:  # noqa: N802  it reads as a type in a mapping
-    """Text that compares byte for byte on both databases: `a` is not `A`, and `'A '` is not `'A'` (ruling I3)."""
+    """Text that compares byte for byte on both databases: `a` is not `A`, and `'A '` is not `'A'` (REQ-IDN-05)."""
     binary = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_nopad_bin")
     return sa.String(length).with_variant(binary, "mysql", "mariadb")
 
@@ -85,7 +85,7 @@ SessionOrConnection = AsyncSession | AsyncConnection
 
 
 class HasPublicId:
-    """The `uuid` column of ADR-019: the only identifier of a row that leaves the process, as `publicId`."""
+    """The `uuid` column (REQ-IDN-03): the only identifier of a row that leaves the process, as `publicId`."""
 
     @declared_attr
     @classmethod
@@ -99,7 +99,7 @@ class HasPublicId:
 
 
 def public_id_index(table: str, *more: Any, unique: bool = True) -> tuple[Any, ...]:
-    """Return `__table_args__` with the index that ADR-019 names, and whatever `more` the table has."""
+    """Return `__table_args__` with the index that REQ-IDN-04 names, and whatever `more` the table has."""
     return (sa.Index(f"idx_{table}_uuid", "uuid", unique=unique), *more)
 
 
@@ -161,7 +161,7 @@ class Database:
     One database and its pool.
 
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
-    :param read_timeout: seconds until a silent MariaDB connection counts as lost (ruling N9)
+    :param read_timeout: seconds until a silent MariaDB connection counts as lost (REQ-NUM-09)
 
     `commit_listener`, when somebody sets it, is called after the commit of a transaction for which `notify_after_commit` was called.
     """
@@ -291,7 +291,7 @@ class Database:
         Run a use case and commit it, and run it again, from a rollback and a new session, when it collided
         or when no connection became free.
 
-        A lost connection is not retried here: the outcome of its commit is unknown (ruling N9).
+        A lost connection is not retried here: the outcome of its commit is unknown (REQ-NUM-09).
         """
         for attempt in range(1, attempts + 1):
             try:

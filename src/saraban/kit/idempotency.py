@@ -1,5 +1,5 @@
 """
-`Idempotency-Key`: the same request sent twice has one effect and one answer (ruling N9).
+`Idempotency-Key`: the same request sent twice has one effect and one answer (REQ-NUM-10).
 
 A key is claimed in a short transaction of its own, so that a second request with it is told at once that the first
 still runs; the answer is stored in the transaction of the work itself, so that both or neither exist. A claim has a

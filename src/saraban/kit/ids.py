@@ -8,7 +8,7 @@ import uuid_utils.compat
 
 
 def new_id() -> UUID:
-    """Return a UUIDv7: time-ordered, monotonic within the process (ADR-019)."""
+    """Return a UUIDv7: time-ordered, monotonic within the process (REQ-IDN-04)."""
     return uuid_utils.compat.uuid7()
 
 

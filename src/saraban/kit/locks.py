@@ -2,7 +2,7 @@
 Named locks across processes.
 
 A lock here makes waiting orderly; it never makes a number unique. That is the work of the compare-and-set in the
-database, which holds even when a paused process outlives its lock (ruling N10).
+database, which holds even when a paused process outlives its lock (REQ-LCK-03).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class LockBusy(Exception):  # an expected outcome
 
 
 class LockServiceDown(Exception):  # an expected outcome
-    """The lock service does not answer; whoever asked goes on without it (ADR-002, scenario 1)."""
+    """The lock service does not answer; whoever asked goes on without it (REQ-LCK-05)."""
 
 
 class Locks(Protocol):

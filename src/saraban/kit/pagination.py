@@ -1,5 +1,5 @@
 """
-Keyset pages: stable under inserts, the same cost on every page, cursors that show no integer key (ruling I1).
+Keyset pages: stable under inserts, the same cost on every page, cursors that show no integer key (REQ-IDN-02).
 """
 
 import base64

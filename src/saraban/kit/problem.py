@@ -52,7 +52,7 @@ def status_of(error: DomainError) -> int:
 
 def to_problem(error: DomainError, *, language: str, trace_id: str) -> dict[str, Any]:
     """
-    Return the problem document of ruling E1.
+    Return the problem document of REQ-ERR-01.
 
     :param language: `th` or `en`; `userMessage`, `recovery` and each field's `message` are in it
     """

@@ -1,4 +1,4 @@
-"""One spelling for each Thai or English text, so that what looks alike compares alike (ruling N6)."""
+"""One spelling for each Thai or English text, so that what looks alike compares alike (REQ-FMT-05)."""
 
 import unicodedata
 

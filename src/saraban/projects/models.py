@@ -98,7 +98,7 @@ class CorrespondenceType(Base):
 
 
 class CorrespondenceSubType(Base):
-    """A sub type belongs to a contract and a type; `{SUB_TYPE}` prints its number (ruling N7)."""
+    """A sub type belongs to a contract and a type; `{SUB_TYPE}` prints its number (REQ-FMT-13)."""
 
     __tablename__ = "correspondence_sub_types"
 

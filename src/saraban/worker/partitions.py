@@ -1,5 +1,5 @@
 """
-The yearly partitions that MariaDB keeps of the tables that grow for ever: somebody has to add the years (ruling I3).
+The yearly partitions that MariaDB keeps of the tables that grow for ever: somebody has to add the years (REQ-IDN-08).
 
 They are cut off the partition without an end while it is still empty, which is quick; later, rows would have to move.
 """

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong, in the words of ruling E1."""
+"""What pydantic finds wrong, field by field in the caller's language (REQ-ERR-04)."""
 
 from datetime import date
 from typing import Annotated, Any, Literal

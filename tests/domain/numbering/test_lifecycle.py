@@ -1,4 +1,4 @@
-"""The table of states (ruling N12)."""
+"""The table of states (REQ-NUM-12)."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from saraban.numbering.series.domain.states import NumberState
 
 
 class TestTable:
-    def test_is_the_rulings(self) -> None:
+    def test_is_that_of_the_requirement(self) -> None:
         steps = {(step.source, step.target) for step in TRANSITIONS}
 
         assert steps == {

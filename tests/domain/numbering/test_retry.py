@@ -1,4 +1,4 @@
-"""The retry budgets of ruling N11, as tables."""
+"""The retry budgets, as tables (REQ-LCK-06 to REQ-LCK-08)."""
 
 import pytest
 

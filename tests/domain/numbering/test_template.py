@@ -35,7 +35,7 @@ class TestRender:
             ("{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{RFA_TYPE}-{SEQ:4}-{REV}", 1, "LCBP3-C2-RFA-TER-RPT-0001-A"),
             ("{PROJECT}-{DISCIPLINE}-{CATEGORY}-{SEQ:4}-{REV}", 1, "LCBP3-C2-TER-DRW-0001-A"),
             ("{ORIGINATOR}-CIR-{SEQ:4}-{YEAR:B.E.}", 12, "คคง.-CIR-0012-2569"),
-            # The older forms of the specification's tests must be expressible (ruling N7).
+            # The older forms of the specification's tests must be expressible (REQ-FMT-12).
             ("{ORIGINATOR}-{RECIPIENT}-03-{SUB_TYPE}-{SEQ:4}-{YEAR:B.E.}", 7, "คคง.-สคฉ.3-03-21-0007-2569"),
             ("LCBP3-C2-RFI-{DISCIPLINE}-{SEQ:4}-{REV}", 29, "LCBP3-C2-RFI-TER-0029-A"),
             ("{SEQ:3}/{YEAR:AD}", 5, "005/2026"),

@@ -1,4 +1,4 @@
-"""Examples of a definition: played on the engine, with what documents, people and earlier steps can really be (ruling W5)."""
+"""Examples of a definition: played on the engine, with what documents, people and earlier steps can really be (REQ-WFL-10)."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """
 The ways through a definition. Random definitions are published: in what is accepted the engine leads from every state to an
-end; what is refused says what is missing, and is accepted when that is written (ruling W5).
+end; what is refused says what is missing, and is accepted when that is written (REQ-WFL-10).
 """
 
 import contextlib

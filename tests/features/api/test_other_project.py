@@ -1,4 +1,4 @@
-"""Ids that are real, but of another project: refused at their field, and nothing is written (ruling I1, E2)."""
+"""Ids that are real, but of another project: refused at their field, and nothing is written (REQ-IDN-09)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""No integer key leaves the process: every operation that reads is asked, and what it says is searched (ruling I1)."""
+"""No integer key leaves the process: every operation that reads is asked, and what it says is searched (REQ-IDN-01)."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Limits on drawing numbers: by account, address and all together, told in headers, apart from previews (ruling N13)."""
+"""Limits on drawing numbers: by account, address and all together, told in headers, apart from previews (REQ-OPS-01, REQ-OPS-02)."""
 
 import asyncio
 import sys

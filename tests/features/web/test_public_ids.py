@@ -1,4 +1,4 @@
-"""No integer key in any page: every address and every attribute that a reader's browser gets is looked at (ruling I1)."""
+"""No integer key in any page: every address and every attribute that a reader's browser gets is looked at (REQ-IDN-01)."""
 
 import re
 from html.parser import HTMLParser

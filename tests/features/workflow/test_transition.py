@@ -1,4 +1,4 @@
-"""Transitions in the order of ruling W1, with everything that one commit must hold."""
+"""Transitions in their order (REQ-WFL-02), with everything that one commit must hold."""
 
 from datetime import timedelta
 from typing import Any

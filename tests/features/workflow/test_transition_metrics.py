@@ -1,4 +1,4 @@
-"""Each attempt is counted once and told in one line with eight fields, whatever becomes of it (ruling W7)."""
+"""Each attempt is counted once and told in one line with eight fields, whatever becomes of it (REQ-WFL-15)."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -2,7 +2,7 @@
 The head and the revisions of every numbered document, its parties and its files.
 
 Letters, RFAs and transmittals share these rows; what only one kind has stands in that kind's own table under the same
-key. Nothing here is deleted with its parent: a document holds a number, and a number keeps its proof (ruling N1).
+key. Nothing here is deleted with its parent: a document holds a number, and a number keeps its proof (REQ-NUM-01).
 """
 
 from datetime import date, datetime
@@ -61,7 +61,7 @@ class Document(HasPublicId, Base):
 
 class DocumentRevision(HasPublicId, Base):
     """
-    What a document said at one revision, with the number as it was printed on it (ruling N8).
+    What a document said at one revision, with the number as it was printed on it (REQ-NUM-06).
 
     One that was withdrawn as a draft never counts again; its label may be printed on a later one.
     `current_corr_key` is computed by the database; its unique constraint lets one revision be current.
@@ -108,7 +108,7 @@ class DocumentRevision(HasPublicId, Base):
 
 
 class DocumentRecipient(Base):
-    """An organization a document is sent to; the TO with the lowest position is the main recipient (ruling N4)."""
+    """An organization a document is sent to; the TO with the lowest position is the main recipient (REQ-NUM-31)."""
 
     __tablename__ = "correspondence_recipients"
 

@@ -33,7 +33,7 @@ class Recipient(Schema):
 
 
 class NewDocument(Schema):
-    """What every kind needs to be written; the first TO is the main recipient (ruling N4)."""
+    """What every kind needs to be written; the first TO is the main recipient (REQ-NUM-31)."""
 
     project_public_id: UUID = Field(examples=[EXAMPLE_ID])
     originator_organization_public_id: UUID | None = Field(
@@ -68,7 +68,7 @@ class DocumentChanges(Schema):
     """
     What may change while it is a draft; a field that is absent stays as it is.
 
-    What is printed in the number is taken here too, so that the answer can say why it cannot change (ruling N8).
+    What is printed in the number is taken here too, so that the answer can say why it cannot change (REQ-NUM-32).
     """
 
     subject: Subject | None = Field(None, examples=["รายงานผลการทดสอบเสาเข็ม"])

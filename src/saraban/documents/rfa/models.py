@@ -1,4 +1,4 @@
-"""Rows of requests for approval; each shares the key, and so the public id, of the document's own row (ADR-019)."""
+"""Rows of requests for approval; each shares the key, and so the public id, of the document's own row (REQ-IDN-03)."""
 
 from datetime import date, datetime
 from typing import Any

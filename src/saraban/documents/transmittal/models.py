@@ -1,4 +1,4 @@
-"""Rows of transmittals; a transmittal shares the key, and so the public id, of the document's own row (ADR-019)."""
+"""Rows of transmittals; a transmittal shares the key, and so the public id, of the document's own row (REQ-IDN-03)."""
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column

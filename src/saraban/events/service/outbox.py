@@ -1,7 +1,7 @@
 """
 The outbox: events are recorded in the transaction of what they tell, and delivered by the worker.
 
-At least once and in order for each aggregate (ruling W3): only an aggregate's oldest undelivered event can be
+At least once and in order for each aggregate (REQ-EVT-01): only an aggregate's oldest undelivered event can be
 claimed. A delivery's effects and its mark commit together, so an effect in this database happens exactly once.
 """
 

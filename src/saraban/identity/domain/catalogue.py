@@ -1,7 +1,7 @@
 """
 The permissions there are, the seven roles, and what each role may do: data, no rules.
 
-Ruling N14 and the demands of the main job add to the matrix; `ADDED` is the one place that says what and why.
+Further requirements (REQ-NUM-16, REQ-NUM-17) add to the matrix; `ADDED` is the one place that says what and why.
 """
 
 from dataclasses import dataclass
@@ -212,7 +212,7 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
 )
 
 # Where the product gives more than the matrix does:
-# - N14: a Project Admin (our Project Manager) edits the number formats of that project and may look at its counters;
+# - A Project Admin (our Project Manager) edits the number formats of that project and may look at its counters;
 #   an Org Admin may read formats. Resetting a counter stays with the Superadmin.
 # - Who chooses on which workflow the documents of a project start has to be able to read workflows.
 ADDED: dict[str, frozenset[str]] = {

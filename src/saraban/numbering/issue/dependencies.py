@@ -30,7 +30,7 @@ Numbers = Annotated[Allocator, Depends(async_dependency(allocator))]
 
 async def limit_issuing(request: Request, ctx: Context) -> None:
     """
-    Count a request for a number against the limits, before anything is read or locked (ruling N13).
+    Count a request for a number against the limits, before anything is read or locked (REQ-OPS-01).
 
     A request that is repeated with its key counts too: it asks the server for as much.
 
@@ -78,7 +78,7 @@ class RecordedRoute(APIRoute):
                 _keep_later(request, Invalid(f"{len(refusal.errors())} fields of the request are not valid."))
                 raise
             except Exception as fault:
-                # A database that is away is met at the door already, where the caller is read (ADR-002, scenario 4).
+                # A database that is away is met at the door already, where the caller is read (REQ-LCK-08).
                 if database_fault(fault) is not DatabaseFault.CONNECTION:
                     raise
                 failed = NumberingFailed()

@@ -1,4 +1,4 @@
-"""The life of a number (ruling N12): one table of who may take it from which state to which, and what refuses the rest."""
+"""The life of a number (REQ-NUM-12): one table of who may take it from which state to which, and what refuses the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,5 @@
 """
-The numbering tables. Nothing here is ever deleted, and no cascade reaches these rows (ruling N1).
+The numbering tables. Nothing here is ever deleted, and no cascade reaches these rows (REQ-NUM-01).
 """
 
 from dataclasses import dataclass
@@ -116,7 +116,7 @@ class NumberFormat(HasPublicId, Base):
 
 
 class NumberCounter(Base):
-    """One visible series; the eight columns of the specification stand beside it as attributes (ruling N2)."""
+    """One visible series; the eight columns of the specification stand beside it as attributes (REQ-NUM-03)."""
 
     __tablename__ = "document_number_counters"
     __table_args__ = (
@@ -239,7 +239,7 @@ class NumberRendering(Base):
 
 
 class NumberAudit(HasPublicId, Base):
-    """One row per operation on a number; append-only (ruling N15)."""
+    """One row per operation on a number; append-only (REQ-NUM-19)."""
 
     __tablename__ = "document_number_audit"
     __table_args__ = public_id_index(

@@ -76,7 +76,7 @@ class RfaTypeRef:
 
 @dataclass(frozen=True, slots=True)
 class SubTypeRef:
-    """`number` is what `{SUB_TYPE}` prints (ruling N7)."""
+    """`number` is what `{SUB_TYPE}` prints (REQ-FMT-13)."""
 
     id: int
     code: str

@@ -2,7 +2,7 @@
 Turns the public ids and codes of a request into references, or says which field names nothing usable.
 
 Disciplines, RFA types and sub types belong to contracts: a code that several contracts of the project have needs the
-contract to be named (ruling N7).
+contract to be named (REQ-FMT-13).
 """
 
 from collections.abc import Sequence

@@ -170,7 +170,7 @@ class Value:
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """
-    Where an instance stands and what it moves (ADR-021); `actions` is for this caller, now.
+    Where an instance stands and what it moves (REQ-WFL-14); `actions` is for this caller, now.
 
     :param values: what was stated with its steps so far, where it is read by itself
     :param due_on: the day by which somebody is to act in this state

@@ -1,5 +1,5 @@
 """
-What publishing asks of the graph (ruling W5): one way in, every state on a way from it to an end, no way out of an end.
+What publishing asks of the graph (REQ-WFL-09): one way in, every state on a way from it to an end, no way out of an end.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,5 +1,5 @@
 """
-What publishing asks of the ways through a definition (ruling W5): each state is on one from the start to an end.
+What publishing asks of the ways through a definition (REQ-WFL-09): each state is on one from the start to an end.
 
 An exit without a condition counts. One with a condition counts when the engine itself has let somebody pass: with an example of
 the definition, or with an ordinary document. Where a state needs an example to come to an end, publishing asks for it.

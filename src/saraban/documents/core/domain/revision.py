@@ -1,4 +1,4 @@
-"""Revision labels: A to Z, then AA, AB, … (ruling N8)."""
+"""Revision labels: A to Z, then AA, AB, … (REQ-NUM-07)."""
 
 _LETTERS = 26
 

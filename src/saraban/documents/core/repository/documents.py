@@ -189,7 +189,7 @@ def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
 
 
 def _was_numbered(text: str) -> sa.ColumnElement[bool]:
-    """A document that was renumbered is found by each number it ever had (ruling N8)."""
+    """A document that was renumbered is found by each number it ever had (REQ-NUM-32)."""
     return sa.exists().where(
         LedgerEntry.holder_public_id == _head.public_id,
         LedgerEntry.replaced_by_uuid.is_not(None),

@@ -1,6 +1,6 @@
 """
 Creating a document: once everything is checked, its number, its rows, its workflow, the event, the audit row and the stored
-answer are committed together. A request with the same `Idempotency-Key` makes one document (ruling N9).
+answer are committed together. A request with the same `Idempotency-Key` makes one document (REQ-NUM-10).
 """
 
 from collections.abc import Awaitable, Callable

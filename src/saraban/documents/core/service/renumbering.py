@@ -1,6 +1,6 @@
 """
 Giving a document another number: the next one of its series, by the format in force now. The old one is void and remains its
-alias for ever (ruling N8).
+alias for ever (REQ-NUM-32).
 """
 
 from uuid import UUID

@@ -91,7 +91,7 @@ async def revise(
     ctx: RequestContext, db: Database, kind: RevisionedKind, *, public_id: UUID, order: NewRevision
 ) -> OperationResult:
     """
-    Issue the next revision as a draft, with the number printed again for it (ruling N8).
+    Issue the next revision as a draft, with the number printed again for it (REQ-NUM-06).
 
     :raises RevisionPending: while the current revision has no final answer
     """

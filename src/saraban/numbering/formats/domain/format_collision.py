@@ -1,5 +1,5 @@
 """
-Can two formats of one project print the same number? (ruling N2: saving such a format warns and names the other.)
+Can two formats of one project print the same number? (REQ-FMT-11: saving such a format warns and names the other.)
 
 Each template is read as a small automaton over characters, tokens standing for the codes they can print; the two meet
 when some text is accepted by both.

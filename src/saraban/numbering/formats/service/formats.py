@@ -1,4 +1,4 @@
-"""Number formats: read by administrators, changed by those who run the project (ruling N14), each change kept in the audit."""
+"""Number formats: read by administrators, changed by those who run the project (REQ-NUM-16), each change kept in the audit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

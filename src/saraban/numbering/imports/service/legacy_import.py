@@ -159,7 +159,7 @@ async def import_rows(
     """
     Bring the lines into the ledger, one transaction for each batch; a line that is refused harms no other.
 
-    :param moves: series and where their counters go on after, as the dry run showed; None: counters stay (ruling N14)
+    :param moves: series and where their counters go on after, as the dry run showed; None: counters stay (REQ-NUM-18)
     :param ticket: the row of an upload; without it, that of an import at a terminal is made, or found again
     :raises Forbidden: for who does not manage the numbers of the project
     :raises TurnLost: when the ticket is somebody else's by now

@@ -131,7 +131,7 @@ async def start_import(
     """
     Let a worker import what the dry run accepted.
 
-    :param moves: the series that were ticked; all other counters stay (ruling N14)
+    :param moves: the series that were ticked; all other counters stay (REQ-NUM-18)
     :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
     :raises Invalid: at `/moves`, for a series that the dry run did not offer, or at another number
     """

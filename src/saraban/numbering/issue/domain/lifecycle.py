@@ -1,4 +1,4 @@
-"""The lifecycle of a number (ruling N12): who may take it from which state to which, for what reason, and what refuses the rest."""
+"""The lifecycle of a number (REQ-NUM-12): who may take it from which state to which, for what reason, and what refuses the rest."""
 
 from dataclasses import dataclass
 from enum import StrEnum

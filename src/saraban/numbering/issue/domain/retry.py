@@ -1,5 +1,5 @@
 """
-What to do after an attempt at a number failed: again, when, on which path, or no more (ruling N11).
+What to do after an attempt at a number failed: again, when, on which path, or no more (REQ-LCK-06, REQ-LCK-07, REQ-LCK-08).
 
 Each class of failure has its own budget. Pure: counts in, a decision out.
 """
@@ -23,7 +23,7 @@ class Failure(StrEnum):
 
 
 class NumberingBusy(DomainError):
-    """Another request kept the series for the whole time that was allowed (ADR-002, scenario 2)."""
+    """Another request kept the series for the whole time that was allowed (REQ-LCK-06)."""
 
     kind, code = ErrorKind.BUSY, "NUMBERING_BUSY"
     says = Text("ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง", "The system is busy. Please try again later.")
@@ -31,7 +31,7 @@ class NumberingBusy(DomainError):
 
 
 class NumberingConflict(DomainError):
-    """The counter was changed by another request on every attempt (ADR-002, scenario 3)."""
+    """The counter was changed by another request on every attempt (REQ-LCK-07)."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBERING_CONFLICT"
     says = Text("เลขที่เอกสารถูกเปลี่ยน กรุณาลองใหม่", "The document number has changed. Please try again.")
@@ -39,7 +39,7 @@ class NumberingConflict(DomainError):
 
 
 class NumberingFailed(DomainError):
-    """The database could not be reached on any attempt (ADR-002, scenario 4)."""
+    """The database could not be reached on any attempt (REQ-LCK-08)."""
 
     kind, code = ErrorKind.BROKEN, "NUMBERING_DATABASE_ERROR"
     says = Text(
@@ -70,7 +70,7 @@ class RetryBudget:
             Failure.CONFLICT: self.conflict,
             Failure.CONNECTION: self.connection,
             Failure.COLLISION: self.collision,
-            # A taken number is stepped over; that is no conflict and spends no retry (ruling N2).
+            # A taken number is stepped over; that is no conflict and spends no retry (REQ-NUM-05).
             Failure.TAKEN: math.inf,
         }[failure]
 

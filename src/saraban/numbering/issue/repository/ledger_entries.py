@@ -31,7 +31,7 @@ _ISSUED_BY = (OperationCode.GENERATE, OperationCode.RESERVE, OperationCode.OVERR
 async def taken_numbers(
     connected: SessionOrConnection, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
 ) -> frozenset[str]:
-    """Return which of these base numbers and renderings exist; plain reads, no locks (ruling N2)."""
+    """Return which of these base numbers and renderings exist; plain reads, no locks (REQ-NUM-05)."""
     held = sa.select(LEDGER.c.base_number).where(LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases))
     printed = sa.select(RENDERINGS.c.document_number).where(
         RENDERINGS.c.project_id == project_id, RENDERINGS.c.document_number.in_(numbers)

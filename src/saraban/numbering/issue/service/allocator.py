@@ -1,5 +1,5 @@
 """
-Issue numbers: requests that wait for the same series share one lock and one transaction (rulings N9-N11).
+Issue numbers: requests that wait for the same series share one lock and one transaction (REQ-NUM-09, REQ-LCK-01).
 
 Each series with somebody waiting has one task. It takes the lock, then whoever has arrived by then, begins, advances the
 counter by that many with one compare-and-set, writes the rows of all of them, commits, gives each its number in order of

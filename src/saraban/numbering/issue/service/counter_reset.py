@@ -1,4 +1,4 @@
-"""Reset a counter (ruling N14): free sequences can be used again, and no number is ever issued twice."""
+"""Reset a counter (REQ-NUM-17): free sequences can be used again, and no number is ever issued twice."""
 
 from uuid import UUID
 

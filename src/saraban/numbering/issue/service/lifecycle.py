@@ -64,7 +64,7 @@ def _key(known: Mapping[str, object], year: int) -> RecordedKey:
 
 async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, revision_label: str) -> str:
     """
-    Print the holder's number again with the next revision, from the stored format and values (ruling N8).
+    Print the holder's number again with the next revision, from the stored format and values (REQ-NUM-06).
 
     :returns: the new rendering; the same number where the format has no `{REV}`
     :raises NumberTaken: when another document's number already looks like it
@@ -98,7 +98,7 @@ async def restore_number(ctx: RequestContext, session: AsyncSession, *, holder: 
 
 
 async def cancel_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, reason: str) -> None:
-    """Mark the holder's number cancelled; it stays in the ledger and is never issued again (ruling N12)."""
+    """Mark the holder's number cancelled; it stays in the ledger and is never issued again (REQ-NUM-12)."""
     entry = await _held(session, holder)
     entry.document_number_status = NumberState.CANCELLED
     entry.cancelled_at, entry.reason = ctx.now, reason
@@ -150,7 +150,7 @@ async def record_operation(
     issued_for: RecordedKey | None = None,
 ) -> None:
     """
-    Write the audit row of an operation on a number, in the transaction of the operation (ruling N15).
+    Write the audit row of an operation on a number, in the transaction of the operation (REQ-NUM-19).
 
     :param issued_for: its counter key, where this is the operation that issues it
     """

@@ -1,5 +1,5 @@
 """
-A number that an administrator states instead of drawing it (ruling N14): it must be one that the format could print, and
+A number that an administrator states instead of drawing it (REQ-NUM-25): it must be one that the format could print, and
 the counter stays where it is unless the jump that was shown is confirmed.
 """
 

@@ -1,5 +1,5 @@
 """
-The metrics of numbering, named by ruling N16.
+The metrics of numbering, named as the specification names them (REQ-OPS-05).
 
 Each is bound once here: a number takes about 100 microseconds, and looking up labels is time. Those with labels start at
 0 for every value they can have, because Prometheus does not see the increase of a series that begins at 1.

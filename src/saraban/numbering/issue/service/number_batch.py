@@ -235,7 +235,7 @@ def _issue(request: IssueRequest, sequence: int, counter: CounterState) -> Issue
 async def _taken(
     connected: SessionOrConnection, requests: Sequence[IssueRequest], counter: CounterState
 ) -> frozenset[int]:
-    """Look for enough free sequences, in growing blocks of plain reads (ruling N2), and return the taken ones."""
+    """Look for enough free sequences, in growing blocks of plain reads (REQ-NUM-05), and return the taken ones."""
     plans = {(request.plan.template.text, request.plan.revision): request.plan for request in requests}.values()
     taken: set[int] = set()
     after, free, block = counter.last_number, 0, max(_FIRST_BLOCK, len(requests))
@@ -354,7 +354,7 @@ def _audit_row(
 
 
 async def cancel_undelivered(session: AsyncSession, request: IssueRequest, issued: Issued, *, now: datetime) -> None:
-    """Cancel a number whose caller was gone before it could be told, with the reason (ruling N12)."""
+    """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
     reason = "Caller gone before the number could be handed over."
     if not await ledger_entries.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=now):
         return

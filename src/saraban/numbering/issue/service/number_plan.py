@@ -172,9 +172,9 @@ class Plan:
 
 async def plan(ctx: RequestContext, session: AsyncSession, *, request: NumberRequest) -> Plan:
     """
-    Resolve a request for a number and check that the caller may make it (ruling N14).
+    Resolve a request for a number and check that the caller may make it (REQ-NUM-16).
 
-    :param now: when the request arrived; it decides the year and serves every attempt (ruling N5)
+    :param now: when the request arrived; it decides the year and serves every attempt (REQ-NUM-29)
     :raises Invalid: naming the field; nothing has been touched
     :raises Forbidden: when the caller may not create such a document
     :raises NotYourOrganization: when the caller does not act for the originator

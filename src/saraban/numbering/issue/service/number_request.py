@@ -1,5 +1,5 @@
 """
-A request for a number: what it may say, who may make it (ruling N14), what its codes stand for, which format is in force.
+A request for a number: what it may say, who may make it (REQ-NUM-16), what its codes stand for, which format is in force.
 
 Resolving takes a dozen reads, and requests come in runs that ask for the same, so each process remembers what it found
 for a moment. Codes never change their meaning; a format that changed meanwhile is noticed inside the transaction of the
@@ -87,7 +87,7 @@ class NumberParties:
 
 
 def permission_to_create(type_code: str) -> str:
-    """Return the permission to create such a document, which is the permission to get its number (ruling N14)."""
+    """Return the permission to create such a document, which is the permission to get its number (REQ-NUM-16)."""
     return _CREATES.get(type_code, "correspondence.create")
 
 

@@ -1,4 +1,4 @@
-"""How many numbers somebody may get in a minute (ruling N13). Previews and reads have a wide limit of their own."""
+"""How many numbers somebody may get in a minute (REQ-OPS-01). Previews and reads have a wide limit of their own."""
 
 from dataclasses import dataclass
 

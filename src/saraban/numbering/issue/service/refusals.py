@@ -1,5 +1,5 @@
 """
-Refused and failed calls are kept too (ruling N15): outside the transaction that failed, from a bounded spool when the
+Refused and failed calls are kept too (REQ-NUM-20): outside the transaction that failed, from a bounded spool when the
 database itself failed. Operators read them; they are deleted after seven years or more.
 """
 

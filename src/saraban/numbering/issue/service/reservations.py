@@ -1,4 +1,4 @@
-"""Reservations: confirmed or taken up by a document in time, cancelled, or expired (ruling N12)."""
+"""Reservations: confirmed or taken up by a document in time, cancelled, or expired (REQ-NUM-13)."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -227,7 +227,7 @@ class SeriesCheck:
         before, self._before = self._before, (entry, issue)
         if before is None or before[0].sequence != entry.sequence:
             return
-        # Set back in between, and printed in another width, the sequence is free again (ruling N14).
+        # Set back in between, and printed in another width, the sequence is free again (REQ-NUM-17).
         first, second = sorted((before[1], issue))
         if not any(first < reset < second for reset in counter.resets):
             yield Discrepancy(DiscrepancyKind.ISSUED_TWICE, counter.project, entry.number, before[0].number)

@@ -1,4 +1,4 @@
-"""The key that a number counts under, the state of its counter, and the period and tokens that it prints (rulings N2-N5)."""
+"""The key that a number counts under, the state of its counter, and the period and tokens that it prints (REQ-NUM-03, REQ-FMT-09)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ def token_values(codes: PrintedCodes, *, period: Period) -> dict[str, str]:
 
 
 def printed_values(template: Template, values: Mapping[str, str]) -> dict[str, str]:
-    """Keep only what the template prints: what the ledger stores to render it again (ruling N8)."""
+    """Keep only what the template prints: what the ledger stores to render it again (REQ-NUM-06)."""
     return {name: values[name] for name in sorted(template.tokens & values.keys())}
 
 
@@ -111,7 +111,7 @@ def year_of_issue(moment: datetime, zone: ZoneInfo) -> int:
 
 def ad_year(year: int) -> int:
     """
-    Return the A.D. year of a year stated in either era: 2400 and above is B.E. (ruling N5).
+    Return the A.D. year of a year stated in either era: 2400 and above is B.E. (REQ-FMT-14).
 
     :raises Invalid: for a year outside 1950 to 2150 A.D.
     """

@@ -52,7 +52,7 @@ def sequence_ranges(sequences: Collection[int]) -> list[SequenceRange]:
 
 
 class SequenceExhausted(DomainError):
-    """The next sequence has more digits than the format allows, and the format says to refuse (ruling N6)."""
+    """The next sequence has more digits than the format allows, and the format says to refuse (REQ-FMT-03)."""
 
     kind, code = ErrorKind.CONFLICT, "SEQUENCE_EXHAUSTED"
     says = Text("เลขลำดับของชุดเลขที่นี้เต็มแล้ว", "This series has no numbers left.")

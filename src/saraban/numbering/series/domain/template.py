@@ -2,7 +2,7 @@
 Number templates such as `{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}`: read, checked, printed.
 
 Text in, text out. Counters, locks and clocks belong to the floors above. A template is parsed once and printed in one
-pass over its parts, so a code that itself contains `{SEQ:4}` or `$&` prints as it is (ruling N6).
+pass over its parts, so a code that itself contains `{SEQ:4}` or `$&` prints as it is (REQ-FMT-06).
 """
 
 import re
@@ -122,14 +122,14 @@ class Template:
         return self._print(values, sequence=str(sequence).zfill(self.width), revision=revision, resets=True)
 
     def base(self, values: Mapping[str, str], *, sequence: int) -> str:
-        """Return the number with `{REV}` left out: what is unique for the life of a document (ruling N1)."""
+        """Return the number with `{REV}` left out: what is unique for the life of a document (REQ-NUM-02)."""
         return self._print(values, sequence=str(sequence).zfill(self.width), revision="", resets=True)
 
     def series(self, values: Mapping[str, str], *, resets: bool) -> str:
         """
-        Return the name of the visible series: what is printed, with `{SEQ}` and `{REV}` left out (ruling N2).
+        Return the name of the visible series: what is printed, with `{SEQ}` and `{REV}` left out (REQ-NUM-03).
 
-        :param resets: false leaves the period out too, so that the count goes on although it is printed (N3)
+        :param resets: false leaves the period out too, so that the count goes on although it is printed (REQ-FMT-09)
         """
         return self._print(values, sequence="{SEQ}", revision="", resets=resets)
 

@@ -34,7 +34,7 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
     Make the main counter's row if it is absent; a kept range gets its own row when the range is made.
 
     `ON DUPLICATE KEY UPDATE`, not `IGNORE`, which would hide every other error too; in a transaction of its own,
-    because `FOR UPDATE` on a missing row deadlocks, and on 1 January every series is missing (ruling N10).
+    because `FOR UPDATE` on a missing row deadlocks, and on 1 January every series is missing (REQ-LCK-12).
     """
     row = {
         "project_id": key.project_id,
@@ -114,7 +114,7 @@ async def _formats(connected: SessionOrConnection, project_id: int) -> dict[Form
 
 
 async def database_now(connected: SessionOrConnection) -> datetime:
-    """Return the database's clock: what expiries are set and judged by, whichever server asks (ruling N12)."""
+    """Return the database's clock: what expiries are set and judged by, whichever server asks (REQ-NUM-13)."""
     if _dialect(connected).name == "sqlite":
         text = (await connected.execute(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))).scalar_one()
         return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)

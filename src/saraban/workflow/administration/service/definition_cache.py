@@ -2,7 +2,7 @@
 Versions of definitions for those who read them, in Redis for an hour, under the specification's keys:
 `wf:def:{code}:{version}` holds a version, which never changes; `wf:def:{code}:active` the number of the active one.
 
-For reading only: what an instance starts on, and what it runs on, comes from the database (ruling W5).
+For reading only: what an instance starts on, and what it runs on, comes from the database (REQ-WFL-07).
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,7 @@
 """
 What an administrator does to a running instance: a step by force, an end without an outcome, another person.
 
-The choreography is that of every transition (ruling W1); what differs is who may, and what the record says.
+The choreography is that of every transition (REQ-WFL-02); what differs is who may, and what the record says.
 """
 
 from collections.abc import Awaitable, Callable

@@ -207,7 +207,7 @@ async def set_active(
     """
     Make one version the only active one of its code, or stop new instances from starting on it.
 
-    Running instances keep their version (ruling W5).
+    Running instances keep their version (REQ-WFL-07).
 
     :raises WorkflowNotValid: when it does not fit the documents that start on it
     """

@@ -1,5 +1,5 @@
 """
-JSON Logic (jsonlogic.com) with JavaScript's coercions, compiled once and evaluated within bounds (ruling W4).
+JSON Logic (jsonlogic.com) with JavaScript's coercions, compiled once and evaluated within bounds (REQ-WFL-06).
 
 A rule is data: `compile` refuses what is too large or wrong and says where, `Compiled.evaluate` runs closures over
 the facts within a budget of steps. Nothing here knows workflows, and nothing else is ever executed.

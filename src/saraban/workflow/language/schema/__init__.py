@@ -1,5 +1,5 @@
 """
-The JSON Schema of a workflow's context: checked when a definition is published, asked at every transition (ruling W4).
+The JSON Schema of a workflow's context: checked when a definition is published, asked at every transition (REQ-WFL-06).
 
 The keywords are those of draft 2020-12 that say something about a value; what reaches outside the schema, refers to
 itself or names a vocabulary is refused. Patterns run on Rust's regular expressions, which take linear time whatever

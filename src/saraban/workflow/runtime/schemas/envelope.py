@@ -1,4 +1,4 @@
-"""The envelope in which every workflow-aware answer comes (ADR-021): what it is about, where that stands, its step's files."""
+"""The envelope in which every workflow-aware answer comes (REQ-WFL-14): what it is about, where that stands, its step's files."""
 
 from datetime import date, datetime
 from typing import Any, Generic, Self, TypeVar
@@ -87,7 +87,7 @@ def _name_of(shape: Any) -> str:
 
 class WorkflowEnvelope(Schema, Generic[T]):
     """
-    Something, where it stands in its workflow, and the files of its present or previous step (ADR-021).
+    Something, where it stands in its workflow, and the files of its present or previous step (REQ-WFL-14).
 
     `workflow` is null only where there is no instance.
     """

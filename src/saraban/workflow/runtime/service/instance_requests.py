@@ -1,5 +1,5 @@
 """
-What the doors ask for of one instance: in the order of ruling W1, repeatable by its `Idempotency-Key`, counted and logged.
+What the doors ask for of one instance: in the order of REQ-WFL-02, repeatable by its `Idempotency-Key`, counted and logged.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -41,7 +41,7 @@ class InstanceRequest:
 
 async def run_once(db: Database, asking: InstanceRequest, *, door: str, step: TransitionWork) -> OperationResult:
     """
-    Do something to an instance in a transaction of its own, in the order of ruling W1, once for a key.
+    Do something to an instance in a transaction of its own, in the order of REQ-WFL-02, once for a key.
 
     :param door: the last part of its address, without an id
     """

@@ -309,7 +309,7 @@ def envelope(
 
 
 async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dict[UUID, tuple[StepFile, ...]]:
-    """Return the files of the last two steps of each instance, newest step first (ADR-021)."""
+    """Return the files of the last two steps of each instance, newest step first (REQ-WFL-14)."""
     steps = await repository.latest_steps_with_files(session, instance_ids, each=2)
     found = await attachments.step_attachments(session, [history for _, history, _ in steps]) if steps else {}
     files: dict[UUID, list[StepFile]] = {}

@@ -1,7 +1,7 @@
 """
 Answers in a parallel review: one at a time under the instance's row lock, and the step they come to in the same commit.
 
-The order is that of ruling W1; the version that a client states is the branch's own (ruling W6).
+The order is that of REQ-WFL-02; the version that a client states is the branch's own (REQ-WFL-12).
 """
 
 from collections.abc import Mapping

@@ -223,7 +223,7 @@ class Transitions:
         for member in members:
             del self._moving[member.asking.public_id]
             if lost is not None and member.watch is not None:
-                # Whether it was committed nobody knows (ruling N9), so it must not be tried again here.
+                # Whether it was committed nobody knows (REQ-NUM-09), so it must not be tried again here.
                 member.tell(lost)
             else:
                 member.tell(answers.get(member.asking.public_id))

@@ -1,5 +1,5 @@
 """
-Moves an instance one step: once, by the right person, with everything that belongs to it in one commit (ruling W1).
+Moves an instance one step: once, by the right person, with everything that belongs to it in one commit (REQ-WFL-02).
 
 Correct without Redis: the row lock and the compare-and-set of `version_no` decide every race.
 """
