@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from saraban.app import API, create_app
 from saraban.config import Settings
-from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.http import Address, Db, IdempotencyKey, Now, OrjsonResponse, async_dependency
+from saraban.identity.dependencies import Context
+from saraban.kit.http import Db, IdempotencyKey, OrjsonResponse, async_dependency
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.issue.schemas import GenerateIn
 from saraban.ops.request_checks import check_content_type, check_query
@@ -26,11 +26,9 @@ ANSWER = {
 @router.post("/bench/nothing", dependencies=ISSUE_LIMIT, status_code=201, include_in_schema=False)
 async def nothing(
     body: GenerateIn,  # noqa: ARG001  taking all this is what is measured
-    caller: CurrentCaller,  # noqa: ARG001
+    ctx: Context,  # noqa: ARG001
     db: Db,  # noqa: ARG001
-    now: Now,  # noqa: ARG001
     numbers: Numbers,  # noqa: ARG001
-    address: Address,  # noqa: ARG001
     key: IdempotencyKey,  # noqa: ARG001
 ) -> Response:
     """What `generate` is given and what it answers, without what it does between."""

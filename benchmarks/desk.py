@@ -137,13 +137,8 @@ async def _first(system: System, known: Any) -> Pattern:
             "disciplineCode": "STR",
         }
     )
-    asked: dict[str, Any] = {
-        "caller": known.people[AUTHOR],
-        "now": system.clock.now(),
-        "zone": parts.zone,
-        "address": ADDRESS,
-    }
-    answer = await core.create(system.db, parts.allocator, rfas.RFA, order=order, **asked)
+    ctx = context(known.people[AUTHOR], system.clock.now(), parts.zone, ADDRESS)
+    answer = await core.create(ctx, system.db, parts.allocator, rfas.RFA, order=order)
     instance = UUID(answer.body["workflow"]["instancePublicId"])
     desk = Desk(system, known.people, Pattern(0, 0, instance))
     await desk.act(instance, "submit", by=AUTHOR)

@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from tests.factories.contexts import context
-
 from benchmarks.numbering import Bench, Suite, ratio
 from benchmarks.peers import connect
 from benchmarks.table import Row
 from saraban.numbering.imports.domain import register_row
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import Cells, SourceFile
+from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK
 
 LINES = 50_000

@@ -14,7 +14,6 @@ import orjson
 import structlog
 import uvloop
 from redis.asyncio import Redis
-from tests.factories.contexts import context
 
 from benchmarks.loads import Draw, Outcome, closed
 from saraban.kit import migrations
@@ -24,6 +23,7 @@ from saraban.kit.locks import Locks, RedisLocks
 from saraban.numbering.issue.service.number_plan import Plan, PreparedTemplate
 from saraban.numbering.series.domain.template import stored_template
 from tests.conftest import seeded, settings_in
+from tests.factories.contexts import context
 from tests.numbering_world import World, world_of
 from tests.people import cheap_passwords
 

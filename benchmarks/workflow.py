@@ -8,8 +8,6 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from tests.factories.contexts import context
-
 from benchmarks import peers, workflow_peers
 from benchmarks.desk import REVIEWER, Desk, desk_in, steps
 from benchmarks.loads import Outcome, Round, Side, closed, interleaved
@@ -22,6 +20,7 @@ from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.engine import decisions
 from saraban.workflow.verification import definition_checks
 from tests.conftest import settings_in
+from tests.factories.contexts import context
 
 CLIENTS = 16
 INSTANCES = 1000

@@ -9,6 +9,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.service import Device, LogInThrottle, LogInThrottled, TokenIssuer, WrongCredentials
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
+from tests.factories.contexts import context
 
 STRONG = "Correct-Horse-7"
 
@@ -26,10 +27,8 @@ class Office:
         return found
 
     async def do(self, verb: Any, by: str = "system", **given: Any) -> Any:
-        caller = await self.who(by)
-        return await self.db.transact(
-            lambda session: verb(session, by=caller, address="", now=self.clock.now(), **given)
-        )
+        ctx = context(await self.who(by), self.clock.now())
+        return await self.db.transact(lambda session: verb(ctx, session, **given))
 
     async def enters(self, username: str, password: str) -> bool:
         account: dict[str, Any] = {"username": username, "password": password, "device": Device()}

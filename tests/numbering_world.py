@@ -105,7 +105,7 @@ class World:
     ) -> numbering.Issued:
         """A number for no document, which shares its transaction with whoever waits for the same series."""
         return await allocator.issue(
-            await self.plan(request), caller=self.caller, token=token or new_id(), address="127.0.0.1", **more
+            context(caller=self.caller, address="127.0.0.1"), await self.plan(request), token=token or new_id(), **more
         )
 
     async def ledger(self) -> Sequence[LedgerEntry]:

@@ -82,6 +82,6 @@ async def spread(office: Office) -> None:
 
 async def change(office: Office, verb: Any, username: str, **given: Any) -> None:
     """Change an account or its roles as the command line does, and tell it."""
-    by = await office.person("system")
-    await office.db.transact(lambda session: verb(session, by=by, username=username, address="", now=NOW, **given))
+    ctx = context(await office.person("system"), NOW)
+    await office.db.transact(lambda session: verb(ctx, session, username=username, **given))
     await spread(office)
