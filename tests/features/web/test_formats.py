@@ -64,7 +64,7 @@ async def reader(app: FastAPI, sit: Sit) -> httpx.AsyncClient:
         giver = await identity.system_caller(session)
     await app.state.db.transact(
         lambda session: identity.grant_role(
-            context(caller=giver, address="", now=app.state.clock.now()),
+            context(giver, now=app.state.clock.now()),
             session,
             username="viewer",
             role=catalogue.ORG_ADMIN,

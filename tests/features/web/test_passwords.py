@@ -22,7 +22,7 @@ async def invited(app: FastAPI, **changes: str) -> Invitation:
     given = {"username": "somchai", "email": "somchai@example.org", "first_name": "สมชาย"} | changes
     async with app.state.db.writing() as session:
         by = await identity.system_caller(session)
-        return await identity.invite_user(session, by=by, **given, address="", now=app.state.clock.now())
+        return await identity.invite_user(context(by, now=app.state.clock.now()), session, **given)
 
 
 def typed(password: str = CHOSEN, repeat: str | None = None, **more: str) -> dict[str, str]:
@@ -85,7 +85,7 @@ class TestInvitationPage:
             by = await identity.system_caller(session)
             long_ago = app.state.clock.now() - timedelta(days=8)
             expired = await identity.invite_again(
-                context(caller=by, address="", now=long_ago), session, username="late"
+                context(by, now=long_ago), session, username="late"
             )
 
         for path in (used.path, expired.path, "/invitations/never-was-one", f"/invitations/{'x' * 200}"):
