@@ -84,9 +84,7 @@ class TestInvitationPage:
         async with app.state.db.writing() as session:
             by = await identity.system_caller(session)
             long_ago = app.state.clock.now() - timedelta(days=8)
-            expired = await identity.invite_again(
-                context(by, now=long_ago), session, username="late"
-            )
+            expired = await identity.invite_again(context(by, now=long_ago), session, username="late")
 
         for path in (used.path, expired.path, "/invitations/never-was-one", f"/invitations/{'x' * 200}"):
             for page in (await visitor.get(path), await visitor.post(path, data=typed())):

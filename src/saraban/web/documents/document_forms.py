@@ -226,7 +226,8 @@ async def number(path: str, page: CurrentPage, session: ReadSession, request: Re
         plan = await numbering.plan(page.context, session, request=_asked(shelf.web, form))
         found = await numbering.preview(session, plan=plan)
     except DomainError as error:
-        return page.show(NumberFragment(number=None, missing=[], faults=form_errors(error, page.language)))
+        fragment = NumberFragment(number=None, missing=[], faults=form_errors(error, page.language))
+        return page.show(fragment, status=200)  # typing is never an error
     return page.show(NumberFragment(number=found.number, missing=[]))
 
 

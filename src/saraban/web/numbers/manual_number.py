@@ -94,7 +94,7 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
             effect = await _effect(page, session, validated(request, ManualNumberDraft, _payload(form)))
         except DomainError as error:
             faults = form_errors(error, page.language)
-    return page.show(ManualNumberEffectFragment(effect=effect, faults=faults))
+    return page.show(ManualNumberEffectFragment(effect=effect, faults=faults), status=200)
 
 
 @router.post("")

@@ -48,10 +48,10 @@ _NAMED: Final = {
     "SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings"),
 }
 PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
-    "upcoming": (Text("ยังไม่เริ่ม", "Not yet"), "blue"),
-    "active": (Text("มีผลอยู่", "In force"), "green"),
-    "ended": (Text("สิ้นสุดแล้ว", "Over"), "grey"),
-    "revoked": (Text("ยกเลิกแล้ว", "Taken back"), "grey"),
+    "upcoming": (Text("ยังไม่เริ่ม", "Upcoming"), "blue"),
+    "active": (Text("มีผลอยู่", "Active"), "green"),
+    "ended": (Text("สิ้นสุดแล้ว", "Ended"), "grey"),
+    "revoked": (Text("ยกเลิกแล้ว", "Revoked"), "grey"),
 }
 
 

@@ -24,9 +24,7 @@ from saraban.workflow.administration.domain import json_text
 
 MOST_FIELDS = 300
 MOST_WAITS: Final = 40  # quarters of a second that the second of two equal requests waits for the first
-NOT_JSON: Final = Text(
-    "ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "This is no JSON at line {line}, character {column}."
-)
+NOT_JSON: Final = Text("ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}.")
 TOO_DEEP: Final = Text("ข้อมูลซ้อนลึกเกินไป", "This is too deeply nested.")
 FormValues = ImmutableMultiDict[str, Any]
 EMPTY_FORM: Final[FormValues] = ImmutableMultiDict()
