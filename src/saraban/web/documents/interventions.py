@@ -53,7 +53,7 @@ class InterventionForm:
         command = Command(action, order.reason, client_version_no=order.client_version_no)
         # The key stands for this one form, so that what else it says need not be compared.
         kept = {"form": {name: text(self.said, name) for name in ("way", "userPublicId")}}
-        return InstanceRequest(ctx.caller, self.subjects, instance, command, ctx.now, ctx.key, kept)
+        return InstanceRequest(ctx, self.subjects, instance, command, kept)
 
     async def done(self, work: Callable[[], Awaitable[None]], dialog: str) -> Response:
         return await submit_on_page(
@@ -78,11 +78,7 @@ async def force(form: CurrentIntervention) -> Response:
         action, _, to = (text(form.said, "way") or "").partition(":")
         order = form.order(ForceIn, action=action or None, to=to or None)
         asking = await form.asking(order.action or interventions.FORCE, order)
-        await await_first_answer(
-            lambda: interventions.force(
-                form.db, asking, action=order.action, to=order.to, address=form.page.context.address
-            )
-        )
+        await await_first_answer(lambda: interventions.force(form.db, asking, action=order.action, to=order.to))
 
     return await form.done(work, "force")
 
@@ -93,7 +89,7 @@ async def terminate(form: CurrentIntervention) -> Response:
 
     async def work() -> None:
         asking = await form.asking(interventions.TERMINATE, form.order(TerminationIn))
-        await await_first_answer(lambda: interventions.terminate(form.db, asking, address=form.page.context.address))
+        await await_first_answer(lambda: interventions.terminate(form.db, asking))
 
     return await form.done(work, "terminate")
 
@@ -105,10 +101,6 @@ async def reassign(form: CurrentIntervention) -> Response:
     async def work() -> None:
         order = form.order(ReassignmentIn, userPublicId=text(form.said, "userPublicId") or "")
         asking = await form.asking(interventions.REASSIGN, order)
-        await await_first_answer(
-            lambda: interventions.reassign(
-                form.db, asking, user_public_id=order.user_public_id, address=form.page.context.address
-            )
-        )
+        await await_first_answer(lambda: interventions.reassign(form.db, asking, user_public_id=order.user_public_id))
 
     return await form.done(work, "reassign")

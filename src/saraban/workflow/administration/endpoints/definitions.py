@@ -7,7 +7,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import Context, guarded
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
@@ -76,14 +75,13 @@ async def publish_definition(
     """Keeps a definition as the next version of its code; it can never change afterwards."""
     if twice:
         raise WorkflowNotValid(fields=twice)
-    now = ctx.now
 
     async def publish(session: AsyncSession, remember: Remember) -> OperationResult:
         made = await versions.create(
-            session, caller=ctx.caller, raw=body.dsl, activate=body.activate, now=now, address=ctx.address
+            session, caller=ctx.caller, raw=body.dsl, activate=body.activate, now=ctx.now, address=ctx.address
         )
         shown = PublishedOut.model_validate(made)
-        await _say_what_starts(session, ctx.caller, shown)
+        await _say_what_starts(ctx, session, shown)
         answer = OperationResult(201, shown.model_dump(mode="json", by_alias=True))
         await remember(session, answer)
         return answer
@@ -94,7 +92,7 @@ async def publish_definition(
         user=ctx.caller.public_id,
         operation="POST /workflow/definitions",
         payload=body.model_dump(mode="json"),
-        now=now,
+        now=ctx.now,
         run=lambda remember: db.transact(lambda session: publish(session, remember)),
     )
     await definitions.delete(code=answer.body["code"], version=answer.body["version"])
@@ -145,9 +143,7 @@ async def read_active_definition(code: Code, definitions: Definitions) -> Any:
 )
 async def activate_definition(code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions) -> Any:
     """New instances start on this version; running ones keep theirs."""
-    return await _switched(
-        db, definitions, caller=ctx.caller, code=code, version=version, is_active=True, now=ctx.now, address=ctx.address
-    )
+    return await _switched(ctx, db, definitions, code=code, version=version, is_active=True)
 
 
 @router.post(
@@ -157,22 +153,16 @@ async def activate_definition(code: Code, version: Version, ctx: Context, db: Db
 )
 async def deactivate_definition(code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions) -> Any:
     """Without an active version no new instance can start; running ones go on."""
-    return await _switched(
-        db,
-        definitions,
-        caller=ctx.caller,
-        code=code,
-        version=version,
-        is_active=False,
-        now=ctx.now,
-        address=ctx.address,
-    )
+    return await _switched(ctx, db, definitions, code=code, version=version, is_active=False)
 
 
-async def _switched(db: Database, definitions: Definitions, *, caller: Caller, **asked: Any) -> ActivatedOut:
+async def _switched(
+    ctx: RequestContext, db: Database, definitions: Definitions, *, code: str, version: int, is_active: bool
+) -> ActivatedOut:
     async def work(session: AsyncSession) -> ActivatedOut:
-        shown = ActivatedOut.model_validate(await versions.set_active(session, caller=caller, **asked))
-        await _say_what_starts(session, caller, shown)
+        made = await versions.set_active(ctx, session, code=code, version=version, is_active=is_active)
+        shown = ActivatedOut.model_validate(made)
+        await _say_what_starts(ctx, session, shown)
         if shown.is_active:
             faults = await versions.refused_today(session, code=shown.code, version=shown.version)
             shown.warnings += [_refused_today(fault) for fault in faults]
@@ -183,8 +173,8 @@ async def _switched(db: Database, definitions: Definitions, *, caller: Caller, *
     return shown
 
 
-async def _say_what_starts(session: AsyncSession, caller: Caller, shown: ActivatedOut | PublishedOut) -> None:
-    found = (await workflow_assignment.assigned_kinds(RequestContext(caller=caller), session)).get(
+async def _say_what_starts(ctx: RequestContext, session: AsyncSession, shown: ActivatedOut | PublishedOut) -> None:
+    found = (await workflow_assignment.assigned_kinds(ctx, session)).get(
         shown.code, workflow_assignment.AssignedKinds()
     )
     shown.started_by = [AssignedKindOut.model_validate(one) for one in found.seen]

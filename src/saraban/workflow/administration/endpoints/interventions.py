@@ -57,10 +57,8 @@ async def force_step(
     command = Command(
         body.action or interventions.FORCE, body.reason, client_version_no=body.client_version_no, if_match=if_match
     )
-    asking = InstanceRequest(
-        ctx.caller, subjects, public_id, command, ctx.now, key, {"action": body.action, "to": body.to}
-    )
-    return to_response(await interventions.force(db, asking, action=body.action, to=body.to, address=ctx.address))
+    asking = InstanceRequest(ctx.with_key(key), subjects, public_id, command, {"action": body.action, "to": body.to})
+    return to_response(await interventions.force(db, asking, action=body.action, to=body.to))
 
 
 @router.post("/workflow/instances/{publicId}/terminate", response_model=schemas.InstanceEnvelope)
@@ -78,8 +76,8 @@ async def terminate_instance(
     with its number; its originator may issue the next revision.
     """
     command = Command(interventions.TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
-    asking = InstanceRequest(ctx.caller, subjects, public_id, command, ctx.now, key)
-    return to_response(await interventions.terminate(db, asking, address=ctx.address))
+    asking = InstanceRequest(ctx.with_key(key), subjects, public_id, command)
+    return to_response(await interventions.terminate(db, asking))
 
 
 @router.get("/workflow/instances/{publicId}/steering/people")
@@ -107,11 +105,9 @@ async def reassign_instance(
     """
     command = Command(interventions.REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     more = {"userPublicId": str(body.user_public_id), "branchPublicId": str(body.branch_public_id)}
-    asking = InstanceRequest(ctx.caller, subjects, public_id, command, ctx.now, key, more)
+    asking = InstanceRequest(ctx.with_key(key), subjects, public_id, command, more)
     person, branch = body.user_public_id, body.branch_public_id
-    given = await interventions.reassign(
-        db, asking, user_public_id=person, branch_public_id=branch, address=ctx.address
-    )
+    given = await interventions.reassign(db, asking, user_public_id=person, branch_public_id=branch)
     return to_response(given)
 
 

@@ -82,9 +82,7 @@ class PermittedInterventions:
 NO_INTERVENTIONS = PermittedInterventions()
 
 
-async def force(
-    db: Database, asking: InstanceRequest, *, action: str | None, to: str | None, address: str
-) -> OperationResult:
+async def force(db: Database, asking: InstanceRequest, *, action: str | None, to: str | None) -> OperationResult:
     """
     Take an action in place of those who should, or put the instance into a state of its definition.
 
@@ -97,10 +95,10 @@ async def force(
         step = interventions.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
         return step, StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
 
-    return await _done(db, asking, decide, door="force", address=address)
+    return await _done(db, asking, decide, door="force")
 
 
-async def terminate(db: Database, asking: InstanceRequest, *, address: str) -> OperationResult:
+async def terminate(db: Database, asking: InstanceRequest) -> OperationResult:
     """
     End an instance without an outcome; its subject stays, and shows that it was ended.
 
@@ -114,11 +112,11 @@ async def terminate(db: Database, asking: InstanceRequest, *, address: str) -> O
         values = {"status": InstanceStatus.TERMINATED}
         return step, StepRecord("workflow.terminate", Severity.WARN, {"terminated": True, "reason": reason}, values)
 
-    return await _done(db, asking, decide, door="terminate", address=address)
+    return await _done(db, asking, decide, door="terminate")
 
 
 async def reassign(
-    db: Database, asking: InstanceRequest, *, user_public_id: UUID, branch_public_id: UUID | None = None, address: str
+    db: Database, asking: InstanceRequest, *, user_public_id: UUID, branch_public_id: UUID | None = None
 ) -> OperationResult:
     """
     Return the present state to one person, in the place of whomever it waits for; he is told, and finds it in
@@ -136,7 +134,7 @@ async def reassign(
         if person is None or person.is_service:
             raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
         if branch_public_id is not None:
-            return await _give_branch(session, held, branch_public_id, person, reason=reason, now=asking.now)
+            return await _give_branch(session, held, branch_public_id, person, reason=reason, now=asking.ctx.now)
         row = held.row
         if row.assigned_user_id == person.user_id:
             raise _same_person()
@@ -146,7 +144,7 @@ async def reassign(
         told = {"before": await _in_charge(session, held), "after": _named(person)}
         return step, _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
 
-    return await _done(db, asking, decide, door="reassign", address=address)
+    return await _done(db, asking, decide, door="reassign")
 
 
 def _same_person() -> Invalid:
@@ -215,7 +213,7 @@ async def people(
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row, facts = await _read(session, caller=ctx.caller, subjects=subjects, public_id=public_id)
+    row, facts = await _read(ctx, session, subjects=subjects, public_id=public_id)
     definition = await definitions.load(session, row.definition_id)
     waiting = waiting_of(definition, row.current_state, facts)
     here = definition.state(row.current_state)
@@ -234,12 +232,12 @@ async def people(
     return tuple(sorted(able, key=lambda person: person.display_name))
 
 
-async def _done(db: Database, asking: InstanceRequest, decide: Decide, *, door: str, address: str) -> OperationResult:
+async def _done(db: Database, asking: InstanceRequest, decide: Decide, *, door: str) -> OperationResult:
     command = asking.command
 
     async def step(session: AsyncSession, seen: InstanceSnapshot) -> Envelope:
         held = await hold(
-            RequestContext(caller=asking.caller),
+            asking.ctx,
             session,
             subjects=asking.subjects,
             public_id=asking.public_id,
@@ -247,9 +245,7 @@ async def _done(db: Database, asking: InstanceRequest, decide: Decide, *, door: 
         )
         await check_running(session, held, command=command, seen=seen)
         taken, kept = await decide(session, held)
-        return await persist_transition(
-            session, held, taken, command=command, now=asking.now, address=address, record=kept
-        )
+        return await persist_transition(session, held, taken, command=command, record=kept)
 
     return await run_once(db, asking, door=door, step=step)
 
@@ -273,7 +269,7 @@ async def find(
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row, facts = await _read(session, caller=ctx.caller, subjects=subjects, public_id=public_id)
+    row, facts = await _read(ctx, session, subjects=subjects, public_id=public_id)
     definition = await definitions.load(session, row.definition_id)
     if definition.state(row.current_state).terminal:
         return NO_INTERVENTIONS
@@ -282,10 +278,10 @@ async def find(
 
 
 async def _read(
-    session: AsyncSession, *, caller: Caller, subjects: Subjects, public_id: UUID
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
 ) -> tuple[Instance, SubjectFacts]:
     row = await repository.instance(session, public_id)
-    facts = await seen(RequestContext(caller=caller), session, row, subjects=subjects) if row is not None else None
+    facts = await seen(ctx, session, row, subjects=subjects) if row is not None else None
     if row is None or facts is None:
         raise NotFound(f"There is no workflow instance {public_id}.")
     return row, facts

@@ -96,13 +96,11 @@ class RunningInstances:
 class _Run:
     """What a run has learnt: the version, and who works for which organization."""
 
+    ctx: RequestContext
     plan: MigrationPlan
-    caller: Caller
     subjects: Subjects
     definition_id: UUID
     definition: Definition
-    now: datetime
-    address: str
     people: dict[int, tuple[Caller, ...]] = field(default_factory=dict)
 
 
@@ -147,7 +145,7 @@ async def migrate(
         definition_id, definition = await _version(session, plan)
         known = await rows.states(session, code=plan.code) if plan.mapping else frozenset()
     migration.check_mapping(definition, plan.mapping, known=known)
-    run = _Run(plan, ctx.caller, subjects, definition_id, definition, ctx.now, ctx.address)
+    run = _Run(ctx, plan, subjects, definition_id, definition)
     left = most
     while left is None or left > 0:
         limit = size if left is None else min(size, left)
@@ -274,16 +272,16 @@ async def _go(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFa
     versions = {"before": version, "after": run.plan.version}
     if found.outcome is MigrationOutcome.MOVES and found.to is not None:
         if one.round:  # the step itself closes branches only where the new version knows of reviews
-            await branches.close(session, instance_id=row.id, now=not_before(row.updated_at, run.now))
-        held = HeldInstance(row, run.subjects.port(row.entity_type), facts, run.definition, run.caller)
+            await branches.close(session, instance_id=row.id, now=not_before(row.updated_at, run.ctx.now))
+        held = HeldInstance(row, run.subjects.port(row.entity_type), facts, run.definition, run.ctx)
         step = Step(row.current_state, interventions.MIGRATE, found.to, terminal=False)
         kept = StepRecord(
             "workflow.migrate", details={"migrated": versions}, values={"definition_id": run.definition_id}
         )
         command = Command(interventions.MIGRATE)
-        await persist_transition(session, held, step, command=command, now=run.now, address=run.address, record=kept)
+        await persist_transition(session, held, step, command=command, record=kept)
         return
-    assigned, now = row.assigned_user_id if found.keeps_person else None, not_before(row.updated_at, run.now)
+    assigned, now = row.assigned_user_id if found.keeps_person else None, not_before(row.updated_at, run.ctx.now)
     values: dict[str, Any] = {
         "definition_id": run.definition_id,
         "assigned_user_id": assigned,
@@ -345,8 +343,8 @@ def _history(run: _Run, one: _Examined, versions: Mapping[str, int], now: dateti
         from_state=row.current_state,
         to_state=row.current_state,
         action=interventions.MIGRATE,
-        action_by_user_id=run.caller.user_id,
-        action_by_user_uuid=str(run.caller.public_id),
+        action_by_user_id=run.ctx.caller.user_id,
+        action_by_user_uuid=str(run.ctx.caller.public_id),
         comment=None,
         details={
             "migrated": dict(versions),
@@ -361,7 +359,7 @@ async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
     await audit.write(
         session,
         action="workflow.migrate",
-        caller=run.caller,
+        caller=run.ctx.caller,
         entity_type="workflow_definition",
         entity_id=str(run.definition_id),
         details={
@@ -370,7 +368,7 @@ async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
             "instances": gone,
             "mapping": dict(run.plan.mapping),
         },
-        address=run.address,
-        now=run.now,
+        address=run.ctx.address,
+        now=run.ctx.now,
         severity=audit.Severity.WARN,
     )

@@ -14,7 +14,6 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.identity.service.callers import display_name
@@ -107,7 +106,7 @@ async def assign(
     :raises Invalid: naming the field: kind, type, project, or a workflow that has no active version or does not fit
     :raises Forbidden: when the caller manages neither the project nor workflows there
     """
-    register, project = await _held(session, ctx.caller, place)
+    register, project = await _held(ctx, session, place)
     type_code = await _type(session, register, place.type_code, project)
     await _check(session, register.of_type(type_code), workflow_code)
     reach = project.id if project else EVERYWHERE
@@ -143,7 +142,7 @@ async def unassign(ctx: RequestContext, session: AsyncSession, *, place: Assignm
 
     :raises NotFound: when nothing was chosen there
     """
-    register, project = await _held(session, ctx.caller, place)
+    register, project = await _held(ctx, session, place)
     reach = project.id if project else EVERYWHERE
     row = await repository.choice(session, kind=register.name, reach=reach, type_code=place.type_code or EVERY_TYPE)
     if row is None:
@@ -207,16 +206,18 @@ def may_assign(ctx: RequestContext, project: ProjectRef | None) -> bool:
     return ctx.caller.may(MANAGE, scope) or (project is not None and ctx.caller.may(MANAGE_PROJECT, scope))
 
 
-async def _held(session: AsyncSession, caller: Caller, place: AssignmentTarget) -> tuple[Register, ProjectRef | None]:
+async def _held(
+    ctx: RequestContext, session: AsyncSession, place: AssignmentTarget
+) -> tuple[Register, ProjectRef | None]:
     """The register and the project, the first held until the end: two who choose for a kind at once take turns."""
     register = REGISTERS.get(place.kind)
     if register is None:
         raise invalid("/kind", "unknown", "ไม่มีเอกสารประเภท “{value}”", "There is no kind “{value}”.", value=place.kind)
     project = None
     if place.project_public_id is not None:
-        seen = await projects.projects_of(RequestContext(caller=caller), session)
+        seen = await projects.projects_of(ctx, session)
         project = _project(seen, place.project_public_id, pointer="/projectPublicId")
-    if not may_assign(RequestContext(caller=caller), project):
+    if not may_assign(ctx, project):
         raise Forbidden(f"The permission {MANAGE_PROJECT if project else MANAGE} is needed here.")
     await locked_versions(session, register.code)
     return register, project

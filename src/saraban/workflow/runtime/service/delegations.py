@@ -109,7 +109,7 @@ async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: NewDel
     delegation.check_days(wanted.starts_on, wanted.ends_on, today=local_date(ctx.now, ctx.zone))
     colleague = await _colleague(session, ctx.caller, wanted.delegate_public_id)
     codes = await _codes(session, wanted.workflow_codes)
-    project = await _project(session, ctx.caller, wanted.project_public_id)
+    project = await _project(ctx, session, wanted.project_public_id)
     starts_at, ends_before = delegation.moments(wanted.starts_on, wanted.ends_on, ctx.zone)
     asked = Delegation(
         ctx.caller.user_id,
@@ -218,10 +218,10 @@ async def _codes(session: AsyncSession, wanted: Sequence[str] | None) -> list[st
     return sorted(set(wanted))
 
 
-async def _project(session: AsyncSession, caller: Caller, public_id: UUID | None) -> ProjectRef | None:
+async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID | None) -> ProjectRef | None:
     if public_id is None:
         return None
-    seen = await projects.projects_of(RequestContext(caller=caller), session)
+    seen = await projects.projects_of(ctx, session)
     found = next((one for one in seen if one.public_id == public_id), None)
     if found is None:
         th, en = "ไม่พบโครงการ “{value}”", "There is no project “{value}”."

@@ -4,13 +4,11 @@ What the doors ask for of one instance: in the order of REQ-WFL-02, repeatable b
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
@@ -30,12 +28,10 @@ TransitionWork = Callable[[AsyncSession, InstanceSnapshot], Awaitable[Envelope]]
 class InstanceRequest:
     """Who asks for what of which instance; `more` is what the request says besides its command."""
 
-    caller: Caller
+    ctx: RequestContext
     subjects: Subjects
     public_id: UUID
     command: Command
-    now: datetime
-    key: str | None
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -58,11 +54,11 @@ async def read_snapshot(db: Database, asking: InstanceRequest) -> InstanceSnapsh
     """
     async with db.reading() as session:
         return await moves.snapshot(
-            RequestContext(caller=asking.caller),
+            asking.ctx,
             session,
             subjects=asking.subjects,
             public_id=asking.public_id,
-            visibly=asking.key is not None,
+            visibly=asking.ctx.key is not None,
         )
 
 
@@ -72,11 +68,11 @@ async def answer_by_key(
     """Return what was answered under the request's key before, or run it and keep its answer."""
     return await answer_once(
         db,
-        key=asking.key,
-        user=asking.caller.public_id,
+        key=asking.ctx.key,
+        user=asking.ctx.caller.public_id,
         operation=f"POST /workflow/instances/{asking.public_id}/{door}",
-        payload=_payload(asking.command) | dict(asking.more) if asking.key is not None else None,
-        now=asking.now,
+        payload=_payload(asking.command) | dict(asking.more) if asking.ctx.key is not None else None,
+        now=asking.ctx.now,
         run=run,
     )
 
@@ -97,7 +93,7 @@ async def run_alone(
         await remember(session, answer)
         return answer
 
-    with measured(moves.attempt_of(RequestContext(caller=asking.caller), seen, command=asking.command)) as watch:
+    with measured(moves.attempt_of(asking.ctx, seen, command=asking.command)) as watch:
         return await db.transact(work)
 
 

@@ -53,11 +53,15 @@ class HeldInstance:
     port: SubjectPort
     facts: SubjectFacts
     definition: Definition
-    caller: Caller
+    ctx: RequestContext
     seat: Caller | None = None
     seats: tuple[Caller, ...] = ()
     has_files: bool = True
     ahead: PendingAssignees | None = None
+
+    @property
+    def caller(self) -> Caller:
+        return self.ctx.caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,6 @@ class Decision:
     step: Step
     command: Command
     now: datetime
-    address: str
     record: StepRecord = ORDINARY
     trace: str | None = None
 
@@ -106,8 +109,6 @@ async def persist_transition(
     step: Step,
     *,
     command: Command,
-    now: datetime,
-    address: str,
     record: StepRecord = ORDINARY,
 ) -> Envelope:
     """
@@ -117,7 +118,7 @@ async def persist_transition(
 
     :raises VersionConflict: when the compare-and-set found another version
     """
-    (envelope,) = await persist_transitions(session, [Decision(held, step, command, now, address, record)])
+    (envelope,) = await persist_transitions(session, [Decision(held, step, command, held.ctx.now, record)])
     return envelope
 
 
@@ -141,15 +142,15 @@ async def _go_on(session: AsyncSession, one: Decision, after: HeldInstance) -> H
     step = one.step
     while (following := await _by_itself(session, after, step)) is not None:
         ours, step = following
-        asked = Decision(ours, step, Command(step.action), one.now, one.address, trace=one.trace)
+        asked = Decision(ours, step, Command(step.action), one.now, trace=one.trace)
         (moved,) = await _take(session, [await _on_terms(session, asked, one.now)])
-        after = replace(moved, caller=one.held.caller, seats=one.held.seats)
+        after = replace(moved, ctx=one.held.ctx, seats=one.held.seats)
     return after
 
 
 async def _envelope(session: AsyncSession, after: HeldInstance, files: Sequence[StepFile]) -> Envelope:
     return await instances.envelope_of(
-        RequestContext(caller=after.caller),
+        after.ctx,
         session,
         after.row,
         after.definition,
@@ -180,9 +181,7 @@ def _after(
     held: HeldInstance, row: Instance, facts: SubjectFacts, *, ahead: PendingAssignees | None = None
 ) -> HeldInstance:
     """The same instance after its step; what `replace` would give, in a third of its time."""
-    return HeldInstance(
-        row, held.port, facts, held.definition, held.caller, held.seat, held.seats, held.has_files, ahead
-    )
+    return HeldInstance(row, held.port, facts, held.definition, held.ctx, held.seat, held.seats, held.has_files, ahead)
 
 
 async def _write(
@@ -224,7 +223,7 @@ async def _write(
     for (one, _), key in zip(pairs, keys, strict=True):
         if one.command.attachment_public_ids:
             await attachments.attach_to_step(
-                RequestContext(caller=one.held.caller, now=one.now),
+                replace(one.held.ctx, now=one.now),
                 session,
                 public_ids=one.command.attachment_public_ids,
                 history_id=key,
@@ -238,7 +237,7 @@ async def _on_terms(session: AsyncSession, one: Decision, now: datetime) -> Deci
     terms = await rules_of(session, definition=held.definition, step=one.step, facts=held.facts, now=now)
     values, details = {**terms.values, **record.values}, {**terms.details, **record.details}
     record = StepRecord(record.audited, record.severity, details, values, record.applies, record.asks)
-    return Decision(held, one.step, one.command, now, one.address, record, one.trace)
+    return Decision(held, one.step, one.command, now, record, one.trace)
 
 
 async def _ask(
@@ -265,7 +264,8 @@ async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> 
     """The automatic step that follows, in the name of the system, which needs nobody's permission."""
     if not step.goes_on or after.row.status != InstanceStatus.ACTIVE:
         return None
-    ours = replace(after, caller=await identity.system_caller(session), seat=None, seats=())
+    system = replace(after.ctx, caller=await identity.system_caller(session))
+    ours = replace(after, ctx=system, seat=None, seats=())
     facts = decisions.Facts(ours.caller, ours.facts, context=ours.row.context or {})
     following = decisions.automatic(after.definition, step, facts)
     return None if following is None else (ours, following)
@@ -378,7 +378,7 @@ def _entry(one: Decision, after: HeldInstance) -> audit.AuditEntry:
             **({"values": dict(one.command.payload)} if one.command.payload else {}),
             **one.record.details,
         },
-        address=one.address,
+        address=one.held.ctx.address,
         now=one.now,
         request_id=one.trace,
     )

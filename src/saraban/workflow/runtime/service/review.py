@@ -7,7 +7,6 @@ The order is that of REQ-WFL-02; the version that a client states is the branch'
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -101,21 +100,19 @@ async def answer(
         ANSWER, reply.comment, attachment_public_ids=reply.attachment_public_ids, on_behalf_of=reply.on_behalf_of
     )
     more = {"branchPublicId": str(branch_public_id), "answer": reply.code, "branchVersionNo": reply.client_version_no}
-    asking = InstanceRequest(ctx.caller, subjects, public_id, command, ctx.now, ctx.key, more)
+    asking = InstanceRequest(ctx, subjects, public_id, command, more)
 
     async def step(session: AsyncSession, _seen: InstanceSnapshot) -> Envelope:
         held = await hold(ctx, session, subjects=subjects, public_id=public_id, command=command)
-        given = await _decide(session, held, branch_public_id, reply, now=ctx.now)
-        at = not_before(held.row.updated_at, ctx.now)
-        await _write(session, held, given, reply, now=at, address=ctx.address)
-        held = replace(held, seat=given.lender, seats=given.seats)
+        given = await _decide(session, held, branch_public_id, reply)
+        at = replace(ctx, now=not_before(held.row.updated_at, ctx.now))
+        held = replace(held, ctx=at, seat=given.lender, seats=given.seats)
+        await _write(session, held, given, reply)
         if given.step is None:
-            return await _wait_on(session, held, now=at)
+            return await _wait_on(session, held)
         kept = StepRecord(details={"answers": dict(given.answers)})
         settled = Command(given.step.action)
-        return await persist_transition(
-            session, held, given.step, command=settled, now=at, address=ctx.address, record=kept
-        )
+        return await persist_transition(session, held, given.step, command=settled, record=kept)
 
     done = await run_once(db, asking, door="branches/answers", step=step)
     # The ETag of an envelope is the instance's version, which is not what this address is guarded by.
@@ -123,7 +120,7 @@ async def answer(
 
 
 async def _decide(
-    session: AsyncSession, held: HeldInstance, branch_public_id: UUID, reply: BranchAnswer, *, now: datetime
+    session: AsyncSession, held: HeldInstance, branch_public_id: UUID, reply: BranchAnswer
 ) -> AcceptedAnswer:
     row = held.row
     branch = await repository.branch(session, instance_id=row.id, public_id=branch_public_id)
@@ -145,9 +142,7 @@ async def _decide(
             if reply.on_behalf_of is not None:
                 raise
     project = held.facts.scope.project
-    lent = await delegators_of(
-        RequestContext(caller=held.caller, now=now), session, workflow_code=held.definition.code, project_id=project
-    )
+    lent = await delegators_of(held.ctx, session, workflow_code=held.definition.code, project_id=project)
     asked = lent if reply.on_behalf_of is None else [authorization.seat_of(lent, reply.on_behalf_of)]
     able = {}
     for seat in asked:
@@ -193,22 +188,19 @@ async def _write(
     held: HeldInstance,
     given: AcceptedAnswer,
     reply: BranchAnswer,
-    *,
-    now: datetime,
-    address: str,
 ) -> None:
     """The answer's history row, its files, the branch, what is told of it, and the audit trail."""
-    caller, branch = held.caller, given.branch
+    caller, branch, now = held.caller, given.branch, held.ctx.now
     behalf = {
         "on_behalf_of_user_id": given.lender.user_id if given.lender else None,
         "on_behalf_of_user_uuid": str(given.lender.public_id) if given.lender else None,
     }
-    history = _history(held, given, reply, behalf, now)
+    history = _history(held, given, reply, behalf)
     session.add(history)
     await session.flush()
     if reply.attachment_public_ids:
         await attachments.attach_to_step(
-            RequestContext(caller=caller, now=now),
+            held.ctx,
             session,
             public_ids=reply.attachment_public_ids,
             history_id=history.id,
@@ -226,12 +218,12 @@ async def _write(
     }
     if not await repository.change(session, public_id=branch.id, expected=branch.version_no, values=values):
         raise VersionLost("The branch changed between the lock and the update.")
-    await _tell(session, held, given, reply, history.id, now=now)
-    await _audit(session, held, branch, now=now, address=address)
+    await _tell(session, held, given, reply, history.id)
+    await _audit(session, held, branch)
 
 
 def _history(
-    held: HeldInstance, given: AcceptedAnswer, reply: BranchAnswer, behalf: Mapping[str, Any], now: datetime
+    held: HeldInstance, given: AcceptedAnswer, reply: BranchAnswer, behalf: Mapping[str, Any]
 ) -> WorkflowHistory:
     """While the others must not know it, the branch alone keeps what was said."""
     said = {} if given.hidden else {"answer": reply.code}
@@ -245,7 +237,7 @@ def _history(
         action_by_user_uuid=str(held.caller.public_id),
         comment=None if given.hidden else reply.comment,
         details={"branch": given.branch.name, "branchPublicId": str(given.branch.id), **said},
-        created_at=now,
+        created_at=held.ctx.now,
         **behalf,
     )
 
@@ -256,8 +248,6 @@ async def _tell(
     given: AcceptedAnswer,
     reply: BranchAnswer,
     history_id: UUID,
-    *,
-    now: datetime,
 ) -> None:
     facts, caller, review = held.facts, held.caller, held.definition.states[held.row.current_state].review
     known = review is not None and not given.hidden
@@ -280,7 +270,7 @@ async def _tell(
         "answer": reply.code if known else None,
         "comment": reply.comment if known else None,
         "actor": {**_named(caller), "onBehalfOf": _named(given.lender) if given.lender else None} if known else None,
-        "occurredAt": now.isoformat(),
+        "occurredAt": held.ctx.now.isoformat(),
     }
     await events.record(
         session,
@@ -288,7 +278,7 @@ async def _tell(
         aggregate_type="workflow_instance",
         aggregate_id=str(held.row.id),
         payload=payload,
-        now=now,
+        now=held.ctx.now,
     )
 
 
@@ -296,9 +286,7 @@ def _named(person: Caller) -> dict[str, str]:
     return {"publicId": str(person.public_id), "displayName": person.display_name}
 
 
-async def _audit(
-    session: AsyncSession, held: HeldInstance, branch: WorkflowBranch, *, now: datetime, address: str
-) -> None:
+async def _audit(session: AsyncSession, held: HeldInstance, branch: WorkflowBranch) -> None:
     """Who answered, as of every deed, and not what; a document's own history leaves this row out."""
     await audit.write(
         session,
@@ -312,19 +300,19 @@ async def _audit(
             "branch": branch.name,
             "branchPublicId": str(branch.id),
         },
-        address=address,
-        now=now,
+        address=held.ctx.address,
+        now=held.ctx.now,
     )
 
 
-async def _wait_on(session: AsyncSession, held: HeldInstance, *, now: datetime) -> Envelope:
+async def _wait_on(session: AsyncSession, held: HeldInstance) -> Envelope:
     """The answer is given, and others are still waited for."""
-    row, facts = held.row, held.facts
+    row, facts, now = held.row, held.facts, held.ctx.now
     await repository.touch(session, public_id=row.id, now=now)
     await assignment.renew_people(session, row=row, definition=held.definition, facts=facts, now=now)
     files = await instances.step_files(session, [row.id])
     return await instances.envelope_of(
-        RequestContext(caller=held.caller),
+        held.ctx,
         session,
         row,
         held.definition,

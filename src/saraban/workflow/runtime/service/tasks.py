@@ -3,7 +3,7 @@ What people read of running instances: the inbox, one instance with its subject,
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.attachments.service import AttachmentRow
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import Cursor, Page
@@ -111,18 +110,14 @@ async def find(
         raise NotFound(f"There is no workflow instance {public_id}.")
     definition = await definitions.load(session, row.definition_id)
     files = await instances.step_files(session, [row.id])
-    seats = (await _lent(session, ctx.caller, now)).of(definition.code, facts.scope.project)
+    seats = (await _lent(ctx, session, now)).of(definition.code, facts.scope.project)
     return await instances.envelope_of(
         ctx, session, row, definition, facts=facts, files=files.get(row.id, ()), seats=seats, alone=True
     )
 
 
-async def _lent(session: AsyncSession, caller: Caller, now: datetime | None) -> DelegatedRights:
-    return (
-        await delegated_rights_of(RequestContext(caller=caller, now=now), session)
-        if now is not None
-        else DelegatedRights()
-    )
+async def _lent(ctx: RequestContext, session: AsyncSession, now: datetime | None) -> DelegatedRights:
+    return await delegated_rights_of(replace(ctx, now=now), session) if now is not None else DelegatedRights()
 
 
 async def history(
@@ -264,7 +259,7 @@ async def list_tasks(
 
     :param now: when given, what waits for those in whose place the caller stands at that moment is there too
     """
-    lent = await _lent(session, ctx.caller, now)
+    lent = await _lent(ctx, session, now)
     after = Cursor.decode(cursor) if cursor else None
     items: list[Task] = []
     for _ in range(MOST_ROUNDS):
@@ -276,7 +271,7 @@ async def list_tasks(
             after=after,
             limit=limit + 1,
         )
-        found = await _actionable(session, places[:limit], caller=ctx.caller, subjects=subjects, lent=lent)
+        found = await _actionable(ctx, session, places[:limit], subjects=subjects, lent=lent)
         for since, instance_id in places[:limit]:
             after = Cursor(since, instance_id)
             if instance_id in found:
@@ -290,16 +285,16 @@ async def list_tasks(
 
 
 async def _actionable(
+    ctx: RequestContext,
     session: AsyncSession,
     places: Sequence[tuple[datetime, UUID]],
     *,
-    caller: Caller,
     subjects: Subjects,
     lent: DelegatedRights,
 ) -> dict[UUID, Task]:
     since = {instance_id: moment for moment, instance_id in places}
     rows = await repository.instances(session, list(since)) if since else []
-    facts = await facts_of(session, rows, caller=caller, subjects=subjects)
+    facts = await facts_of(session, rows, caller=ctx.caller, subjects=subjects)
     known = []
     for row in rows:
         definition = await definitions.load(session, row.definition_id)
@@ -307,13 +302,13 @@ async def _actionable(
         if seen is not None:
             lenders = lent.of(definition.code, seen.scope.project)
             known.append(branches.ReviewedInstance(row, definition, seen, lenders))
-    asked = await branches.visible_branches(RequestContext(caller=caller), session, instances=known)
+    asked = await branches.visible_branches(ctx, session, instances=known)
     waits = await pending_with(session, [Asking(one.row, one.definition, one.facts) for one in known])
     found: dict[UUID, Task] = {}
     for one in known:
         row, seen, mine = one.row, one.facts, asked.get(one.row.id, ())
         envelope = instances.envelope(
-            RequestContext(caller=caller),
+            ctx,
             row,
             one.definition,
             facts=seen,

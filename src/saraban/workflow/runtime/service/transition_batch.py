@@ -60,7 +60,6 @@ class _QueuedTransition:
     """
 
     asking: InstanceRequest
-    address: str
     remember: Remember
     seen: InstanceSnapshot | None
     watch: TransitionAttempt | None = None
@@ -75,7 +74,7 @@ class _QueuedTransition:
     @property
     def is_plain(self) -> bool:
         """Whether it asks for no more than a step in the caller's own right."""
-        command, caller = self.asking.command, self.asking.caller
+        command, caller = self.asking.command, self.asking.ctx.caller
         said = len(command.comment or "") + (len(orjson.dumps(command.payload)) if command.payload else 0)
         mine = command.on_behalf_of in {None, caller.public_id}
         return mine and not command.attachment_public_ids and said <= LONG
@@ -115,11 +114,11 @@ class Transitions:
         :raises Invalid: for a reserved name in the payload
         :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
         """
-        asking = InstanceRequest(ctx.caller, self._subjects, public_id, command, ctx.now, ctx.key)
+        asking = InstanceRequest(ctx, self._subjects, public_id, command)
         seen = await read_snapshot(self._db, asking) if ctx.key is not None else None
 
         async def run(remember: Remember) -> OperationResult:
-            member = _QueuedTransition(asking, ctx.address, remember, seen)
+            member = _QueuedTransition(asking, remember, seen)
             try:
                 taken = await self._together(member) if member.is_plain else None
                 return taken if taken is not None else await self._alone(member)
@@ -138,7 +137,7 @@ class Transitions:
 
         async def step(session: AsyncSession, seen: InstanceSnapshot) -> Envelope:
             return await moves.transition(
-                RequestContext(caller=asking.caller, now=asking.now, address=member.address),
+                asking.ctx,
                 session,
                 subjects=self._subjects,
                 public_id=asking.public_id,
@@ -246,7 +245,7 @@ class Transitions:
                 with_files.add(row.id)
         decided: list[Decision] = []
         for kind, rows in found.items():
-            callers = {entity_id: asked[row.id].asking.caller for entity_id, row in rows.items()}
+            callers = {entity_id: asked[row.id].asking.ctx.caller for entity_id, row in rows.items()}
             facts = await self._subjects.port(kind).facts_for(session, callers)
             for entity_id, known in facts.items():
                 row = rows[entity_id]
@@ -257,7 +256,7 @@ class Transitions:
         for one in decided:
             member = asked[one.held.row.id]
             member.seen = _seen(one.held)
-            member.watch = moves.attempt_of(RequestContext(caller=one.held.caller), member.seen, command=one.command)
+            member.watch = moves.attempt_of(one.held.ctx, member.seen, command=one.command)
         answers = {}
         for one, envelope in zip(decided, await persist_transitions(session, decided), strict=True):
             member = asked[one.held.row.id]
@@ -278,14 +277,14 @@ class Transitions:
             return None
         definition = await definitions.load(session, row.definition_id)
         port = self._subjects.port(row.entity_type)
-        held = HeldInstance(row, port, facts, definition, asking.caller, has_files=has_files)
+        held = HeldInstance(row, port, facts, definition, asking.ctx, has_files=has_files)
         try:
             check_payload(command)
             check_version(command, row.version_no)
             step = moves.own_step(held, command)
         except DomainError:
             return None
-        return Decision(held, step, command, asking.now, member.address, trace=member.trace or None)
+        return Decision(held, step, command, asking.ctx.now, trace=member.trace or None)
 
 
 def _seen(held: HeldInstance) -> InstanceSnapshot:

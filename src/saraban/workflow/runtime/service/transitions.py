@@ -6,7 +6,6 @@ Correct without Redis: the row lock and the compare-and-set of `version_no` deci
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -87,8 +86,8 @@ async def transition(
     """
     held = await hold(ctx, session, subjects=subjects, public_id=public_id, command=command)
     await check_running(session, held, command=command, seen=seen)
-    held, step = await _decide(session, held, command=command, now=ctx.now)
-    return await persist_transition(session, held, step, command=command, now=ctx.now, address=ctx.address)
+    held, step = await _decide(session, held, command=command)
+    return await persist_transition(session, held, step, command=command)
 
 
 async def hold(
@@ -108,7 +107,7 @@ async def hold(
     admit(session)
     check_payload(command)
     check_version(command, row.version_no)
-    return HeldInstance(row, port, facts, await definitions.load(session, row.definition_id), ctx.caller)
+    return HeldInstance(row, port, facts, await definitions.load(session, row.definition_id), ctx)
 
 
 async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, entity_id: str) -> SubjectFacts:
@@ -156,9 +155,7 @@ def _asked(held: HeldInstance, command: Command) -> decisions.Facts:
     )
 
 
-async def _decide(
-    session: AsyncSession, held: HeldInstance, *, command: Command, now: datetime
-) -> tuple[HeldInstance, Step]:
+async def _decide(session: AsyncSession, held: HeldInstance, *, command: Command) -> tuple[HeldInstance, Step]:
     """Own right first; who stands in for whom is asked only when that does not do."""
     row, definition, asked = held.row, held.definition, _asked(held, command)
     here = (definition, row.current_state, command.action)
@@ -170,7 +167,7 @@ async def _decide(
             except decisions.ActionForbidden:
                 if command.on_behalf_of is not None:
                     raise
-        seats = await _seats(session, held, now=now)
+        seats = await _seats(session, held)
         theirs = authorization.chosen(*here, asked, seats, named=command.on_behalf_of)
         return replace(held, seat=theirs.caller, seats=seats), decisions.advance(*here, theirs)
     except TransitionNotPossible as error:
@@ -183,13 +180,9 @@ async def _decide(
         raise
 
 
-async def _seats(session: AsyncSession, held: HeldInstance, *, now: datetime) -> tuple[Caller, ...]:
+async def _seats(session: AsyncSession, held: HeldInstance) -> tuple[Caller, ...]:
     code, project = held.definition.code, held.facts.scope.project
-    return tuple(
-        await delegators_of(
-            RequestContext(caller=held.caller, now=now), session, workflow_code=code, project_id=project
-        )
-    )
+    return tuple(await delegators_of(held.ctx, session, workflow_code=code, project_id=project))
 
 
 async def _just_done(session: AsyncSession, row: Instance, command: Command) -> bool:
