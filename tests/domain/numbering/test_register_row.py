@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from saraban.numbering.imports.domain import register_row
-from saraban.numbering.imports.domain.register_row import COLUMN_KEYS, RegisterRow
+from saraban.numbering.imports.domain.register_row import COLUMN_KEYS, LegacyRow
 
 
 def cells(**values: object) -> list[object]:
@@ -23,13 +23,13 @@ class TestRead:
     def test_takes_what_a_sheet_gives(self) -> None:
         line = register_row.parse_row(cells(recipient=" ผรม.1 ", year=2567.0, issued=date(2024, 5, 31), sequence="42"))
 
-        assert isinstance(line, RegisterRow)
+        assert isinstance(line, LegacyRow)
         assert (line.codes.recipient, line.year, line.issued, line.sequence) == ("ผรม.1", 2024, date(2024, 5, 31), 42)
 
     def test_joins_the_two_spellings_of_sara_am(self) -> None:
         line = register_row.parse_row(cells(number="ท\u0e4d\u0e32-1"))
 
-        assert isinstance(line, RegisterRow)
+        assert isinstance(line, LegacyRow)
         assert line.number == "ท\u0e33-1"
 
     def test_says_everything_that_is_wrong_with_a_line(self) -> None:

@@ -36,12 +36,12 @@ async def limit_issuing(request: Request, ctx: Context) -> None:
 
     :raises RateLimited: with the seconds to wait; no number is issued
     """
-    await _told(request, await _rates(request).draw(ctx.caller, client_address(request)))
+    await _told(request, await _rates(request).draw(ctx))
 
 
 async def limit_reading(request: Request, ctx: Context) -> None:
     """Count a preview or a read; these have a wide limit of their own."""
-    await _told(request, await _rates(request).look(ctx.caller))
+    await _told(request, await _rates(request).look(ctx))
 
 
 def _rates(request: Request) -> NumberRateLimits:

@@ -9,7 +9,6 @@ import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import violates_constraint
@@ -133,7 +132,7 @@ async def list_formats(
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
         ctx.caller.require(VIEW, Scope(project=project.id, organizations=ctx.caller.organization_ids))
         return await repository.formats_page(session, project_ids=[project.id], cursor=cursor, limit=limit)
-    visible = await _readable_projects(session, ctx.caller)
+    visible = await _readable_projects(ctx, session)
     return await repository.formats_page(session, project_ids=visible, cursor=cursor, limit=limit)
 
 
@@ -362,10 +361,11 @@ async def _note(
     )
 
 
-async def _readable_projects(session: AsyncSession, caller: Caller) -> list[int] | None:
+async def _readable_projects(ctx: RequestContext, session: AsyncSession) -> list[int] | None:
+    caller = ctx.caller
     if caller.may(VIEW, Scope()):
         return None
-    refs = await projects.projects_of(RequestContext(caller=caller), session)
+    refs = await projects.projects_of(ctx, session)
     return [ref.id for ref in refs if caller.may(VIEW, Scope(project=ref.id, organizations=caller.organization_ids))]
 
 

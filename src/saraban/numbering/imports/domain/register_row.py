@@ -89,7 +89,7 @@ class RowCodes(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterRow:
+class LegacyRow:
     """A line that is well formed. `year` is A.D."""
 
     number: str
@@ -103,7 +103,7 @@ def row_problem(column: str, code: str, th: str, en: str, **values: object) -> F
     return FieldProblem(f"/{column}", code, Text(th, en), values)
 
 
-def parse_row(cells: Sequence[object]) -> RegisterRow | list[FieldProblem]:
+def parse_row(cells: Sequence[object]) -> LegacyRow | list[FieldProblem]:
     """
     Read a line.
 
@@ -118,7 +118,7 @@ def parse_row(cells: Sequence[object]) -> RegisterRow | list[FieldProblem]:
     found = _beside(tuple(rest), tuple(map(type, rest)))
     faults = _wrong(COLUMNS[0], number)
     if isinstance(found, tuple) and not faults:
-        return RegisterRow(number, *found)
+        return LegacyRow(number, *found)
     return faults + (found if isinstance(found, list) else [])
 
 

@@ -18,7 +18,6 @@ import structlog
 
 from saraban.attachments.domain.storage import Storage
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database, DatabaseFault, database_fault
@@ -178,7 +177,7 @@ class ImportWorker:
             await self._tell(turn, rows_total=await asyncio.to_thread(lambda: sum(1 for _ in workbook.rows_of(path))))
             with ResultWorkbook(path.with_name("result.xlsx")) as sheet:
                 outcome = await legacy_import.dry_run(
-                    RequestContext(caller=await self._caller(turn), now=self._clock.now(), zone=self._clock.zone),
+                    await self._context(turn),
                     self._db,
                     project_public_id=turn.found.project,
                     lines=workbook.rows_of(path),
@@ -201,7 +200,7 @@ class ImportWorker:
         async with self._unpacked(turn) as path:
             with ResultWorkbook(path.with_name("result.xlsx"), done=True) as sheet:
                 await legacy_import.import_rows(
-                    RequestContext(caller=await self._caller(turn), now=self._clock.now(), zone=self._clock.zone),
+                    await self._context(turn),
                     self._db,
                     project_public_id=turn.found.project,
                     lines=workbook.rows_of(path),
@@ -214,10 +213,11 @@ class ImportWorker:
             await self._store(turn, path.with_name("result.xlsx"))
         await self._tell(turn, lease=None, lease_until=None)
 
-    async def _caller(self, turn: _Turn) -> Caller:
+    async def _context(self, turn: _Turn) -> RequestContext:
         """The rights that count are those of now: an account that was closed since imports nothing."""
         async with self._db.reading() as session:
-            return await identity.load_caller(session, turn.found.user)
+            caller = await identity.load_caller(session, turn.found.user)
+        return RequestContext(caller, self._clock.now(), self._clock.zone)
 
     async def _tell(self, turn: _Turn, **values: Any) -> None:
         now = self._clock.now()

@@ -133,7 +133,7 @@ async def dry_run(
     outcome = ImportOutcome()
     async with db.reading() as session:
         place = await import_target(ctx, session, project_public_id=project_public_id)
-    reader = RowReader(place, caller=ctx.caller, now=ctx.now, zone=ctx.zone)
+    reader = RowReader(ctx, place)
     async with aclosing(_ahead(db, reader, lines)) as batches:
         async for reads in batches:
             async with db.reading() as session:
@@ -167,8 +167,8 @@ async def import_rows(
     outcome = ImportOutcome()
     async with db.reading() as session:
         place = await import_target(ctx, session, project_public_id=project_public_id)
-    reader = RowReader(place, caller=ctx.caller, now=ctx.now, zone=ctx.zone)
-    writer = RowWriter(place, caller=ctx.caller, now=ctx.now, address=ctx.address)
+    reader = RowReader(ctx, place)
+    writer = RowWriter(ctx, place)
     if ticket is None:
         key = await db.transact(lambda session: _begun(ctx, session, place, file, moving=moves is not None))
         ticket = ImportLease(key)

@@ -1,23 +1,21 @@
 """Rows of an old register, compared with the project and with the ledger, and written as numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time
 from typing import NamedTuple
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import register_row
-from saraban.numbering.imports.domain.register_row import RegisterRow
+from saraban.numbering.imports.domain.register_row import LegacyRow
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.issue.service.manual_number import sequence_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
@@ -107,9 +105,9 @@ class CheckedRow(NamedTuple):
 class RowReader:
     """Reads the lines of one file in their order. It remembers every number of the file, to find the second of two."""
 
-    def __init__(self, place: ImportTarget, *, caller: Caller, now: datetime, zone: ZoneInfo) -> None:
+    def __init__(self, ctx: RequestContext, place: ImportTarget) -> None:
         self.place = place
-        self._caller, self._now, self._zone = caller, now, zone
+        self._ctx = ctx
         self._groups: dict[object, RowGroup | DomainError] = {}
         self._lines: dict[str, int] = {}
 
@@ -129,7 +127,7 @@ class RowReader:
             return CheckedRow(line, cells, None, [fault])
         return CheckedRow(line, cells, number, ())
 
-    async def _number(self, session: AsyncSession, line: RegisterRow) -> ImportedNumber:
+    async def _number(self, session: AsyncSession, line: LegacyRow) -> ImportedNumber:
         group = await self._group(session, line)
         issued = self._moment(line)
         token = derived_id("import", str(self.place.project.public_id), line.number)
@@ -143,7 +141,7 @@ class RowReader:
                     raise
         return self._literal(group, line, token, issued)
 
-    def _literal(self, group: RowGroup, line: RegisterRow, token: UUID, issued: datetime | None) -> ImportedNumber:
+    def _literal(self, group: RowGroup, line: LegacyRow, token: UUID, issued: datetime | None) -> ImportedNumber:
         assert line.sequence is not None
         template = register_row.literal_template(line.number, line.sequence)
         if template is None:
@@ -170,10 +168,10 @@ class RowReader:
             is_literal=True,
         )
 
-    def _moment(self, line: RegisterRow) -> datetime | None:
-        return datetime.combine(line.issued, time(12), self._zone) if line.issued else None
+    def _moment(self, line: LegacyRow) -> datetime | None:
+        return datetime.combine(line.issued, time(12), self._ctx.zone) if line.issued else None
 
-    async def _group(self, session: AsyncSession, line: RegisterRow) -> RowGroup:
+    async def _group(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         month = (line.issued.year, line.issued.month) if line.issued else line.year
         key = (line.codes, month, line.sequence is None)
         found = self._groups.get(key)
@@ -189,23 +187,23 @@ class RowReader:
             raise found
         return found
 
-    async def _grouped(self, session: AsyncSession, line: RegisterRow) -> RowGroup:
+    async def _grouped(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         request = self._request(line)
-        moment = self._moment(line) or self._now
-        year = line.issued.year if line.issued else line.year or counter_key.year_of_issue(self._now, self._zone)
+        moment = self._moment(line) or self._ctx.now
+        year = (
+            line.issued.year if line.issued else line.year or counter_key.year_of_issue(self._ctx.now, self._ctx.zone)
+        )
         try:
-            made = await plan(
-                RequestContext(caller=self._caller, now=moment, zone=self._zone), session, request=request
-            )
+            made = await plan(replace(self._ctx, now=moment), session, request=request)
         except DomainError:
             if line.sequence is None:
                 raise
             parties = (await resolve(session, request)).parties
-            check_permission(RequestContext(caller=self._caller), parties)
+            check_permission(self._ctx, parties)
             return RowGroup(parties, None, {}, _codes_text(self.place, line, year), year, line.codes.revision or "A")
         return RowGroup(made.parties, made, dict(made.values), made.codes_text, made.year, made.revision)
 
-    def _request(self, line: RegisterRow) -> NumberRequest:
+    def _request(self, line: LegacyRow) -> NumberRequest:
         codes = line.codes
         return NumberRequest(
             project_public_id=self.place.project.public_id,
@@ -226,7 +224,7 @@ class RowReader:
 
 
 def _of_the_format(
-    plan: Plan, group: RowGroup, line: RegisterRow, token: UUID, issued: datetime | None
+    plan: Plan, group: RowGroup, line: LegacyRow, token: UUID, issued: datetime | None
 ) -> ImportedNumber:
     sequence = sequence_of(plan, line.number)
     if plan.refuses_overflow and plan.template.overflows(sequence):
@@ -252,7 +250,7 @@ def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
     return known[code]
 
 
-def _codes_text(place: ImportTarget, line: RegisterRow, year: int) -> str:
+def _codes_text(place: ImportTarget, line: LegacyRow, year: int) -> str:
     codes = line.codes
     return orjson.dumps(
         {
@@ -318,10 +316,10 @@ async def compare_with_ledger(
 class RowWriter:
     """Turns numbers into the rows of the ledger and the audit."""
 
-    def __init__(self, place: ImportTarget, *, caller: Caller, now: datetime, address: str) -> None:
-        self.place, self.now = place, now
-        self.user = caller.user_id
-        self.address = address[:45] or None
+    def __init__(self, ctx: RequestContext, place: ImportTarget) -> None:
+        self.place, self.now = place, ctx.now
+        self.user = ctx.caller.user_id
+        self.address = ctx.address[:45] or None
 
     async def write(self, session: AsyncSession, numbers: Sequence[ImportedNumber]) -> None:
         ids = [new_id() for _ in numbers]

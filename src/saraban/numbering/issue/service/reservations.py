@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import FixedClock
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
 from saraban.numbering.issue.domain.lifecycle import (
     NumberActor,
@@ -30,6 +32,7 @@ from saraban.numbering.series.repository import counters
 _NOT_OF_THIS = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not match the reserved number.")
 _EXPIRED = "The reservation was not confirmed in time."
 BATCH = 500
+_ANY_ZONE = ZoneInfo("UTC")  # an expiry names no day
 
 
 async def confirm_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID) -> Issued:
@@ -100,13 +103,11 @@ async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
     )
     if not entries:
         return 0
-    system = await identity.system_caller(session)
+    ctx = await identity.system_context(session, FixedClock(now, _ANY_ZONE))
     for entry in entries:
         entry.document_number_status, entry.reason = NumberState.EXPIRED, _EXPIRED
     for entry in entries:
-        await record_operation(
-            RequestContext(caller=system, now=now, address=""), session, entry, OperationCode.EXPIRE, reason=_EXPIRED
-        )
+        await record_operation(ctx, session, entry, OperationCode.EXPIRE, reason=_EXPIRED)
     return len(entries)
 
 
