@@ -49,16 +49,16 @@ MEASURED = (
     *(
         f"tests/database/test_{subject}.py"
         for subject in [
-            "batches",
-            "books",
-            "pipeline",
             "failures",
             "faults",
             "formats",
-            "import",
-            "imports",
-            "life",
+            "import_jobs",
+            "legacy_import",
+            "number_batches",
+            "number_lifecycle",
+            "number_register",
             "numbering",
+            "pipeline",
             "rates",
             "scenarios",
             "utilization",
@@ -71,7 +71,16 @@ LONG = (
     "tests/journeys/",
     *(
         f"tests/database/test_{subject}.py"
-        for subject in ["batches", "books", "imports", "killing", "machine", "migrations", "server", "workers"]
+        for subject in [
+            "import_jobs",
+            "killing",
+            "migrations",
+            "number_batches",
+            "number_register",
+            "numbering_machine",
+            "server",
+            "workers",
+        ]
     ),
     "tests/features/api/test_bad_input.py",
     "tests/features/api/test_contract.py",

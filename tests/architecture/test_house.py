@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from saraban import config
+from tests import conftest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "saraban"
@@ -143,3 +144,8 @@ def test_test_files_do_not_import_from_one_another() -> None:
     ]
 
     assert imports == []
+
+
+def test_files_that_begin_or_are_measured_are_there() -> None:
+    """A renamed file would silently begin late, or be left out of the coverage."""
+    assert [named for named in (*conftest.LONG, *conftest.MEASURED) if not (ROOT / named).exists()] == []

@@ -28,7 +28,7 @@ class TestNotifications:
             assert (await notifications.listing(context(caller=other), session, language="en")).items == []
         views = first.items + rest.items
         assert [view.title for view in views] == [f"N-{number} awaits your action" for number in (2, 1, 0)]
-        assert views[0].message == "“น้ำหนักบรรทุก” has reached the step Review."
+        assert views[0].message == "“น้ำหนักบรรทุก” now has the status Review."
 
         await any_db.transact(
             lambda session: notifications.read(context(caller=reader), session, public_id=views[2].public_id)

@@ -221,7 +221,7 @@ async def test_a_number_stated_by_hand_is_shown_while_it_is_typed(sit: Sit) -> N
     await page.check("[name=moveCounter]")
     await person.picture("desk-en-number-by-hand-filled", whole=True)
     await page.click("[data-submit]")
-    await expect(page.locator(".alert-success")).to_contain_text("stands in the ledger")
+    await expect(page.locator(".alert-success")).to_contain_text("Number registered.")
     assert person.complaints == []
 
 

@@ -19,7 +19,7 @@ class NotificationAnswer(Schema):
             "example": {
                 "publicId": "019505a1-7c3e-7000-8000-abc123def456",
                 "title": "LCBP3-C2-RFA-TER-RPT-0001-A waits for you",
-                "message": "“Soil report” has reached the step Consultant review.",
+                "message": "“Soil report” now has the status Consultant review.",
                 "isRead": False,
                 "entityType": "rfa",
                 "entityPublicId": "019505a1-7c3e-7000-8000-abc123def457",

@@ -18,7 +18,6 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, ContractOrganization, CorrespondenceStatus, CorrespondenceType, Project
 from saraban.workflow.language.subject import BANGKOK
-from tests.factories.contexts import context
 from tests.factories.letterbox import NOW
 
 DOCUMENTS, CALLERS = 60, 150
