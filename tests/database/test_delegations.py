@@ -46,8 +46,10 @@ class TestRevoking:
         lent = await lend(any_db, one, other, TODAY)
 
         async def revoke() -> None:
-            given = {"public_id": lent.public_id, "if_match": None, "now": NOW, "address": ""}
-            await any_db.transact(lambda session: delegations.revoke(session, caller=one, **given))
+            ctx = context(one, now=NOW)
+            await any_db.transact(
+                lambda session: delegations.revoke(ctx, session, public_id=lent.public_id, if_match=None)
+            )
 
         if any_db.is_sqlite:  # which has one writer at a time
             await revoke()

@@ -65,9 +65,7 @@ async def drawn(world: World, *moments: datetime, **more: Any) -> list[str]:
     request = world.letter(type_code="MEMO")
     return [
         (
-            await allocator.issue(
-                await world.plan(request, now=moment), caller=world.caller, token=new_id(), address="", **more
-            )
+            await allocator.issue(context(world.caller), await world.plan(request, now=moment), token=new_id(), **more)
         ).number
         for moment in moments
     ]

@@ -13,6 +13,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.imports.service import legacy_import, rows
 from saraban.numbering.imports.service.legacy_import import Cells, ImportOutcome, SourceFile
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport, NumberRendering
+from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
 
 pytestmark = pytest.mark.servers
@@ -37,13 +38,11 @@ def lines(first: int, last: int) -> Iterator[Cells]:
 
 async def bring(world: World, given: Iterator[Cells], **more: Any) -> ImportOutcome:
     return await legacy_import.import_rows(
+        context(world.caller, now=NOW, zone=BANGKOK),
         world.db,
-        caller=world.caller,
         project_public_id=world.project,
         lines=given,
         file=FILE,
-        now=NOW,
-        zone=BANGKOK,
         **more,
     )
 

@@ -416,7 +416,7 @@ class TestLinearizability:
             nonlocal seen
             for _ in range(15):
                 before = seen
-                issued = await allocators[number % 2].issue(plan, caller=world.caller, token=new_id(), address="")
+                issued = await allocators[number % 2].issue(context(world.caller), plan, token=new_id())
                 assert issued.sequence > before
                 seen = max(seen, issued.sequence)
 

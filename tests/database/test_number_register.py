@@ -90,13 +90,13 @@ async def set_back(world: World, to: int) -> None:
 
 async def listed(world: World, **more: Any) -> Page[numbering.SeriesRow]:
     async with world.db.reading() as session:
-        return await numbering.list_series(session, caller=world.caller, project_public_id=world.project, **more)
+        return await numbering.list_series(context(world.caller), session, project_public_id=world.project, **more)
 
 
 async def accounted(world: World, series: str, **more: Any) -> numbering.SeriesLedger:
     async with world.db.reading() as session:
         return await numbering.series_ledger(
-            session, caller=world.caller, project_public_id=world.project, series=series, **more
+            context(world.caller), session, project_public_id=world.project, series=series, **more
         )
 
 

@@ -128,7 +128,7 @@ class Product:
         self.plans: dict[str, numbering.Plan] = {}
         self.ids: dict[tuple[str, str], UUID] = {}
         self.ranges: dict[UUID, UUID] = {}
-        self._common: dict[str, Any] = {"caller": world.caller, "now": NOW, "address": ""}
+        self.ctx = context(world.caller, now=NOW, zone=BANGKOK)
 
     def server(self) -> numbering.Allocator:
         return self.world.allocator(self.locks, deadline=5.0, pause=0.01)
@@ -177,12 +177,12 @@ class Product:
         async def recall(_session: AsyncSession, issued: numbering.Issued) -> int:
             return issued.sequence
 
-        words: dict[str, Any] = {"caller": self.world.caller, "holder": holder, "token": new_id(), "address": ""}
-        return await self.servers[0].issue_and_write(self.plans[name], then=work, recall=recall, **words)
+        return await self.servers[0].issue_and_write(
+            self.ctx, self.plans[name], holder=holder, token=new_id(), then=work, recall=recall
+        )
 
     async def take(self, name: str, server: int, token: UUID, **more: Any) -> numbering.Issued:
-        words: dict[str, Any] = {"caller": self.world.caller, "token": token, "address": "", **more}
-        return await self.servers[server].issue(self.plans[name], **words)
+        return await self.servers[server].issue(self.ctx, self.plans[name], token=token, **more)
 
     async def draw(self, *, name: str, server: int = 0) -> int:
         return (await self.take(name, server, new_id())).sequence
@@ -200,20 +200,18 @@ class Product:
 
     async def confirm(self, *, name: str, key: str) -> str:
         token = self.ids[name, key]
-        return (
-            await self.once(lambda session: numbering.confirm_reservation(session, token=token, **self._common))
-        ).status
+        return (await self.once(lambda session: numbering.confirm_reservation(self.ctx, session, token=token))).status
 
     async def give_up(self, *, name: str, key: str) -> str:
-        words = {"token": self.ids[name, key], "reason": REASON, **self._common}
-        return (await self.once(lambda session: numbering.cancel_reservation(session, **words))).status
+        words = {"token": self.ids[name, key], "reason": REASON}
+        return (await self.once(lambda session: numbering.cancel_reservation(self.ctx, session, **words))).status
 
     async def bind(self, *, name: str, key: str, document: UUID) -> str:
         holder = numbering.Holder("letter", document)
         words = {"token": self.ids[name, key], "plan": self.plans[name], "holder": holder, "fields": {}}
 
         async def work(session: AsyncSession) -> str:
-            issued = await numbering.bind_reservation(session, **words, **self._common)
+            issued = await numbering.bind_reservation(self.ctx, session, **words)
             await self.documents.write(session, holder, issued)
             return issued.status
 
@@ -227,24 +225,26 @@ class Product:
         return "EXPIRED"
 
     async def void(self, *, name: str, key: str) -> str:
-        words = {"public_id": self.ids[name, key], "reason": REASON, **self._common}
-        return (await self.once(lambda session: numbering.void_number(session, **words))).status
+        words = {"public_id": self.ids[name, key], "reason": REASON}
+        return (await self.once(lambda session: numbering.void_number(self.ctx, session, **words))).status
 
     async def replace(self, *, name: str, key: str) -> int:
         words = {"public_id": self.ids[name, key], "project_id": self.plans[name].project.id, "reason": REASON}
         return await self.issue(
             name,
-            lambda session, issued: numbering.replace_number(session, replacement=issued, **words, **self._common),
+            lambda session, issued: numbering.replace_number(self.ctx, session, replacement=issued, **words),
         )
 
     async def state(self, *, name: str, sequence: int, moves: bool) -> int:
         statement = numbering.ManualNumber(None, sequence)
-        words: dict[str, Any] = {"caller": self.world.caller, "plan": self.plans[name], "statement": statement}
+        words: dict[str, Any] = {"plan": self.plans[name], "statement": statement}
 
         async def work(session: AsyncSession) -> int:
-            jump = (await numbering.manual_number_effect(session, **words)).jump if moves else None
-            more: dict[str, Any] = {"reason": REASON, "token": new_id(), "key": None, "address": ""}
-            issued = await numbering.issue_manually(session, moves_counter=moves, confirmed_jump=jump, **words, **more)
+            jump = (await numbering.manual_number_effect(self.ctx, session, **words)).jump if moves else None
+            more: dict[str, Any] = {"reason": REASON, "token": new_id()}
+            issued = await numbering.issue_manually(
+                self.ctx, session, moves_counter=moves, confirmed_jump=jump, **words, **more
+            )
             return issued.sequence
 
         return await self.once(work)
@@ -252,7 +252,7 @@ class Product:
     async def bring(self, *, name: str, sequences: list[int], moves: bool) -> tuple[int, int, int]:
         plan = self.plans[name]
         outcome = await legacy_import.import_rows(
-            context(caller=self.world.caller, now=NOW, zone=BANGKOK),
+            self.ctx,
             self.db,
             project_public_id=self.world.project,
             lines=(
@@ -271,8 +271,8 @@ class Product:
         async def then(session: AsyncSession, issued: numbering.Issued) -> None:
             await self.documents.lock(session, document)
             old = await session.scalar(sa.select(DOCUMENTS.c.number).where(DOCUMENTS.c.public_id == document))
-            words = {"holder": holder, "number": old, "replacement": issued, "reason": REASON, **self._common}
-            await numbering.replace_held_number(session, **words)
+            words = {"holder": holder, "number": old, "replacement": issued, "reason": REASON}
+            await numbering.replace_held_number(self.ctx, session, **words)
             await self.documents.change(session, document, number=issued.public_id, printed=issued.number)
 
         return await self.issue(name, then, holder)
@@ -285,43 +285,43 @@ class Product:
         return next(name for name, plan in self.plans.items() if plan.series == series)
 
     async def cancel(self, *, document: UUID) -> str:
-        words = {"holder": numbering.Holder("letter", document), "reason": REASON, **self._common}
+        words = {"holder": numbering.Holder("letter", document), "reason": REASON}
 
         async def work(session: AsyncSession) -> str:
             await self.documents.lock(session, document)
-            await numbering.cancel_number(session, **words)
+            await numbering.cancel_number(self.ctx, session, **words)
             await self.documents.change(session, document, cancelled=True)
             return "CANCELLED"
 
         return await self.once(work)
 
     async def revise(self, *, document: UUID, label: str) -> str:
-        words = {"holder": numbering.Holder("letter", document), "revision_label": label, **self._common}
+        words = {"holder": numbering.Holder("letter", document), "revision_label": label}
 
         async def work(session: AsyncSession) -> str:
             await self.documents.lock(session, document)
-            printed = await numbering.revise_number(session, **words)
+            printed = await numbering.revise_number(self.ctx, session, **words)
             await self.documents.change(session, document, printed=printed)
             return label
 
         return await self.once(work)
 
     async def reset(self, *, name: str, to: int) -> int:
-        words = {"project_public_id": self.world.project, "series": self.plans[name].series, "to": to, "key": None}
-        await self.once(lambda session: numbering.reset_counter(session, reason=REASON, **words, **self._common))
+        words = {"project_public_id": self.world.project, "series": self.plans[name].series, "to": to}
+        await self.once(lambda session: numbering.reset_counter(self.ctx, session, reason=REASON, **words))
         return to
 
     async def close(self, *, name: str, mark: UUID, first: int, last: int, is_kept: bool) -> str:
         words: dict[str, Any] = {"plan": self.plans[name], "first": first, "last": last, "organization": None}
-        words |= {"caller": self.world.caller, "kind": "KEPT" if is_kept else "BARRED", "reason": REASON}
-        row = await self.once(lambda session: numbering.create_range(session, address="", **words))
+        words |= {"kind": "KEPT" if is_kept else "BARRED", "reason": REASON}
+        row = await self.once(lambda session: numbering.create_range(self.ctx, session, **words))
         self.ranges[mark] = row.range.public_id
         return "CLOSED"
 
     async def release(self, *, name: str, mark: UUID) -> str:
         assert name
-        words = {"public_id": self.ranges[mark], "reason": REASON, **self._common}
-        await self.once(lambda session: numbering.release_range(session, **words))
+        words = {"public_id": self.ranges[mark], "reason": REASON}
+        await self.once(lambda session: numbering.release_range(self.ctx, session, **words))
         return "RELEASED"
 
     async def save(self, width: int) -> None:
@@ -332,8 +332,8 @@ class Product:
             overflow="widen",
             reason=REASON,
         )
-        words = {"project_public_id": self.world.project, "type_code": "LETTER", "wanted": wanted, **self._common}
-        await self.db.transact(lambda session: numbering.save_format(session, **words))
+        words = {"project_public_id": self.world.project, "type_code": "LETTER", "wanted": wanted}
+        await self.db.transact(lambda session: numbering.save_format(self.ctx, session, **words))
 
     async def picture(self) -> tuple[dict[Any, Any], dict[str, int], dict[UUID, Any]]:
         """The books as the model sees them; the public ids of all numbers are noted on the way."""

@@ -125,8 +125,8 @@ class TestAccounts:
         for active in (True, False, True):
 
             async def switch(session: AsyncSession, active: bool = active) -> None:
-                given: Any = {"by": system, "username": "reviewer.consultant", "address": "", "now": NOW}
-                await identity.set_active(session, active=active, **given)
+                ctx = context(system, now=NOW)
+                await identity.set_active(ctx, session, username="reviewer.consultant", active=active)
                 await assignment.renew_for_person(session, subjects=office.subjects, public_id=person, now=NOW)
 
             await office.db.transact(switch)
@@ -161,8 +161,8 @@ class TestRights:
         asked, told = asyncio.Event(), asyncio.Event()
 
         async def enter(session: AsyncSession) -> None:
-            named: Any = {"caller": sender, "subjects": office.subjects, "now": NOW, "address": ""}
-            await transition(session, public_id=instance, command=Command("submit"), **named)
+            ctx = context(sender, now=NOW)
+            await transition(ctx, session, subjects=office.subjects, public_id=instance, command=Command("submit"))
             asked.set()
             await told.wait()
 
@@ -179,8 +179,8 @@ class TestRights:
 async def change_role(office: Office, *, change: Any) -> None:
     """As the terminal does it, and then as the worker hears of it."""
     system, person = await office.person("system"), await office.person("reviewer.consultant")
-    role: Any = {"by": system, "username": person.username, "role": "Editor", "organization_code": "คคง."}
-    await office.db.transact(lambda session: change(session, **role, address="", now=NOW))
+    role: Any = {"username": person.username, "role": "Editor", "organization_code": "คคง."}
+    await office.db.transact(lambda session: change(context(system, now=NOW), session, **role))
     told: Any = {"subjects": office.subjects, "public_id": person.public_id, "now": NOW}
     await office.db.transact(lambda session: assignment.renew_for_person(session, **told))
 
@@ -188,8 +188,8 @@ async def change_role(office: Office, *, change: Any) -> None:
 async def unseat(office: Office) -> None:
     admin, person = await office.person("admin"), await office.person("reviewer.consultant")
     project = await project_of(office)
-    seat_: Any = {"caller": admin, "project_public_id": project, "code": "DESIGN", "user_public_id": person.public_id}
-    await office.db.transact(lambda session: projects.remove_member(session, **seat_, now=NOW, address=""))
+    seat_: Any = {"project_public_id": project, "code": "DESIGN", "user_public_id": person.public_id}
+    await office.db.transact(lambda session: projects.remove_member(context(admin, now=NOW), session, **seat_))
     told: Any = {"subjects": office.subjects, "project_public_id": project, "now": NOW}
     await office.db.transact(lambda session: assignment.renew_for_teams(session, **told))
 

@@ -102,8 +102,8 @@ class TestForcedStep:
 
         async def force(instance: UUID) -> str:
             command = Command(interventions.FORCE, "The reviewer has left the company.", client_version_no=2)
-            asking = InstanceRequest(owner, office.subjects, instance, command, NOW, None)
-            await interventions.force(office.db, asking, action=None, to="rejected", address="")
+            asking = InstanceRequest(context(owner, now=NOW), office.subjects, instance, command)
+            await interventions.force(office.db, asking, action=None, to="rejected")
             return "force"
 
         both = [deed(instance) for instance in instances for deed in (approve, force)]

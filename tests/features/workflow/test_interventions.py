@@ -37,9 +37,8 @@ async def asking(
 ) -> InstanceRequest:
     key, later = more.pop("key", None), more.pop("more", {})
     command = Command(action, reason, **more)
-    return InstanceRequest(
-        await office.person(by), office.subjects, instance, command, NOW + timedelta(hours=1), key, later
-    )
+    ctx = context(await office.person(by), now=NOW + timedelta(hours=1), address="127.0.0.1", key=key)
+    return InstanceRequest(ctx, office.subjects, instance, command, later)
 
 
 async def force(
@@ -47,12 +46,12 @@ async def force(
 ) -> Any:
     said = {"action": action, "to": to}
     asked = await asking(office, instance, by, action or interventions.FORCE, more=said, **more)
-    return (await interventions.force(office.db, asked, action=action, to=to, address="127.0.0.1")).body["workflow"]
+    return (await interventions.force(office.db, asked, action=action, to=to)).body["workflow"]
 
 
 async def end(office: Office, instance: UUID, *, by: str = OWNER, **more: Any) -> Any:
     asked = await asking(office, instance, by, interventions.TERMINATE, **more)
-    return (await interventions.terminate(office.db, asked, address="127.0.0.1")).body["workflow"]
+    return (await interventions.terminate(office.db, asked)).body["workflow"]
 
 
 class TestForce:
@@ -272,7 +271,7 @@ class TestTerminate:
 async def give(office: Office, instance: UUID, to: str, *, by: str = OWNER, **more: Any) -> Any:
     person = (await office.person(to)).public_id
     asked = await asking(office, instance, by, interventions.REASSIGN, **more)
-    answer = await interventions.reassign(office.db, asked, user_public_id=person, address="127.0.0.1")
+    answer = await interventions.reassign(office.db, asked, user_public_id=person)
     return answer.body["workflow"]
 
 
@@ -355,7 +354,7 @@ class TestReassign:
             await give(office, instance, CONSULTANT)
         asked = await asking(office, instance, OWNER, interventions.REASSIGN)
         with pytest.raises(Invalid) as nobody:
-            await interventions.reassign(office.db, asked, user_public_id=asked.public_id, address="")
+            await interventions.reassign(office.db, asked, user_public_id=asked.public_id)
 
         assert [error.value.fields[0].code for error in (same, nobody)] == ["same_person", "unknown"]
 
@@ -482,9 +481,7 @@ class TestBranch:
 async def give_branch(office: Office, instance: UUID, branch: UUID, to: str) -> Any:
     person = (await office.person(to)).public_id
     asked = await asking(office, instance, "admin", interventions.REASSIGN)
-    return await interventions.reassign(
-        office.db, asked, user_public_id=person, branch_public_id=branch, address="127.0.0.1"
-    )
+    return await interventions.reassign(office.db, asked, user_public_id=person, branch_public_id=branch)
 
 
 class TestWhatIsOpen:

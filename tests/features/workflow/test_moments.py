@@ -34,7 +34,7 @@ async def actions(office: Office, instance: UUID) -> list[str]:
 
 async def asking(office: Office, instance: UUID, word: str) -> InstanceRequest:
     admin = await office.person("admin")
-    return InstanceRequest(admin, office.subjects, instance, Command(word, REASON), EARLIER, None)
+    return InstanceRequest(context(admin, now=EARLIER), office.subjects, instance, Command(word, REASON))
 
 
 class TestStep:
@@ -53,12 +53,12 @@ class TestStep:
         asked = await asking(office, instance, door)
 
         if door == "force":
-            await interventions.force(office.db, asked, action=None, to="rejected", address="")
+            await interventions.force(office.db, asked, action=None, to="rejected")
         elif door == "terminate":
-            await interventions.terminate(office.db, asked, address="")
+            await interventions.terminate(office.db, asked)
         else:
             person = await office.person("reviewer.consultant")
-            await interventions.reassign(office.db, asked, user_public_id=person.public_id, address="")
+            await interventions.reassign(office.db, asked, user_public_id=person.public_id)
 
         assert (await actions(office, instance))[0] == "submit"
 
@@ -69,10 +69,9 @@ class TestStep:
             "entity_type": office.box.entity_type,
             "entity_id": entity_id,
             "reason": REASON,
-            "now": EARLIER,
         }
 
-        await office.db.transact(lambda session: workflow.cancel(session, caller=caller, **ended))
+        await office.db.transact(lambda session: workflow.cancel(context(caller, now=EARLIER), session, **ended))
 
         assert await actions(office, instance) == ["submit", "cancel"]
 
@@ -87,7 +86,7 @@ class TestMigration:
         admin = await office.person("admin")
 
         async for _ in migration.migrate(
-            context(caller=admin, now=EARLIER, address=""), office.db, subjects=office.subjects, plan=plan
+            context(caller=admin, now=EARLIER), office.db, subjects=office.subjects, plan=plan
         ):
             pass
 
@@ -102,7 +101,7 @@ class TestAnswer:
         await answer(office, instance, of["structure"], by="reviewer.consultant")
 
         await review.answer(
-            context(caller=await office.person("dc.consultant"), now=EARLIER, address=""),
+            context(caller=await office.person("dc.consultant"), now=EARLIER),
             office.db,
             subjects=office.subjects,
             public_id=instance,

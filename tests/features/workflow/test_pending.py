@@ -55,7 +55,7 @@ async def found(office: Office, instance: UUID, *, by: str) -> Any:
 
 async def asking_of(office: Office, instance: UUID, *, by: str = "admin", action: str = "reassign") -> InstanceRequest:
     command = Command(action, "The one who should act has left.")
-    return InstanceRequest(await office.person(by), office.subjects, instance, command, NOW, None)
+    return InstanceRequest(context(await office.person(by), now=NOW), office.subjects, instance, command)
 
 
 @contextmanager
@@ -241,7 +241,7 @@ class TestShown:
         instance = await office.pending()
         person = await office.person("reviewer.consultant")
         asked = await asking_of(office, instance)
-        given = await interventions.reassign(office.db, asked, user_public_id=person.public_id, address="")
+        given = await interventions.reassign(office.db, asked, user_public_id=person.public_id)
 
         told = given.body["workflow"]["waitingFor"]
         assert ([one["displayName"] for one in told["people"]], told["organizations"]) == ([person.display_name], [])
@@ -413,7 +413,7 @@ class TestStuck:
         for by in ("dc.contractor", "dc.consultant"):
             asked = await asking_of(office, instance, by=by, action="close")
             with pytest.raises(interventions.InterventionForbidden):
-                await interventions.force(office.db, asked, action="close", to=None, address="")
+                await interventions.force(office.db, asked, action="close", to=None)
 
 
 class TestMigration:
@@ -433,8 +433,9 @@ class TestMigration:
         await waiting(office, {"party": ["recipient"]}, hidden_from_all_but=seen_by)
         await office.define(asking(require))
         plan = MigrationPlan("ASKING", 2, {}, dry_run=False)
-        given: Any = {"caller": await office.person("admin"), "subjects": office.subjects, "now": NOW, "address": ""}
-        lines = [line async for batch in migration.migrate(office.db, plan=plan, **given) for line in batch.lines]
+        ctx = context(await office.person("admin"), now=NOW)
+        batches = migration.migrate(ctx, office.db, subjects=office.subjects, plan=plan)
+        lines = [line async for batch in batches for line in batch.lines]
 
         assert [line.found.outcome.value for line in lines] == [outcome]
         if outcome == "stays" and require == PM:

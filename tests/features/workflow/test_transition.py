@@ -237,10 +237,10 @@ class TestVersion:
 
         async def overtaken(session: AsyncSession) -> None:
             held = await hold(
-                context(caller=caller), session, subjects=office.subjects, public_id=instance, command=command
+                context(caller, now=NOW), session, subjects=office.subjects, public_id=instance, command=command
             )
             await session.execute(sa.update(WorkflowInstance).values(version_no=WorkflowInstance.version_no + 1))
-            await persist_transition(session, held, own_step(held, command), command=command, now=NOW, address="")
+            await persist_transition(session, held, own_step(held, command), command=command)
 
         with pytest.raises(VersionConflict) as lost:
             await office.db.transact(overtaken)
