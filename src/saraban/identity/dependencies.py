@@ -89,14 +89,10 @@ async def current_caller(request: Request) -> Caller:
 CurrentCaller = Annotated[Caller, Depends(current_caller)]
 
 
-async def request_context(request: Request) -> RequestContext:
-    """
-    Return the context of a request of somebody who is signed in.
-
-    :raises NotSignedIn: without a usable token, or when the account has been closed since
-    """
+async def request_context(request: Request, caller: CurrentCaller) -> RequestContext:
+    """Return the context of a request of somebody who is signed in."""
     clock: Clock = request.app.state.clock
-    return RequestContext(await current_caller(request), clock.now(), clock.zone, client_address(request))
+    return RequestContext(caller, clock.now(), clock.zone, client_address(request))
 
 
 Context = Annotated[RequestContext, Depends(request_context)]

@@ -1,7 +1,5 @@
 """A project exported, applied where it comes from and elsewhere; the templates that are shipped."""
 
-from zoneinfo import ZoneInfo
-
 import pytest
 import yaml
 
@@ -91,11 +89,8 @@ async def test_an_exported_project_numbers_the_same_documents_alike(demo_db: Dat
 async def numbers(db: Database) -> list[str]:
     """What the next documents of the contractor would be called."""
     async with db.reading() as session:
-        caller = await identity.system_caller(session)
+        ctx = context(await identity.system_caller(session), NOW)
         places = ("LCBP3-C2", "ผรม.2", "คคง.", "LCBP3-C2")
-        requests = [await request_in_codes(session, caller, places, kind, codes) for kind, codes in SENT]
-        plans = [
-            await numbering.plan(context(caller=caller, now=NOW, zone=ZoneInfo("Asia/Bangkok")), session, request=one)
-            for one in requests
-        ]
+        requests = [await request_in_codes(ctx, session, places, kind, codes) for kind, codes in SENT]
+        plans = [await numbering.plan(ctx, session, request=one) for one in requests]
         return [(await numbering.preview(session, plan=plan)).number for plan in plans]

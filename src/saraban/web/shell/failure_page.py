@@ -9,7 +9,7 @@ import structlog
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.dependencies import request_context
+from saraban.identity.dependencies import current_caller, request_context
 from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.problem import to_problem
@@ -92,7 +92,9 @@ async def _page_of_caller(request: Request, error: DomainError) -> PageRequest |
     if error.kind is ErrorKind.BUSY:
         return None
     try:
-        return await page_request(request, await request_context(request), request.app.state.db)
+        return await page_request(
+            request, await request_context(request, await current_caller(request)), request.app.state.db
+        )
     except Exception:  # whatever has failed may fail again, and the answer must not
         log.info("failure_without_navigation", exc_info=True)
         return None
