@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
@@ -107,43 +106,41 @@ class TestReason:
         async def step(session: Any) -> None:
             caller = await identity.find_caller(session, username="admin" if verb == "reset" else "padmin")
             assert caller is not None
-            now, common = present(), {"caller": caller, "reason": "x", "address": ""}
-            zone = ZoneInfo("Asia/Bangkok")
+            ctx = context(caller, now=present())
             wanted = numbering.NumberRequest(
                 project_public_id=UUID(project.id),
                 correspondence_type_code="LETTER",
                 originator_organization_public_id=UUID(project.organizations["คคง."]),
                 recipient_organization_public_id=UUID(project.organizations["ผรม.1"]),
             )
-            plan = await numbering.plan(context(caller=caller, now=now, zone=zone), session, request=wanted)
+            plan = await numbering.plan(ctx, session, request=wanted)
             if verb == "void":
-                await numbering.void_number(session, public_id=UUID(drawn["publicId"]), now=now, **common)
+                await numbering.void_number(ctx, session, public_id=UUID(drawn["publicId"]), reason="x")
             elif verb == "cancel":
-                await numbering.cancel_reservation(session, token=UUID(drawn["publicId"]), now=now, **common)
+                await numbering.cancel_reservation(ctx, session, token=UUID(drawn["publicId"]), reason="x")
             elif verb == "override":
                 await numbering.issue_manually(
+                    ctx,
                     session,
                     plan=plan,
                     statement=numbering.ManualNumber(None, 7),
                     moves_counter=False,
                     confirmed_jump=None,
                     token=new_id(),
-                    key=None,
-                    **common,
+                    reason="x",
                 )
             elif verb == "close":
                 await numbering.create_range(
-                    session, plan=plan, kind="BARRED", first=9, last=9, organization=None, **common
+                    ctx, session, plan=plan, kind="BARRED", first=9, last=9, organization=None, reason="x"
                 )
             else:
                 await numbering.reset_counter(
+                    ctx,
                     session,
                     project_public_id=UUID(project.id),
                     series=plan.series,
                     to=0,
-                    key=None,
-                    now=now,
-                    **common,
+                    reason="x",
                 )
 
         with pytest.raises(Invalid) as refused:

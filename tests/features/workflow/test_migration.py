@@ -58,12 +58,10 @@ async def go(
 ) -> list[MigratedInstance]:
     mapping, size = more.pop("mapping", {}), more.pop("size", migration.BATCH)
     batches = migration.migrate(
+        context(await office.person(by), now=NOW, address="127.0.0.1"),
         office.db,
-        caller=await office.person(by),
         subjects=office.subjects,
         plan=MigrationPlan(CODE, version, mapping, dry_run),
-        now=NOW,
-        address="127.0.0.1",
         size=size,
         **more,
     )

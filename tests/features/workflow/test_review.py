@@ -124,8 +124,8 @@ class TestWhoSubmitted:
         with pytest.raises(ActionForbidden):
             await answer(office, instance, found.public_id, by=deputy)
         async with office.db.reading() as session:
-            place = {"workflow_code": "REVIEWED", "project_id": office.project, "now": NOW}
-            lent = await delegators_of(session, await office.person(deputy), **place)
+            ctx = context(await office.person(deputy), now=NOW)
+            lent = await delegators_of(ctx, session, workflow_code="REVIEWED", project_id=office.project)
         assert [seat.username for seat in lent] == [lender]  # it is the four eyes that refuse
 
 
