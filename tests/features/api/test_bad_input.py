@@ -202,7 +202,7 @@ class TestEveryParameter:
 
 
 def bad_texts(operation: Operation, schema: dict[str, Any]) -> list[str]:
-    plain = Operation("", "", [], {"properties": {"x": schema}}, operation.definitions).fields()["x"]
+    plain = Operation("", "", [], {"properties": {"x": schema}}, definitions=operation.definitions).fields()["x"]
     wrong: list[str] = []
     if plain.get("type") == "integer":
         wrong += ["many", "-1", str(10**9)]
