@@ -102,7 +102,7 @@ class TestNumber:
         form = await rfa_form(browser, contractPublicId="", disciplineCode="STR", rfaTypeCode="RPT")
         answer = await browser.post("/rfas/new/number", data=form, headers=FRAGMENT)
 
-        assert "Several contracts have the code" in answer.text
+        assert (answer.status_code, "Several contracts have the code" in answer.text) == (200, True)
 
     async def test_consumes_nothing(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")

@@ -54,7 +54,7 @@ async def reset(page: CurrentPage, db: Db, request: Request) -> Response:
     async def work(session: AsyncSession) -> ResetIn:
         order: ResetIn = validated(request, ResetIn, _payload(form))
         await numbering.reset_counter(
-            page.context.with_key(None),
+            page.context,
             session,
             project_public_id=order.project_public_id,
             series=order.series,
