@@ -17,7 +17,7 @@ TEXTS = {".py", ".md", ".html", ".yaml", ".yml", ".json", ".js", ".css", ".toml"
 OUTSIDE = re.compile(r"\b[Rr]ulings?\b|\bADR-\d+|\b[Ss]pecification 0\d+|\bdocument 00\d\b")
 
 # id | requirement | where it is met | test that shows it
-ROW = re.compile(r"^\| (REQ-[A-Z]+-\d{2}) \| (.+?) \| (.+?) \| (.+?) \|$", re.M)
+ROW = re.compile(r"^\| (REQ-[A-Z]+-\d{2}) \| (.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 
 
 @cache
