@@ -6,6 +6,7 @@ Everything is read from the source, but for the two paths, which are traced whil
 
 import ast
 import asyncio
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from saraban.kit import migrations
 ROOT: Final = Path(__file__).resolve().parent.parent
 SOURCE: Final = ROOT / "src"
 SMALL: Final = 60  # lines
+ENDPOINTS: Final = re.compile(r"^saraban\..*(\.endpoints\b|\.routes$)")  # where the functions of routes stand
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Trace:
         if event != "call":
             return
         name = frame.f_globals.get("__name__", "")
-        self._begun = self._begun or (name.startswith("saraban.") and ".endpoints" in name)
+        self._begun = self._begun or ENDPOINTS.search(name) is not None
         if not self._begun:
             return
         if name.startswith("saraban."):

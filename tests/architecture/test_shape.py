@@ -9,17 +9,17 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 75_400,
-    "modules in src": 616,
-    "modules with one importer and under 60 lines": 61,
-    "class names defined more than once": 57,
+    "lines of Python in src": 73_100,
+    "modules in src": 605,
+    "modules with one importer and under 60 lines": 44,
+    "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 14,
     "parameters of a function, 90th percentile": 5,
-    "keyword arguments that only forward": 2_900,
-    "`Any` in src": 1_320,
-    "modules on the path of POST /rfas": 80,
-    "modules on the path of a transition": 60,
+    "keyword arguments that only forward": 1_900,
+    "`Any` in src": 1_120,
+    "modules on the path of POST /rfas": 82,
+    "modules on the path of a transition": 58,
 }
 
 
