@@ -13,7 +13,7 @@ from saraban.notifications.domain.notices import notices
 from saraban.notifications.repository import DocumentParties
 from saraban.notifications.service.audience import AudienceDirectory
 from saraban.worker import Worker
-from saraban.workflow.runtime.service.notification_audience import ACTS, NotificationAudience, Stand
+from saraban.workflow.runtime.service.notification_audience import ACTS, NotificationAudience, SubjectState
 from saraban.workflow.verification import definition_checks
 from tests.circulations import lose_the_right, order
 from tests.domain.workflow.actors import person, subject
@@ -106,13 +106,15 @@ class TestAddressing:
         facts = subject(seen_by=lambda _caller, state: state not in {"draft", "cancelled"})
         known = NotificationAudience({"rfa": facts}, versions={UUID(int=7): version})
 
-        stands = [Stand("rfa", "letterbox", state, UUID(int=7)) for state in ("draft", "dropped", "checking")]
+        stands = [SubjectState("rfa", "letterbox", state, UUID(int=7)) for state in ("draft", "dropped", "checking")]
 
         assert [known.sees(person(3), one) for one in stands] == [False, False, True]
 
-    @pytest.mark.parametrize(("stand", "told"), [(Stand("gone", "rfa", "sent"), False), (Stand("sheet"), True)])
+    @pytest.mark.parametrize(
+        ("stand", "told"), [(SubjectState("gone", "rfa", "sent"), False), (SubjectState("sheet"), True)]
+    )
     def test_of_what_cannot_be_read_any_more_is_nobodys_where_a_workflow_moved_it(
-        self, stand: Stand, told: bool
+        self, stand: SubjectState, told: bool
     ) -> None:
         assert NotificationAudience().sees(person(3), stand) is told
 
