@@ -181,8 +181,10 @@ class Product:
             self.ctx, self.plans[name], holder=holder, token=new_id(), then=work, recall=recall
         )
 
-    async def take(self, name: str, server: int, token: UUID, **more: Any) -> numbering.Issued:
-        return await self.servers[server].issue(self.ctx, self.plans[name], token=token, **more)
+    async def take(
+        self, name: str, server: int, token: UUID, *, key: str | None = None, lasts: timedelta | None = None
+    ) -> numbering.Issued:
+        return await self.servers[server].issue(self.ctx.with_key(key), self.plans[name], token=token, lasts=lasts)
 
     async def draw(self, *, name: str, server: int = 0) -> int:
         return (await self.take(name, server, new_id())).sequence
@@ -433,8 +435,7 @@ class Numbers(RuleBasedStateMachine):
         token = new_id()
 
         async def both() -> list[numbering.Issued]:
-            more = {"idempotency_key": "k"}
-            return await asyncio.gather(*(self.product.take(name, server, token, **more) for _ in range(2)))
+            return await asyncio.gather(*(self.product.take(name, server, token, key="k") for _ in range(2)))
 
         first, second = self.do(both())
         assert first == second
