@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import SystemClock
 from tests.factories.contexts import context
 
@@ -73,8 +73,8 @@ class TestGuard:
         await make_permanent(app, "dc.contractor", file)
         assert (await uploader.get(content_of(file))).status_code == 404
 
-        async def only_the_consultant(_session: AsyncSession, caller: Caller, _attachment_id: int) -> bool:
-            return caller.username == "dc.consultant"
+        async def only_the_consultant(ctx: RequestContext, _session: AsyncSession, _attachment_id: int) -> bool:
+            return ctx.caller.username == "dc.consultant"
 
         app.state.readers.add(only_the_consultant)
 

@@ -23,8 +23,7 @@ async def invite(system: System, verb: Any = identity.invite_user, **more: str) 
     """An invitation, heard by the handlers as a worker has them hear it."""
 
     async def work(session: Any) -> Any:
-        by = await identity.system_caller(session)
-        return await verb(session, by=by, username="somchai", **more, address="", now=system.clock.now())
+        return await verb(await identity.system_context(session, system.clock), session, username="somchai", **more)
 
     invitation: Invitation = await system.db.transact(work)
     async with system.db.reading() as session:
