@@ -112,7 +112,7 @@ class TestRfa:
         page = person.page
         await page.goto(address)
         await expect(page.locator(".timeline .step.is-done")).to_have_count(3)
-        await expect(page.locator(".timeline .step-title").last).to_have_text("อนุมัติแล้ว")
+        await expect(page.locator(".timeline .step-title").last).to_have_text("อนุมัติแล้ว 1A")
         await expect(page.locator(".timeline")).to_contain_text("ตรวจสอบแล้ว เห็นควรอนุมัติ")
         await person.picture("10-approved-th", whole=True)
         await person.goto("/rfas")
