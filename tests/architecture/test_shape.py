@@ -4,7 +4,6 @@ How heavy the code may be: the figures of `make shape`, each with the most it ma
 Whoever makes a figure smaller lowers its bound here. Whoever has to raise one says why in the commit.
 """
 
-
 import pytest
 import shape
 
