@@ -23,7 +23,6 @@ IfMatch = Annotated[
 )
 async def create(public_id: PathId, body: schemas.WebhookIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """The answer has the secret that messages are signed with, this once. For whoever may edit the project."""
-    moment = ctx.now
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.create(
@@ -43,7 +42,7 @@ async def create(public_id: PathId, body: schemas.WebhookIn, ctx: Context, db: D
         user=ctx.caller.public_id,
         operation=f"POST /projects/{public_id}/webhooks",
         payload=body.model_dump(mode="json", by_alias=True),
-        now=moment,
+        now=ctx.now,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
     return to_response(answer)
@@ -57,7 +56,6 @@ async def create(public_id: PathId, body: schemas.WebhookIn, ctx: Context, db: D
 )
 async def create_own(body: schemas.OwnWebhookIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """It is told what you chose, among your preferences, to be told by webhook. The answer has its secret, this once."""
-    moment = ctx.now
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.create_own(
@@ -74,7 +72,7 @@ async def create_own(body: schemas.OwnWebhookIn, ctx: Context, db: Db, key: Idem
         user=ctx.caller.public_id,
         operation="POST /notifications/webhooks",
         payload=body.model_dump(mode="json", by_alias=True),
-        now=moment,
+        now=ctx.now,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
     return to_response(answer)
@@ -148,7 +146,6 @@ async def rotate(public_id: PathId, ctx: Context, db: Db, key: IdempotencyKey, i
     For 24 hours messages carry signatures with both secrets. Changed again meanwhile, each earlier secret keeps its 24 hours;
     when three of them are still valid, the answer is 409 and says until when.
     """
-    moment = ctx.now
 
     async def work(session: AsyncSession, remember: Remember) -> OperationResult:
         row = await service.rotate(ctx, session, public_id=public_id, if_match=if_match)
@@ -163,7 +160,7 @@ async def rotate(public_id: PathId, ctx: Context, db: Db, key: IdempotencyKey, i
         user=ctx.caller.public_id,
         operation=f"POST /webhooks/{public_id}/rotate-secret",
         payload={},
-        now=moment,
+        now=ctx.now,
         run=lambda remember: db.transact(lambda session: work(session, remember)),
     )
     return to_response(answer)

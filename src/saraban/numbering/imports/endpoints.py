@@ -142,7 +142,6 @@ async def commit_import(
     public_id: PathId, body: ImportCommitIn, ctx: Context, db: Db, key: IdempotencyKey, language: Language
 ) -> Response:
     """One transaction for each 1,000 lines; lines that are refused harm no others, and what is there already is left alone."""
-    moment = ctx.now
 
     async def work(session: AsyncSession) -> ImportOut:
         found = await uploads.start_import(
@@ -154,7 +153,7 @@ async def commit_import(
         return _import(found, language)
 
     operation = f"{_UPLOAD}/{public_id}/commit"
-    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work, status=202)
+    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work, status=202)
 
 
 @router.get(

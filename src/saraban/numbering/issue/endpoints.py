@@ -1,7 +1,7 @@
 """`/document-numbering`: issue, preview, reserve, confirm, cancel, void, replace, state by hand; reset a counter; list refusals."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -9,15 +9,15 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.dependencies import Context
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.http import (
     Db,
     IdempotencyKey,
-    OrjsonResponse,
     PageCursor,
     PageLimit,
     ReadSession,
+    to_response,
 )
 from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
@@ -63,13 +63,11 @@ _OVERRIDE = "POST /document-numbering/manual-override"
 
 
 async def once(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
     operation: str,
     body: BaseModel,
-    key: str | None,
-    now: datetime,
     work: Callable[[AsyncSession], Awaitable[BaseModel]],
     status: int = 200,
 ) -> Response:
@@ -83,24 +81,27 @@ async def once(
 
         return await db.transact(step)
 
-    return await replied(db, caller=caller, operation=operation, body=body, key=key, now=now, run=run)
+    return await replied(ctx, db, operation=operation, body=body, run=run)
 
 
 async def replied(
+    ctx: RequestContext,
     db: Database,
     *,
-    caller: Caller,
     operation: str,
     body: BaseModel,
-    key: str | None,
-    now: datetime,
     run: Callable[[Remember], Awaitable[OperationResult]],
 ) -> Response:
     answer = await answer_once(
-        db, key=key, user=caller.public_id, operation=operation, payload=payload_of(body), now=now, run=run
+        db,
+        key=ctx.key,
+        user=ctx.caller.public_id,
+        operation=operation,
+        payload=payload_of(body),
+        now=ctx.now,
+        run=run,
     )
-    headers = {"Idempotent-Replay": "true"} if answer.replayed else {}
-    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
+    return to_response(answer)
 
 
 def payload_of(body: BaseModel) -> dict[str, Any]:
@@ -138,9 +139,7 @@ async def generate(body: GenerateIn, ctx: Context, db: Db, numbers: Numbers, key
 
     With an `Idempotency-Key` the same request gives the same number however often it is sent.
     """
-    moment = ctx.now
-    payload = body.model_dump(mode="json", by_alias=True)
-    token = request_token(key=key, user=ctx.caller.public_id, operation=_GENERATE, payload=payload)
+    token = request_token(key=key, user=ctx.caller.public_id, operation=_GENERATE, payload=payload_of(body))
 
     async def draw(remember: Remember) -> OperationResult:
         plan = await number_plan.plan_apart(ctx, db, request=request_of(body))
@@ -156,11 +155,7 @@ async def generate(body: GenerateIn, ctx: Context, db: Db, numbers: Numbers, key
         )
         return OperationResult(201, number_out(issued).model_dump(mode="json", by_alias=True))
 
-    answer = await answer_once(
-        db, key=key, user=ctx.caller.public_id, operation=_GENERATE, payload=payload, now=moment, run=draw
-    )
-    headers = {"Idempotent-Replay": "true"} if answer.replayed else {}
-    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
+    return await replied(ctx.with_key(key), db, operation=_GENERATE, body=body, run=draw)
 
 
 @router.post("/preview", dependencies=READ_LIMIT, summary="Preview the next number")
@@ -189,7 +184,6 @@ async def reserve(
 
     A reservation that is not used expires; its number is not issued again.
     """
-    moment = ctx.now
     lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
     token = request_token(key=key, user=ctx.caller.public_id, operation=_RESERVE, payload=payload_of(body))
 
@@ -209,7 +203,7 @@ async def reserve(
         )
         return _reserved(issued)
 
-    return await replied(db, caller=ctx.caller, operation=_RESERVE, body=body, key=key, now=moment, run=run)
+    return await replied(ctx.with_key(key), db, operation=_RESERVE, body=body, run=run)
 
 
 def _reserved(issued: Issued) -> OperationResult:
@@ -222,19 +216,17 @@ def _reserved(issued: Issued) -> OperationResult:
 @router.post("/confirm", response_model=NumberStateOut, summary="Confirm a reserved number")
 async def confirm(body: TokenIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """Make it final, for no document yet. Repeated, the answer is the same; after the expiry it is 410."""
-    moment = ctx.now
 
     async def work(session: AsyncSession) -> NumberStateOut:
         return life_out(await reservations.confirm_reservation(ctx, session, token=body.reservation_token))
 
     operation = "POST /document-numbering/confirm"
-    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
 
 
 @router.post("/cancel", response_model=NumberStateOut, summary="Cancel a reservation")
 async def cancel(body: CancelReservationIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """The number stays in the ledger as cancelled and is not issued again."""
-    moment = ctx.now
 
     async def work(session: AsyncSession) -> NumberStateOut:
         issued = await reservations.cancel_reservation(
@@ -246,13 +238,12 @@ async def cancel(body: CancelReservationIn, ctx: Context, db: Db, key: Idempoten
         return life_out(issued)
 
     operation = "POST /document-numbering/cancel"
-    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
 
 
 @router.post("/void", response_model=NumberStateOut, summary="Void a number")
 async def void(body: VoidIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """For a confirmed number that no document carries; project administrators only, with a reason."""
-    moment = ctx.now
 
     async def work(session: AsyncSession) -> NumberStateOut:
         issued = await lifecycle.void_number(
@@ -264,7 +255,7 @@ async def void(body: VoidIn, ctx: Context, db: Db, key: IdempotencyKey) -> Respo
         return life_out(issued)
 
     operation = "POST /document-numbering/void"
-    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
 
 
 @router.post(
@@ -278,7 +269,6 @@ async def void_and_replace(
     body: VoidAndReplaceIn, ctx: Context, db: Db, numbers: Numbers, key: IdempotencyKey
 ) -> Response:
     """Both in one transaction; the ledger links the two. The replacement belongs to the same project."""
-    moment = ctx.now
     token = request_token(key=key, user=ctx.caller.public_id, operation=_REPLACE, payload=payload_of(body))
 
     async def run(remember: Remember) -> OperationResult:
@@ -311,7 +301,7 @@ async def void_and_replace(
             recall=recall,
         )
 
-    return await replied(db, caller=ctx.caller, operation=_REPLACE, body=body, key=key, now=moment, run=run)
+    return await replied(ctx.with_key(key), db, operation=_REPLACE, body=body, run=run)
 
 
 def _replaced(body: VoidAndReplaceIn, issued: Issued) -> OperationResult:
@@ -363,7 +353,6 @@ async def override(body: ManualNumberIn, ctx: Context, db: Db, key: IdempotencyK
 
     A number of an earlier month or year states `issuedOn`; `reason` says why.
     """
-    moment = ctx.now
     token = request_token(key=key, user=ctx.caller.public_id, operation=_OVERRIDE, payload=payload_of(body))
 
     async def work(session: AsyncSession) -> NumberOut:
@@ -378,17 +367,16 @@ async def override(body: ManualNumberIn, ctx: Context, db: Db, key: IdempotencyK
             moves_counter=body.move_counter,
             confirmed_jump=body.confirmed_jump,
             token=token,
-            now=moment,
+            now=ctx.now,
         )
         return number_out(issued)
 
-    return await once(db, caller=ctx.caller, operation=_OVERRIDE, body=body, key=key, now=moment, work=work, status=201)
+    return await once(ctx.with_key(key), db, operation=_OVERRIDE, body=body, work=work, status=201)
 
 
 @router.post("/reset-counter", response_model=ResetOut, summary="Reset a counter")
 async def reset_counter(body: ResetIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """For Super Admins. Only lets free sequences be used: a number that was ever issued is stepped over."""
-    moment = ctx.now
 
     async def work(session: AsyncSession) -> ResetOut:
         before, after = await counter_reset.reset_counter(
@@ -402,7 +390,7 @@ async def reset_counter(body: ResetIn, ctx: Context, db: Db, key: IdempotencyKey
         return ResetOut(series=body.series, last_number_before=before, last_number=after)
 
     operation = "POST /document-numbering/reset-counter"
-    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
 
 
 @router.get("/logs/errors", dependencies=READ_LIMIT, summary="List refused and failed calls")

@@ -30,7 +30,6 @@ router = APIRouter(route_class=RecordedRoute)
 @router.post("/ranges", status_code=201, response_model=RangeOut, summary="Reserve or block a range of a series")
 async def create_range(body: RangeIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
-    moment = ctx.now
 
     async def work(session: AsyncSession) -> RangeOut:
         plan = await number_plan.plan(ctx, session, request=request_of(body))
@@ -48,7 +47,7 @@ async def create_range(body: RangeIn, ctx: Context, db: Db, key: IdempotencyKey)
         return _range(row)
 
     operation = "POST /document-numbering/ranges"
-    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work, status=201)
+    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work, status=201)
 
 
 @router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
@@ -89,14 +88,13 @@ async def list_ranges(
 @router.post("/ranges/{publicId}/release", response_model=ReleasedOut, summary="Release a range")
 async def release_range(public_id: PathId, body: ReleaseIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
     """The main series gives what it has not passed yet; what the range gave stays issued."""
-    moment = ctx.now
 
     async def work(session: AsyncSession) -> ReleasedOut:
         await service.release_range(ctx, session, public_id=public_id, reason=body.reason)
-        return ReleasedOut(public_id=public_id, released_at=moment)
+        return ReleasedOut(public_id=public_id, released_at=ctx.now)
 
     operation = f"POST /document-numbering/ranges/{public_id}"
-    return await once(db, caller=ctx.caller, operation=operation, body=body, key=key, now=moment, work=work)
+    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
 
 
 def _range(row: RangeRow) -> RangeOut:
