@@ -113,12 +113,10 @@ async def desk_in(url: str, redis_url: str) -> AsyncIterator[Desk]:
                 known = await find_demo_project(session, system.clock.now(), system.clock.zone)
             await system.db.transact(
                 lambda session: workflow.create(
+                    context(known.looker, system.clock.now(), address=ADDRESS),
                     session,
-                    caller=known.looker,
                     raw=there_and_back(),
                     activate=True,
-                    now=system.clock.now(),
-                    address=ADDRESS,
                 )
             )
             yield Desk(system, known.people, await _first(system, known))

@@ -67,7 +67,7 @@ class Server:
         admin = await office.person("admin")
         raw = {**copy.deepcopy(RFA), "description": description}
         made = await self.db.transact(
-            lambda session: workflow.create(session, caller=admin, raw=raw, activate=True, now=NOW, address="")
+            lambda session: workflow.create(context(caller=admin, now=NOW, address=""), session, raw=raw, activate=True)
         )
         await self.definitions.delete(code=made.code, version=made.version)
 

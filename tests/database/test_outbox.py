@@ -31,12 +31,7 @@ async def record(db: Database, *aggregates: str, name: str = "thing.done") -> li
     return [
         await db.transact(
             lambda session, number=number, aggregate=aggregate: events.record(
-                session,
-                name=name,
-                aggregate_type="thing",
-                aggregate_id=aggregate,
-                payload={"number": number, "ชื่อ": "กทท."},
-                now=START,
+                session, events.NewEvent(name, "thing", aggregate, {"number": number, "ชื่อ": "กทท."}, START)
             )
         )
         for number, aggregate in enumerate(aggregates)
@@ -318,9 +313,7 @@ class TestPurge:
 class TestRecord:
     async def test_goes_down_with_the_deed_it_tells(self, any_db: Database) -> None:
         async def fail(session: AsyncSession) -> None:
-            await events.record(
-                session, name="thing.done", aggregate_type="thing", aggregate_id="a", payload={}, now=START
-            )
+            await events.record(session, events.NewEvent("thing.done", "thing", "a", {}, START))
             raise RuntimeError("the deed failed")
 
         with pytest.raises(RuntimeError):

@@ -45,9 +45,7 @@ async def record(db: Database, aggregate: str, number: int, *, user: UUID | None
     payload: dict[str, Any] = {"number": f"{aggregate}-{number}", "title": "เสาเข็ม", "documentPublicId": str(new_id())}
     payload["waiting"] = {"organizations": [], "users": [str(user)] if user else []}
     return await db.transact(
-        lambda session: events.record(
-            session, name=name, aggregate_type="thing", aggregate_id=aggregate, payload=payload, now=START
-        )
+        lambda session: events.record(session, events.NewEvent(name, "thing", aggregate, payload, START))
     )
 
 
@@ -151,11 +149,7 @@ class TestKilledWorkers:
 
         async def work(session: AsyncSession) -> None:
             payload = {"waiting": {"organizations": [], "users": [str(user)]}}
-            seen.append(
-                await events.record(
-                    session, name=NAME, aggregate_type="thing", aggregate_id=aggregate, payload=payload, now=START
-                )
-            )
+            seen.append(await events.record(session, events.NewEvent(NAME, "thing", aggregate, payload, START)))
             raise RuntimeError("it was not to be")
 
         with pytest.raises(RuntimeError):

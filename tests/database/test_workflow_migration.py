@@ -70,9 +70,7 @@ async def publish(system: System) -> UUID:
     assert admin is not None
     raw = next(one for one in shipped() if one["workflow"] == CODE)
     made = await system.db.transact(
-        lambda session: workflow.create(
-            session, caller=admin, raw=raw, activate=True, now=system.clock.now(), address=""
-        )
+        lambda session: workflow.create(context(admin, system.clock.now(), address=""), session, raw=raw, activate=True)
     )
     return made.public_id
 

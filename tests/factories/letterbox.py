@@ -162,7 +162,7 @@ class Office:
         caller = await self.person(by)
         return await self.db.transact(
             lambda session: workflow.create(
-                session, caller=caller, raw=raw, activate=activate, now=NOW, address="127.0.0.1"
+                context(caller, NOW, address="127.0.0.1"), session, raw=raw, activate=activate
             )
         )
 

@@ -68,14 +68,14 @@ async def drop(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, r
 async def _note(
     ctx: RequestContext, session: AsyncSession, action: str, letter: events.DeadLetterView, *, reason: str
 ) -> None:
-    await audit.write(
+    await audit.record(
+        ctx,
         session,
-        action=action,
-        caller=ctx.caller,
-        entity_type="event",
-        entity_id=str(letter.event_public_id),
-        details={"reason": reason, "name": letter.name, "error": letter.error, "payload": dict(letter.data)},
-        address=ctx.address,
-        now=ctx.now,
-        severity=audit.Severity.WARN,
+        audit.AuditEntry(
+            action,
+            "event",
+            str(letter.event_public_id),
+            {"reason": reason, "name": letter.name, "error": letter.error, "payload": dict(letter.data)},
+            severity=audit.Severity.WARN,
+        ),
     )

@@ -22,15 +22,10 @@ class Somebody:
 
 async def write(db: Database, action: str, *, entity_id: str = "d-1", at: datetime = NOW, fails: bool = False) -> None:
     async def work(session: AsyncSession) -> None:
-        await audit.write(
+        await audit.record(
+            audit.AuditOrigin(Somebody(), at, "203.0.113.9"),
             session,
-            action=action,
-            caller=Somebody(),
-            entity_type="rfa",
-            entity_id=entity_id,
-            details={"เหตุผล": "ขาดแบบ"},
-            address="203.0.113.9",
-            now=at,
+            audit.AuditEntry(action, "rfa", entity_id, {"เหตุผล": "ขาดแบบ"}),
         )
         if fails:
             raise RuntimeError("the deed failed")

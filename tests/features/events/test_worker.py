@@ -31,11 +31,13 @@ async def record(db: Database, number: int = 0) -> UUID:
     return await db.transact(
         lambda session: events.record(
             session,
-            name="workflow.transitioned",
-            aggregate_type="workflow_instance",
-            aggregate_id=str(number),
-            payload={"workflowCode": "RFA_APPROVAL", "instancePublicId": str(number)},
-            now=NOW,
+            events.NewEvent(
+                "workflow.transitioned",
+                "workflow_instance",
+                str(number),
+                {"workflowCode": "RFA_APPROVAL", "instancePublicId": str(number)},
+                NOW,
+            ),
         )
     )
 
@@ -229,9 +231,7 @@ class TestWake:
         db.commit_listener = lambda: calls.append("woken")
 
         async def record_and_fail(session: AsyncSession) -> None:
-            await events.record(
-                session, name="document.created", aggregate_type="document", aggregate_id="1", payload={}, now=NOW
-            )
+            await events.record(session, events.NewEvent("document.created", "document", "1", {}, NOW))
             raise NotFound("It was not to be.")
 
         await db.transact(lambda session: session.execute(sa.text("SELECT 1")))

@@ -29,12 +29,7 @@ async def refuse(_session: AsyncSession, _event: Event) -> None:
 async def recorded(system: Any, name: str, *, age: timedelta = timedelta(0)) -> UUID:
     return await system.db.transact(
         lambda session: events.record(
-            session,
-            name=name,
-            aggregate_type="thing",
-            aggregate_id=name,
-            payload={"number": "คคง.-0001"},
-            now=system.clock.now() - age,
+            session, events.NewEvent(name, "thing", name, {"number": "คคง.-0001"}, system.clock.now() - age)
         )
     )
 

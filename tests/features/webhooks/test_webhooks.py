@@ -60,12 +60,7 @@ async def happen(db: Database, project: str, *, name: str = "document.created", 
     payload = {"projectPublicId": project, "documentNumber": "คคง.-0001", "subject": "ความลับ"}
     return await db.transact(
         lambda session: events.record(
-            session,
-            name=name,
-            aggregate_type="document",
-            aggregate_id=aggregate or str(new_id()),
-            payload=payload,
-            now=NOW,
+            session, events.NewEvent(name, "document", aggregate or str(new_id()), payload, NOW)
         )
     )
 

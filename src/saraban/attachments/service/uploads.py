@@ -145,16 +145,16 @@ class _UploadRecord:
     async def note(
         self, session: AsyncSession, action: str, *, severity: audit.Severity = audit.Severity.INFO, **details: object
     ) -> None:
-        await audit.write(
+        await audit.record(
+            audit.AuditOrigin(self.caller, self.clock.now(), self.address),
             session,
-            action=f"attachment.{action}",
-            caller=self.caller,
-            entity_type="attachment",
-            entity_id=str(self.public_id),
-            details={"fileName": self.name, **details},
-            address=self.address,
-            now=self.clock.now(),
-            severity=severity,
+            audit.AuditEntry(
+                f"attachment.{action}",
+                "attachment",
+                str(self.public_id),
+                {"fileName": self.name, **details},
+                severity=severity,
+            ),
         )
 
 

@@ -1,5 +1,6 @@
 """As much of a request as the audit trail needs; `identity` stands above and hands in its own."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -24,3 +25,16 @@ class AuditContext(Protocol):
 
     @property
     def address(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOrigin:
+    """
+    What stands for a request where nobody is signed in.
+
+    :param caller: None for an act of nobody who is known, such as a failed log-in
+    """
+
+    caller: Actor | None
+    now: datetime
+    address: str = ""

@@ -1,6 +1,7 @@
 """Writing, reading, sealing, checking, handing out and lawfully deleting the audit trail."""
 
 from saraban.audit.domain.blocks import MINIMUM_YEARS
+from saraban.audit.domain.context import AuditContext, AuditOrigin
 from saraban.audit.domain.verification import Finding, FindingKind
 from saraban.audit.models import Severity
 from saraban.audit.service.head_file import HeadFile
@@ -8,12 +9,11 @@ from saraban.audit.service.journal_export import Unsealed, export, unsealed
 from saraban.audit.service.retention import Purged, purge
 from saraban.audit.service.sealer import Sealer
 from saraban.audit.service.trail import (
-    AuditActor,
     AuditEntry,
     AuditRecord,
     insert_statement,
     list_records,
-    write,
+    record,
 )
 from saraban.audit.service.verification import (
     VerificationReport,
@@ -25,8 +25,9 @@ from saraban.audit.service.verification import (
 
 __all__ = [
     "MINIMUM_YEARS",
-    "AuditActor",
+    "AuditContext",
     "AuditEntry",
+    "AuditOrigin",
     "AuditRecord",
     "Finding",
     "FindingKind",
@@ -41,9 +42,9 @@ __all__ = [
     "insert_statement",
     "list_records",
     "purge",
+    "record",
     "unsealed",
     "verify",
     "verify_file",
     "verify_next_blocks",
-    "write",
 ]

@@ -17,10 +17,11 @@ from saraban.audit.domain.blocks import (
     with_digest,
     years_before,
 )
+from saraban.audit.domain.context import Actor, AuditOrigin
 from saraban.audit.domain.journals import JOURNALS, Journal
 from saraban.audit.domain.verification import Finding, JournalVerification
 from saraban.audit.models import AuditBlock, Severity
-from saraban.audit.service.trail import AuditActor, write
+from saraban.audit.service.trail import AuditEntry, record
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 
@@ -44,7 +45,7 @@ class Purged:
     finding: Finding | None = None
 
 
-async def purge(db: Database, *, clock: Clock, caller: AuditActor, years: int, dry_run: bool = False) -> list[Purged]:
+async def purge(db: Database, *, clock: Clock, caller: Actor, years: int, dry_run: bool = False) -> list[Purged]:
     """
     Delete the rows of blocks whose youngest row is older than `years`; headers stay, and so does a journal's
     newest block with rows, so that a key is never given out again.
@@ -65,7 +66,7 @@ async def purge(db: Database, *, clock: Clock, caller: AuditActor, years: int, d
 
 
 async def _step(
-    db: Database, journal: Journal, *, clock: Clock, caller: AuditActor, years: int, above: int, dry: bool
+    db: Database, journal: Journal, *, clock: Clock, caller: Actor, years: int, above: int, dry: bool
 ) -> Purged | None:
     async def work(session: AsyncSession) -> Purged | None:
         now = clock.now()
@@ -129,7 +130,7 @@ async def _delete(
     chosen: Sequence[AuditBlock],
     after: int | None,
     *,
-    caller: AuditActor,
+    caller: Actor,
     now: datetime,
 ) -> Purged:
     said = _said(journal, chosen, None)
@@ -156,15 +157,11 @@ async def _delete(
     )
     await repository.add_block(session, header, last_id=newest.last_id, marks=None)
     details = {"journal": journal.name, "firstBlock": said.first, "lastBlock": said.last, "rows": said.rows}
-    await write(
+    await record(
+        AuditOrigin(caller, now),
         session,
-        action="audit.purge",
-        caller=caller,
-        entity_type="audit_journal",
-        entity_id=journal.name,
-        details=details | {"head": header.head},
-        address="",
-        now=now,
-        severity=Severity.WARN,
+        AuditEntry(
+            "audit.purge", "audit_journal", journal.name, details | {"head": header.head}, severity=Severity.WARN
+        ),
     )
     return said

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit.domain.context import AuditContext
 from saraban.audit.models import AuditLog, Severity
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
@@ -17,16 +18,6 @@ from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_mappings
 from saraban.kit.trace import trace_id
 
 _INSERT = sa.insert(table_of(AuditLog))
-
-
-class AuditActor(Protocol):
-    """As much of a caller as the trail needs; `identity` stands above and hands in its own."""
-
-    @property
-    def user_id(self) -> int: ...
-
-    @property
-    def public_id(self) -> UUID: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,61 +42,42 @@ class AuditEntry:
     What somebody did, for the trail.
 
     :param action: `<module>.<action>`, for example `rfa.create`
-    :param caller: None for an act of nobody who is known, such as a failed log-in
     :param entity_id: the public id; an integer key has no place here, nor in `details`
     :param request_id: the trace of its request; None for that of the running task
     """
 
     action: str
-    caller: AuditActor | None
     entity_type: str
     entity_id: str
-    details: Mapping[str, Any]
-    address: str
-    now: datetime
+    details: Mapping[str, object]
     severity: Severity = Severity.INFO
-    user_agent: str | None = None
     request_id: str | None = None
 
 
-async def write(
-    session: AsyncSession,
-    *,
-    action: str,
-    caller: AuditActor | None,
-    entity_type: str,
-    entity_id: str,
-    details: Mapping[str, Any],
-    address: str,
-    now: datetime,
-    severity: Severity = Severity.INFO,
-    user_agent: str | None = None,
-) -> None:
-    """Add one row, in the caller's transaction; the parameters are those of `AuditEntry`."""
-    entry = AuditEntry(action, caller, entity_type, entity_id, details, address, now, severity, user_agent)
+async def record(ctx: AuditContext, session: AsyncSession, entry: AuditEntry) -> None:
+    """Add one row, in the caller's transaction."""
     await session.flush()  # what it tells of, where that is still in the session's memory
-    await session.execute(_INSERT, _row(entry))
+    await session.execute(_INSERT, _row(ctx, entry))
 
 
-def insert_statement(driver: DriverConnection, entries: Sequence[AuditEntry]) -> SqlStatement:
+def insert_statement(driver: DriverConnection, entries: Sequence[tuple[AuditContext, AuditEntry]]) -> SqlStatement:
     """Return the one statement that adds the rows of several entries, in their order."""
-    return insert_mappings_statement(driver, table_of(AuditLog), [_row(entry) for entry in entries])
+    return insert_mappings_statement(driver, table_of(AuditLog), [_row(ctx, entry) for ctx, entry in entries])
 
 
-def _row(entry: AuditEntry) -> dict[str, Any]:
+def _row(ctx: AuditContext, entry: AuditEntry) -> dict[str, object]:
     return {
         "uuid": new_id(),
         "request_id": entry.request_id or trace_id() or None,
-        "user_id": entry.caller.user_id if entry.caller else None,
-        "actor_uuid": entry.caller.public_id if entry.caller else None,
+        "user_id": ctx.caller.user_id if ctx.caller else None,
+        "actor_uuid": ctx.caller.public_id if ctx.caller else None,
         "action": entry.action,
         "severity": entry.severity,
         "entity_type": entry.entity_type,
         "entity_id": entry.entity_id,
         "details_json": dict(entry.details),
-        "ip_address": entry.address[:45] or None,
-        "user_agent": entry.user_agent[:255] if entry.user_agent else None,
-        "created_at": entry.now,
+        "ip_address": ctx.address[:45] or None,
+        "created_at": ctx.now,
     }
 
 

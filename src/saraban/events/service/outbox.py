@@ -69,23 +69,9 @@ class Backlog:
     dead: int
 
 
-async def record(
-    session: AsyncSession,
-    *,
-    name: str,
-    aggregate_type: str,
-    aggregate_id: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> UUID:
-    """
-    Add an event to the outbox, in the caller's transaction, and return its public id.
-
-    :param name: `noun.past_participle`
-    :param aggregate_id: public id, as text, of what must be told in order: a workflow instance, a document
-    :param payload: plain values and public ids only
-    """
-    (public_id,) = await record_all(session, [NewEvent(name, aggregate_type, aggregate_id, payload, now)])
+async def record(session: AsyncSession, new: NewEvent) -> UUID:
+    """Add an event to the outbox, in the caller's transaction, and return its public id."""
+    (public_id,) = await record_all(session, [new])
     return public_id
 
 

@@ -5,6 +5,7 @@ Whatever changes what somebody may do is told as `account.changed`, for those wh
 those who write such a list at that moment (`rights`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -91,7 +92,7 @@ async def create_user(
         organization_code=organization_code,
         is_service=is_service,
     )
-    await record(session, "user.create", user, by=ctx.caller, address=ctx.address, now=ctx.now)
+    await record(ctx, session, "user.create", user)
     return user.public_id
 
 
@@ -149,9 +150,7 @@ async def set_active(ctx: RequestContext, session: AsyncSession, *, username: st
     user.is_active, user.updated_at = active, ctx.now
     if not active:
         await tokens.revoke_all(session, user_id=user.user_id, now=ctx.now)
-    await record(
-        session, "user.enable" if active else "user.disable", user, by=ctx.caller, address=ctx.address, now=ctx.now
-    )
+    await record(ctx, session, "user.enable" if active else "user.disable", user)
     await _record_event(session, user, ctx.now)
 
 
@@ -163,13 +162,13 @@ async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: s
     """
     user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
     user.draws_per_minute, user.updated_at = per_minute, ctx.now
-    await record(session, "user.limit", user, by=ctx.caller, address=ctx.address, now=ctx.now)
+    await record(ctx, session, "user.limit", user)
 
 
 async def unlock(ctx: RequestContext, session: AsyncSession, *, username: str) -> None:
     user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
     user.failed_attempts, user.locked_until, user.updated_at = 0, ctx.now, ctx.now
-    await record(session, "user.unlock", user, by=ctx.caller, address=ctx.address, now=ctx.now)
+    await record(ctx, session, "user.unlock", user)
 
 
 async def set_password(ctx: RequestContext, session: AsyncSession, *, username: str, password: str) -> None:
@@ -181,7 +180,7 @@ async def set_password(ctx: RequestContext, session: AsyncSession, *, username: 
     user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
     passwords.require_strong(password, user.username)
     await replace_password(session, user, await passwords.hash_password(password), now=ctx.now)
-    await record(session, "user.reset_password", user, by=ctx.caller, address=ctx.address, now=ctx.now)
+    await record(ctx, session, "user.reset_password", user)
 
 
 async def grant_role(
@@ -211,9 +210,7 @@ async def grant_role(
         )
     )
     await session.flush()
-    await record(
-        session, "user.grant_role", user, by=ctx.caller, address=ctx.address, now=ctx.now, details=wanted.details
-    )
+    await record(ctx, session, "user.grant_role", user, wanted.details)
     await _record_event(session, user, ctx.now)
 
 
@@ -242,9 +239,7 @@ async def revoke_role(
         raise NotFound(f"The account “{username}” does not have the role {role} there.")
     await session.delete(assignment)
     await session.flush()
-    await record(
-        session, "user.revoke_role", user, by=ctx.caller, address=ctx.address, now=ctx.now, details=wanted.details
-    )
+    await record(ctx, session, "user.revoke_role", user, wanted.details)
     await _record_event(session, user, ctx.now)
 
 
@@ -363,32 +358,13 @@ async def _record_event(session: AsyncSession, user: User, now: datetime) -> Non
     """Record the change without the rights themselves: each handler reads them, so two events may come in any order."""
     await events.record(
         session,
-        name=ACCOUNT_CHANGED,
-        aggregate_type="user",
-        aggregate_id=str(user.public_id),
-        payload={"userPublicId": str(user.public_id)},
-        now=now,
+        events.NewEvent(ACCOUNT_CHANGED, "user", str(user.public_id), {"userPublicId": str(user.public_id)}, now),
     )
 
 
 async def record(
-    session: AsyncSession,
-    action: str,
-    user: User,
-    *,
-    by: Caller | User,
-    address: str,
-    now: datetime,
-    details: dict[str, Any] | None = None,
+    ctx: audit.AuditContext, session: AsyncSession, action: str, user: User, details: Mapping[str, object] | None = None
 ) -> None:
     """Write an account's row of the audit trail."""
-    await audit.write(
-        session,
-        action=action,
-        caller=by,
-        entity_type="user",
-        entity_id=str(user.public_id),
-        details={"username": user.username, **(details or {})},
-        address=address,
-        now=now,
-    )
+    details = {"username": user.username, **(details or {})}
+    await audit.record(ctx, session, audit.AuditEntry(action, "user", str(user.public_id), details))

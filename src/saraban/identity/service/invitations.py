@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit.service import AuditOrigin
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserInvitation
@@ -81,7 +82,7 @@ async def invite_user(
         last_name=last_name,
         organization_code=organization_code,
     )
-    await record(session, "user.create", user, by=ctx.caller, address=ctx.address, now=ctx.now)
+    await record(ctx, session, "user.create", user)
     return await _invite(ctx, session, user)
 
 
@@ -146,7 +147,7 @@ async def accept_invitation(
         if user is None:
             raise InvitationEnded
         await replace_password(session, user, password_hash, now=now)
-        await record(session, "user.accept_invitation", user, by=user, address=address, now=now)
+        await record(AuditOrigin(user, now, address), session, "user.accept_invitation", user)
 
     await db.transact(settle)
     return invited.username
@@ -160,13 +161,9 @@ async def _invite(ctx: RequestContext, session: AsyncSession, user: User) -> Inv
         session.add(row)
     row.token_hash, row.expires_at, row.updated_at = digest(token), ctx.now + LIFE, ctx.now
     await session.flush()
-    await record(session, "user.invite", user, by=ctx.caller, address=ctx.address, now=ctx.now)
+    await record(ctx, session, "user.invite", user)
     await events.record(
         session,
-        name=USER_INVITED,
-        aggregate_type="user",
-        aggregate_id=str(user.public_id),
-        payload={"userPublicId": str(user.public_id)},
-        now=ctx.now,
+        events.NewEvent(USER_INVITED, "user", str(user.public_id), {"userPublicId": str(user.public_id)}, ctx.now),
     )
     return Invitation(user.public_id, user.username, display_name(user), token)

@@ -61,7 +61,7 @@ async def change_password(
             raise NotSignedIn
         now = clock.now()
         await replace_password(session, row, password_hash, but=digest(refresh_token), now=now)
-        await record(session, "user.change_password", row, by=ctx.caller, address=ctx.address, now=now)
+        await record(replace(ctx, now=now), session, "user.change_password", row)
 
     await db.transact(settle)
 
@@ -70,7 +70,7 @@ async def _note_failure(ctx: RequestContext, db: Database) -> None:
     async def note(session: AsyncSession) -> None:
         row = await repository.for_update(session, user_id=ctx.caller.user_id)
         if row is not None:
-            await record(session, "user.change_password_failed", row, by=ctx.caller, address=ctx.address, now=ctx.now)
+            await record(ctx, session, "user.change_password_failed", row)
 
     await db.transact(note)
 

@@ -138,13 +138,13 @@ async def log_out(session: AsyncSession, *, refresh_token: str, address: str, no
     await tokens.revoke_family(session, family=row.family, now=now)
     user = await session.get(User, row.user_id)
     if user is not None:
-        await _record(session, "logout", user, address=address, now=now)
+        await _record(audit.AuditOrigin(user, now, address), session, "logout", user)
 
 
 async def _enter(session: AsyncSession, user: User, *, issuer: TokenIssuer, device: Device) -> OpenedSession:
     now = issuer.clock.now()
     user.failed_attempts, user.last_login_at = 0, now
-    await _record(session, "login.success", user, address=device.address, now=now)
+    await _record(audit.AuditOrigin(user, now, device.address), session, "login.success", user)
     return await _open(session, user, family=new_id(), issuer=issuer, device=device, now=now)
 
 
@@ -153,9 +153,10 @@ async def _note_failure(
 ) -> DomainError:
     now = issuer.clock.now()
     user.failed_attempts += 1
-    await _record(session, "login.failed", user, address=address, now=now)
+    origin = audit.AuditOrigin(user, now, address)
+    await _record(origin, session, "login.failed", user)
     if waits_now:
-        await _record(session, "login.throttled", user, address=address, now=now)
+        await _record(origin, session, "login.throttled", user)
     return WrongCredentials()
 
 
@@ -176,7 +177,7 @@ async def _rotate(
         return SessionEnded()
     if row.is_revoked and not await _is_second_tab(session, row, now):
         await tokens.revoke_family(session, family=row.family, now=now)
-        await _record(session, "login.token_reused", user, address=device.address, now=now)
+        await _record(audit.AuditOrigin(user, now, device.address), session, "login.token_reused", user)
         return SessionEnded("The refresh token was used before; its whole chain is closed.")
     opened = await _open(session, user, family=row.family, issuer=issuer, device=device, now=now)
     if not row.is_revoked:
@@ -214,15 +215,15 @@ async def _open(
     return OpenedSession(issuer.access(user.public_id), secret, issuer.access_seconds, user.public_id)
 
 
-async def _record(session: AsyncSession, action: str, user: User, *, address: str, now: datetime) -> None:
-    await audit.write(
+async def _record(ctx: audit.AuditOrigin, session: AsyncSession, action: str, user: User) -> None:
+    await audit.record(
+        ctx,
         session,
-        action=action,
-        caller=user,
-        entity_type="user",
-        entity_id=str(user.public_id),
-        details={"username": user.username},
-        address=address,
-        now=now,
-        severity=audit.Severity.WARN if action in _SUSPICIOUS else audit.Severity.INFO,
+        audit.AuditEntry(
+            action,
+            "user",
+            str(user.public_id),
+            {"username": user.username},
+            severity=audit.Severity.WARN if action in _SUSPICIOUS else audit.Severity.INFO,
+        ),
     )

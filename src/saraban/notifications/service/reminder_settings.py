@@ -50,16 +50,7 @@ async def set_reminders(
     row.updated_by_user_id, row.updated_at = ctx.caller.user_id, ctx.now
     session.add(row)
     await session.flush()
-    await audit.write(
-        session,
-        action="project.reminders",
-        caller=ctx.caller,
-        entity_type="project",
-        entity_id=str(project_public_id),
-        details=values,
-        address=ctx.address,
-        now=ctx.now,
-    )
+    await audit.record(ctx, session, audit.AuditEntry("project.reminders", "project", str(project_public_id), values))
 
 
 async def _seen(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> projects.ProjectRef:

@@ -149,12 +149,7 @@ async def _remind(db: Database, subjects: Subjects, wanted: _DueReminder, now: d
         session.add(ReminderSent(subject_uuid=subject, due_day=wanted.day, stage=wanted.reminder.stage, sent_at=now))
         await session.flush()
         await events.record(
-            session,
-            name=REMINDED,
-            aggregate_type="document",
-            aggregate_id=str(facts.public_id),
-            payload=_payload(wanted, waits, facts),
-            now=now,
+            session, events.NewEvent(REMINDED, "document", str(facts.public_id), _payload(wanted, waits, facts), now)
         )
         return 1
 

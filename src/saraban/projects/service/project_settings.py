@@ -38,13 +38,4 @@ async def record_change(
     ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, Any]
 ) -> None:
     """Write into the audit trail what was done to a project."""
-    await audit.write(
-        session,
-        action=action,
-        caller=ctx.caller,
-        entity_type="project",
-        entity_id=str(project.public_id),
-        details=details,
-        address=ctx.address,
-        now=ctx.now,
-    )
+    await audit.record(ctx, session, audit.AuditEntry(action, "project", str(project.public_id), details))

@@ -223,10 +223,12 @@ async def _told(
     """Open reviews hear of it, and the audit trail keeps it."""
     await events.record(
         session,
-        name=TEAM_CHANGED,
-        aggregate_type="project",
-        aggregate_id=str(project.public_id),
-        payload={"projectPublicId": str(project.public_id), "team": details["team"]},
-        now=ctx.now,
+        events.NewEvent(
+            TEAM_CHANGED,
+            "project",
+            str(project.public_id),
+            {"projectPublicId": str(project.public_id), "team": details["team"]},
+            ctx.now,
+        ),
     )
     await record_change(ctx, session, action, project, details)

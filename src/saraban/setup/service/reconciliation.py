@@ -183,15 +183,15 @@ async def _note(saving: ApplyContext, found: Sequence[Difference], content: byte
     whole = {"file": hashlib.sha256(content).hexdigest(), "operator": operator, "project": code}
     changed = [one for one in found if one.what is not ChangeType.KEEP]
     for section, those in groupby(changed, key=lambda one: one.path[0]):
-        await audit.write(
+        await audit.record(
+            saving.ctx,
             saving.session,
-            action="project.apply",
-            caller=saving.ctx.caller,
-            entity_type="project",
-            entity_id=str(saving.project_row.public_id),
-            details={"section": section, "changes": [_change(one) for one in those], **whole},
-            address=saving.ctx.address,
-            now=saving.ctx.now,
+            audit.AuditEntry(
+                "project.apply",
+                "project",
+                str(saving.project_row.public_id),
+                {"section": section, "changes": [_change(one) for one in those], **whole},
+            ),
         )
 
 

@@ -198,9 +198,7 @@ async def _published(page: PageRequest, db: Any, order: DefinitionIn, *, key: st
 
     async def run(remember: Remember) -> OperationResult:
         async def step(session: AsyncSession) -> OperationResult:
-            made = await workflow.create(
-                session, caller=ctx.caller, raw=order.dsl, activate=order.activate, now=ctx.now, address=ctx.address
-            )
+            made = await workflow.create(ctx, session, raw=order.dsl, activate=order.activate)
             answer = OperationResult(201, {"code": made.code, "version": made.version})
             await remember(session, answer)
             return answer

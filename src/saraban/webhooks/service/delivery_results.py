@@ -9,7 +9,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.events.service import record
+from saraban.events import service as events
 from saraban.webhooks import repository
 from saraban.webhooks.domain.health import Off, WebhookHealth
 from saraban.webhooks.models import Webhook, WebhookOutcome
@@ -67,25 +67,22 @@ async def _switch_off(session: AsyncSession, row: Webhook, because: Off, *, now:
     log.warning("webhook_switched_off", webhook=str(row.public_id), because=because)
     since = (row.failing_since or now).isoformat()
     details = {"url": row.url, "because": because, "failingSince": since, "version": row.version}
-    await record(
+    await events.record(
         session,
-        name=SWITCHED_OFF,
-        aggregate_type="webhook",
-        aggregate_id=str(row.public_id),
-        payload={
-            "webhookPublicId": str(row.public_id),
-            "userPublicIds": [str(one) for one in await repository.concerned(session, row=row, permission=MANAGES)],
-            **details,
-        },
-        now=now,
+        events.NewEvent(
+            SWITCHED_OFF,
+            "webhook",
+            str(row.public_id),
+            {
+                "webhookPublicId": str(row.public_id),
+                "userPublicIds": [str(one) for one in await repository.concerned(session, row=row, permission=MANAGES)],
+                **details,
+            },
+            now,
+        ),
     )
-    await audit.write(
+    await audit.record(
+        audit.AuditOrigin(None, now),
         session,
-        action="webhook.switch_off",
-        caller=None,
-        entity_type="webhook",
-        entity_id=str(row.public_id),
-        details=details,
-        address="",
-        now=now,
+        audit.AuditEntry("webhook.switch_off", "webhook", str(row.public_id), details),
     )

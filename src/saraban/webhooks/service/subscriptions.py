@@ -322,13 +322,4 @@ async def _note(ctx: RequestContext, session: AsyncSession, action: str, row: We
         "isActive": row.is_active,
         "version": row.version,
     }
-    await audit.write(
-        session,
-        action=f"webhook.{action}",
-        caller=ctx.caller,
-        entity_type="webhook",
-        entity_id=str(row.public_id),
-        details=details,
-        address=ctx.address,
-        now=ctx.now,
-    )
+    await audit.record(ctx, session, audit.AuditEntry(f"webhook.{action}", "webhook", str(row.public_id), details))

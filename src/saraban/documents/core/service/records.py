@@ -71,27 +71,22 @@ async def record(
     said |= details or {}
     await events.record(
         session,
-        name=f"document.{event}",
-        aggregate_type="document",
-        aggregate_id=str(row.public_id),
-        payload={
-            "documentPublicId": str(row.public_id),
-            "kind": name,
-            "subject": row.subject,
-            "projectPublicId": str(row.project.public_id),
-            "actorPublicId": str(ctx.caller.public_id),
-            **kind.event_fields(row, notify),
-            **said,
-        },
-        now=ctx.now,
+        events.NewEvent(
+            f"document.{event}",
+            "document",
+            str(row.public_id),
+            {
+                "documentPublicId": str(row.public_id),
+                "kind": name,
+                "subject": row.subject,
+                "projectPublicId": str(row.project.public_id),
+                "actorPublicId": str(ctx.caller.public_id),
+                **kind.event_fields(row, notify),
+                **said,
+            },
+            ctx.now,
+        ),
     )
-    await audit.write(
-        session,
-        action=f"{name}.{action}",
-        caller=ctx.caller,
-        entity_type=name,
-        entity_id=str(row.public_id),
-        details={**said, **(audited or {})},
-        address=ctx.address,
-        now=ctx.now,
+    await audit.record(
+        ctx, session, audit.AuditEntry(f"{name}.{action}", name, str(row.public_id), {**said, **(audited or {})})
     )

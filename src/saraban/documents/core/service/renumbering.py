@@ -91,15 +91,15 @@ async def _change_number(
         replacement=issued,
         reason=reason,
     )
-    await audit.write(
+    await audit.record(
+        ctx,
         session,
-        action=f"{kind.rules.name}.renumber",
-        caller=ctx.caller,
-        entity_type=kind.rules.name,
-        entity_id=str(row.public_id),
-        details={"documentNumber": issued.number, "oldNumber": old_number, "reason": reason},
-        address=ctx.address,
-        now=ctx.now,
+        audit.AuditEntry(
+            f"{kind.rules.name}.renumber",
+            kind.rules.name,
+            str(row.public_id),
+            {"documentNumber": issued.number, "oldNumber": old_number, "reason": reason},
+        ),
     )
     await kind.change_number(session, row, issued, now=ctx.now)
     session.expire_all()

@@ -219,13 +219,10 @@ async def _noted(
     what: str,
     **details: object,
 ) -> None:
-    await audit.write(
+    await audit.record(
+        ctx,
         session,
-        action=f"number_import.{what}",
-        caller=ctx.caller,
-        entity_type="number_import",
-        entity_id=str(row.public_id),
-        details={"fileName": row.file_name, **details},
-        address=ctx.address,
-        now=ctx.now,
+        audit.AuditEntry(
+            f"number_import.{what}", "number_import", str(row.public_id), {"fileName": row.file_name, **details}
+        ),
     )

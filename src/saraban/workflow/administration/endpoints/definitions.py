@@ -77,9 +77,7 @@ async def publish_definition(
         raise WorkflowNotValid(fields=twice)
 
     async def publish(session: AsyncSession, remember: Remember) -> OperationResult:
-        made = await versions.create(
-            session, caller=ctx.caller, raw=body.dsl, activate=body.activate, now=ctx.now, address=ctx.address
-        )
+        made = await versions.create(ctx, session, raw=body.dsl, activate=body.activate)
         shown = PublishedOut.model_validate(made)
         await _say_what_starts(ctx, session, shown)
         answer = OperationResult(201, shown.model_dump(mode="json", by_alias=True))

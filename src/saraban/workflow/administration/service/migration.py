@@ -356,19 +356,19 @@ def _history(run: _Run, one: _Examined, versions: Mapping[str, int], now: dateti
 
 
 async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
-    await audit.write(
+    await audit.record(
+        run.ctx,
         session,
-        action="workflow.migrate",
-        caller=run.ctx.caller,
-        entity_type="workflow_definition",
-        entity_id=str(run.definition_id),
-        details={
-            "workflowCode": run.plan.code,
-            "version": run.plan.version,
-            "instances": gone,
-            "mapping": dict(run.plan.mapping),
-        },
-        address=run.ctx.address,
-        now=run.ctx.now,
-        severity=audit.Severity.WARN,
+        audit.AuditEntry(
+            "workflow.migrate",
+            "workflow_definition",
+            str(run.definition_id),
+            {
+                "workflowCode": run.plan.code,
+                "version": run.plan.version,
+                "instances": gone,
+                "mapping": dict(run.plan.mapping),
+            },
+            severity=audit.Severity.WARN,
+        ),
     )

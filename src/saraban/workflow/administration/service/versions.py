@@ -14,7 +14,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
@@ -156,18 +155,12 @@ def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:
 
 
 async def create(
-    session: AsyncSession,
-    *,
-    caller: Caller | None,
-    raw: dict[str, Any],
-    activate: bool,
-    now: datetime,
-    address: str,
+    ctx: audit.AuditContext, session: AsyncSession, *, raw: dict[str, Any], activate: bool
 ) -> DefinitionView:
     """
     Keep a definition as the next version of its code.
 
-    :param caller: None for the definitions that ship with the product, which no upgrade may fail on
+    :param ctx: without a caller for the definitions that ship with the product, which no upgrade may fail on
     :raises WorkflowNotValid: when it cannot be published, or does not fit the documents that start on it
     """
     definition = definition_checks.verify(raw, known=await _known(session, raw))
@@ -176,7 +169,7 @@ async def create(
     if raw.get("version", version) != version:
         th, en = "เวอร์ชันถัดไปคือ {next}", "The next version is {next}; leave this out, or say so."
         raise invalid("/dsl/version", "not_next", th, en, next=version)
-    if caller is not None:
+    if ctx.caller is not None:
         await check_fit(session, definition)
     row = WorkflowDefinition(
         id=new_id(),
@@ -186,18 +179,18 @@ async def create(
         dsl=raw,
         compiled=compiled(definition),
         is_active=False,
-        created_by_user_id=caller.user_id if caller else None,
-        created_at=now,
-        updated_at=now,
+        created_by_user_id=ctx.caller.user_id if ctx.caller else None,
+        created_at=ctx.now,
+        updated_at=ctx.now,
     )
     session.add(row)
     try:
         await session.flush()
     except IntegrityError as fault:
         raise DefinitionRaced from fault
-    await _note(session, "workflow.publish", row, caller=caller, now=now, address=address)
+    await _note(ctx, session, "workflow.publish", row)
     if activate:
-        await _activate(session, row, [*versions, row], caller=caller, now=now, address=address)
+        await _activate(ctx, session, row, [*versions, row])
     return _view(row)
 
 
@@ -218,10 +211,10 @@ async def set_active(
     if is_active:
         # It may have been published before documents came to start on it.
         await check_fit(session, await load(session, row.id), published=True)
-        await _activate(session, row, versions, caller=ctx.caller, now=ctx.now, address=ctx.address)
+        await _activate(ctx, session, row, versions)
     elif row.is_active:
         row.is_active, row.updated_at = False, ctx.now
-        await _note(session, "workflow.deactivate", row, caller=ctx.caller, now=ctx.now, address=ctx.address)
+        await _note(ctx, session, "workflow.deactivate", row)
     return _view(row)
 
 
@@ -297,7 +290,7 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
         in_force = next((each for each in versions if each.is_active), None)
         ours = in_force.created_by_user_id is None if in_force else not versions
         ours = ours and not await unfit(session, definition_checks.verify(raw))
-        await create(session, caller=None, raw=raw, activate=ours, now=now, address="")
+        await create(audit.AuditOrigin(None, now), session, raw=raw, activate=ours)
 
 
 async def _problems(session: AsyncSession, raw: Any, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
@@ -315,41 +308,24 @@ async def _known(session: AsyncSession, raw: Any) -> dsl.Known:
 
 
 async def _activate(
-    session: AsyncSession,
-    row: WorkflowDefinition,
-    versions: Sequence[WorkflowDefinition],
-    *,
-    caller: Caller | None,
-    now: datetime,
-    address: str,
+    ctx: audit.AuditContext, session: AsyncSession, row: WorkflowDefinition, versions: Sequence[WorkflowDefinition]
 ) -> None:
     if row.is_active:
         return
     for each in versions:
         if each.is_active:
-            each.is_active, each.updated_at = False, now
-    row.is_active, row.updated_at = True, now
-    await _note(session, "workflow.activate", row, caller=caller, now=now, address=address)
+            each.is_active, each.updated_at = False, ctx.now
+    row.is_active, row.updated_at = True, ctx.now
+    await _note(ctx, session, "workflow.activate", row)
 
 
-async def _note(
-    session: AsyncSession,
-    action: str,
-    row: WorkflowDefinition,
-    *,
-    caller: Caller | None,
-    now: datetime,
-    address: str,
-) -> None:
-    await audit.write(
+async def _note(ctx: audit.AuditContext, session: AsyncSession, action: str, row: WorkflowDefinition) -> None:
+    await audit.record(
+        ctx,
         session,
-        action=action,
-        caller=caller,
-        entity_type="workflow_definition",
-        entity_id=str(row.id),
-        details={"workflowCode": row.workflow_code, "version": row.version},
-        address=address,
-        now=now,
+        audit.AuditEntry(
+            action, "workflow_definition", str(row.id), {"workflowCode": row.workflow_code, "version": row.version}
+        ),
     )
 
 

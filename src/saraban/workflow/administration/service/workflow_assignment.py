@@ -292,13 +292,4 @@ async def _note(
         "projectPublicId": str(project.public_id) if project else None,
         **what,
     }
-    await audit.write(
-        session,
-        action=action,
-        caller=ctx.caller,
-        entity_type="workflow_choice",
-        entity_id=row.kind,
-        details=details,
-        address=ctx.address,
-        now=ctx.now,
-    )
+    await audit.record(ctx, session, audit.AuditEntry(action, "workflow_choice", row.kind, details))

@@ -310,13 +310,6 @@ async def _note(
         "allProjects": row.project_id is None,
         "reason": row.reason,
     }
-    await audit.write(
-        session,
-        action=f"delegation.{action}",
-        caller=ctx.caller,
-        entity_type="delegation",
-        entity_id=str(row.public_id),
-        details=details,
-        address=ctx.address,
-        now=ctx.now,
+    await audit.record(
+        ctx, session, audit.AuditEntry(f"delegation.{action}", "delegation", str(row.public_id), details)
     )

@@ -215,7 +215,9 @@ async def _write(
             stepping.history_insertion(driver, histories),
             *stepping.work_item_statements(driver, awaited),
             events.insert_statement(session, driver, told),
-            audit.insert_statement(driver, [_entry(one, after) for one, after in pairs]),
+            audit.insert_statement(
+                driver, [(replace(after.ctx, now=one.now), _entry(one, after)) for one, after in pairs]
+            ),
         ]
     )
     if sum(changed[: len(moves)]) != len(stand):
@@ -365,7 +367,6 @@ def _entry(one: Decision, after: HeldInstance) -> audit.AuditEntry:
     return audit.AuditEntry(
         action=one.record.audited,
         severity=one.record.severity,
-        caller=after.caller,
         entity_type=facts.kind,
         entity_id=str(facts.public_id),
         details={
@@ -378,7 +379,5 @@ def _entry(one: Decision, after: HeldInstance) -> audit.AuditEntry:
             **({"values": dict(one.command.payload)} if one.command.payload else {}),
             **one.record.details,
         },
-        address=one.held.ctx.address,
-        now=one.now,
         request_id=one.trace,
     )

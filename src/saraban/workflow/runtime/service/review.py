@@ -272,14 +272,7 @@ async def _tell(
         "actor": {**_named(caller), "onBehalfOf": _named(given.lender) if given.lender else None} if known else None,
         "occurredAt": held.ctx.now.isoformat(),
     }
-    await events.record(
-        session,
-        name=TOLD,
-        aggregate_type="workflow_instance",
-        aggregate_id=str(held.row.id),
-        payload=payload,
-        now=held.ctx.now,
-    )
+    await events.record(session, events.NewEvent(TOLD, "workflow_instance", str(held.row.id), payload, held.ctx.now))
 
 
 def _named(person: Caller) -> dict[str, str]:
@@ -288,20 +281,20 @@ def _named(person: Caller) -> dict[str, str]:
 
 async def _audit(session: AsyncSession, held: HeldInstance, branch: WorkflowBranch) -> None:
     """Who answered, as of every deed, and not what; a document's own history leaves this row out."""
-    await audit.write(
+    await audit.record(
+        held.ctx,
         session,
-        action="workflow.answer",
-        caller=held.caller,
-        entity_type=held.facts.kind,
-        entity_id=str(held.facts.public_id),
-        details={
-            "instancePublicId": str(held.row.id),
-            "number": held.facts.number,
-            "branch": branch.name,
-            "branchPublicId": str(branch.id),
-        },
-        address=held.ctx.address,
-        now=held.ctx.now,
+        audit.AuditEntry(
+            "workflow.answer",
+            held.facts.kind,
+            str(held.facts.public_id),
+            {
+                "instancePublicId": str(held.row.id),
+                "number": held.facts.number,
+                "branch": branch.name,
+                "branchPublicId": str(branch.id),
+            },
+        ),
     )
 
 
