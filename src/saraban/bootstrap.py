@@ -35,6 +35,7 @@ from saraban.identity.service import seed as identity_seed
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_secret
 from saraban.kit.locks import DatabaseLocks, RedisLocks
 from saraban.kit.rate_limits import RateLimiter
@@ -94,6 +95,7 @@ class System:
     settings: Settings
     db: Database
     clock: Clock
+    idempotency: Idempotency
     tokens: TokenIssuer
     callers: CallerLoader
     throttle: LogInThrottle
@@ -120,12 +122,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     """Make every part and connect them; connections open when they are first needed."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     clock = clock or SystemClock(settings.zone)
-    db = Database(
-        settings.sqlalchemy_url,
-        pool_size=settings.db_pool_size,
-        pool_timeout=settings.db_pool_timeout,
-        read_timeout=settings.db_read_timeout,
-    )
+    db = _database(settings)
     redis = _redis(settings, settings.redis_url) if settings.redis_url else None
     lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
     worker_notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
@@ -137,6 +134,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         settings=settings,
         db=db,
         clock=clock,
+        idempotency=Idempotency(db),
         tokens=_tokens(settings, clock),
         callers=CallerLoader(db),
         throttle=_throttle(settings, rates.limiter),
@@ -157,6 +155,15 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         lock_masters=lock_masters,
         first_run=FirstRun(db),
         dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files"),
+    )
+
+
+def _database(settings: Settings) -> Database:
+    return Database(
+        settings.sqlalchemy_url,
+        pool_size=settings.db_pool_size,
+        pool_timeout=settings.db_pool_timeout,
+        read_timeout=settings.db_read_timeout,
     )
 
 

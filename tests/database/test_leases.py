@@ -11,7 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit import idempotency
 from saraban.kit.db import Database
-from saraban.kit.idempotency import IdempotencyKey, KeyInUse, OperationResult, Remember, answer_once
+from saraban.kit.idempotency import Claim, Idempotency, IdempotencyKey, KeyInUse
+from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation, Receipt
 from tests.proxy import cutting_proxy
 
 pytestmark = pytest.mark.servers
@@ -31,15 +33,19 @@ class Request:
     """One request with a key; its effect is a row, and it may be held up before it writes that."""
 
     def __init__(self, db: Database) -> None:
-        self.db = db
+        self.db, self.once = db, Idempotency(db)
         self.begun, self.go = asyncio.Event(), asyncio.Event()
 
-    async def send(self) -> OperationResult:
-        return await answer_once(
-            self.db, key="k", user=USER, operation="POST /x", payload=1, now=NOW, run=self._run_when_told
-        )
+    async def send(self) -> Receipt:
+        operation = Operation(USER, "k", "POST /x", "hash", new_id(), NOW)
+        async with self.once.claim(operation) as claim:
+            if claim.receipt is not None:
+                return claim.receipt
+            self.begun.set()
+            await self.go.wait()
+            return await self.db.transact(lambda session: self._work(session, claim))
 
-    async def send_until_answered(self) -> OperationResult:
+    async def send_until_answered(self) -> Receipt:
         self.go.set()
         async with asyncio.timeout(5 * LEASE):
             while True:
@@ -48,19 +54,14 @@ class Request:
                 except KeyInUse:
                     await asyncio.sleep(0.05)
 
-    async def _run_when_told(self, remember: Remember) -> OperationResult:
-        self.begun.set()
-        await self.go.wait()
-        return await self.db.transact(lambda session: self._work(session, remember))
-
-    async def _work(self, session: AsyncSession, remember: Remember) -> OperationResult:
+    async def _work(self, session: AsyncSession, claim: Claim) -> Receipt:
         effect = {"idempotency_key": f"effect {id(self)}", "user_uuid": USER, "operation": "", "payload_hash": ""}
         await session.execute(
             sa.insert(IdempotencyKey).values(effect | {"claim": USER, "locked_until": NOW, "expires_at": NOW})
         )
-        answer = OperationResult(201, f"by {id(self)}")
-        await remember(session, answer)
-        return answer
+        receipt = Receipt("thing", None, {"by": str(id(self))})
+        await claim.complete(session, receipt)
+        return receipt
 
 
 async def effects(db: Database) -> int:
@@ -80,7 +81,7 @@ class TestRequest:
             await Request(any_db).send()
         slow.go.set()
 
-        assert (await first).body == (await Request(any_db).send()).body == f"by {id(slow)}"
+        assert (await first).outcome == (await Request(any_db).send()).outcome == {"by": str(id(slow))}
         assert await effects(any_db) == 1
 
     async def test_that_was_frozen_and_lost_its_key_does_nothing(
@@ -91,13 +92,13 @@ class TestRequest:
         first = asyncio.create_task(frozen.send())
         await frozen.begun.wait()
 
-        assert (await again.send_until_answered()).body == f"by {id(again)}"
+        assert (await again.send_until_answered()).outcome == {"by": str(id(again))}
         frozen.go.set()
 
         with pytest.raises(KeyInUse):
             await first
         assert await effects(any_db) == 1
-        assert (await Request(any_db).send()).replayed
+        assert (await Request(any_db).send()).repeated
 
     async def test_that_met_a_database_fault_alone_is_done_when_the_database_is_back(self, mariadb: Database) -> None:
         async with cutting_proxy(mariadb.url.host or "", mariadb.url.port or 0) as proxy:
@@ -112,6 +113,6 @@ class TestRequest:
                 await first
             await proxy.start(port)
 
-            assert (await Request(away).send_until_answered()).status == 201
+            assert not (await Request(away).send_until_answered()).repeated
             await away.close()
         assert await effects(mariadb) == 1

@@ -15,7 +15,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import async_dependency, client_address
+from saraban.kit.http import IdempotencyKey, async_dependency, client_address
 from saraban.kit.rate_limits import RateLimiter
 
 ACCESS_COOKIE = "saraban_access"
@@ -96,6 +96,14 @@ async def request_context(request: Request, caller: CurrentCaller) -> RequestCon
 
 
 Context = Annotated[RequestContext, Depends(request_context)]
+
+
+async def keyed_context(ctx: Context, key: IdempotencyKey) -> RequestContext:
+    """Return the context of a request that may be repeated under its `Idempotency-Key`."""
+    return ctx if key is None else ctx.with_key(key)
+
+
+KeyedContext = Annotated[RequestContext, Depends(keyed_context)]
 
 
 def guarded(permission: str) -> Any:

@@ -5,21 +5,22 @@ Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import wraps
 from typing import Annotated, Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
 from fastapi import Depends, Header, Path, Query, Request
-from pydantic import WithJsonSchema
+from pydantic import BaseModel, WithJsonSchema
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import JSONResponse, Response
 
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, invalid
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.idempotency import Idempotency, OperationResult
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
 from saraban.kit.trace import trace_id
@@ -53,6 +54,10 @@ def database(request: Request) -> Database:
 
 def clock(request: Request) -> Clock:
     return request.app.state.clock  # type: ignore[no-any-return]
+
+
+def idempotency(request: Request) -> Idempotency:
+    return request.app.state.idempotency  # type: ignore[no-any-return]
 
 
 async def read_session(db: Annotated[Database, Depends(async_dependency(database))]) -> AsyncIterator[AsyncSession]:
@@ -115,6 +120,15 @@ def to_response(answer: OperationResult) -> Response:
     return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
+def respond(
+    model: BaseModel, *, status: int = 200, receipt: Receipt | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Send a model, and say when what it shows was done by an earlier request with the same key."""
+    repeated = {"Idempotent-Replay": "true"} if receipt is not None and receipt.repeated else {}
+    body = model.model_dump(mode="json", by_alias=True)
+    return OrjsonResponse(body, status_code=status, headers={**(headers or {}), **repeated})
+
+
 def problem_response(request: Request, error: DomainError) -> Response:
     """Return the RFC 9457 answer for an expected outcome."""
     headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after is not None else {}
@@ -130,6 +144,7 @@ def problem_response(request: Request, error: DomainError) -> Response:
 
 ReadSession = Annotated[AsyncSession, Depends(read_session, scope="function")]
 Db = Annotated[Database, Depends(async_dependency(database))]
+Idempotent = Annotated[Idempotency, Depends(async_dependency(idempotency))]
 Now = Annotated[Clock, Depends(async_dependency(clock))]
 Language = Annotated[str, Depends(async_dependency(language))]
 Address = Annotated[str, Depends(async_dependency(client_address))]

@@ -1,17 +1,20 @@
 """
-`Idempotency-Key`: the same request sent twice has one effect and one answer (REQ-NUM-10).
+`Idempotency-Key`: the same request sent twice has one effect, and is told the same (REQ-NUM-10).
 
 A key is claimed in a short transaction of its own, so that a second request with it is told at once that the first
-still runs; the answer is stored in the transaction of the work itself, so that both or neither exist. A claim has a
+still runs; the receipt is stored in the transaction of the work itself, so that both or neither exist. A claim has a
 short lease by the database's clock, which its process renews while the work lasts. Of a server that died it is free
 within seconds; whoever slept longer finds at the end that the key is another's, and nothing of its work stays.
+What is shown is made after the commit, from the receipt, for the rights of whoever asks.
 """
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
@@ -19,25 +22,24 @@ from weakref import WeakKeyDictionary
 import orjson
 import sqlalchemy as sa
 import structlog
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from saraban.kit.db import Base, Code, Database, database_fault
+from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_fault, table_of
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import derived_id, new_id
+from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
 
 log = structlog.get_logger(__name__)
 _PATIENCE = 1.0  # seconds
-_releasing: "set[asyncio.Task[None]]" = set()
 LEASE = 4.0  # seconds, by the database's clock
 _BEAT = 1.0  # seconds between renewals; three may fail
 KEPT = timedelta(hours=24)
-_LONGEST = 80  # characters of an operation, which the column holds
 
 
 class IdempotencyKey(Base):
-    """One key of one user; `answer` is null while the first request still runs."""
+    """One key of one user; `completed_at` is null while the first request still runs."""
 
     __tablename__ = "idempotency_keys"
     __table_args__ = (
@@ -48,10 +50,14 @@ class IdempotencyKey(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     user_uuid: Mapped[UUID]
     idempotency_key: Mapped[str] = mapped_column(Code(128))
-    operation: Mapped[str] = mapped_column(sa.String(_LONGEST))
+    operation: Mapped[str] = mapped_column(sa.String(NAME_LENGTH))
     payload_hash: Mapped[str] = mapped_column(sa.String(64))
     claim: Mapped[UUID]
     locked_until: Mapped[datetime]
+    resource_kind: Mapped[str | None] = mapped_column(sa.String(40))
+    resource_uuid: Mapped[UUID | None]
+    outcome: Mapped[str | None] = mapped_column(sa.String(OUTCOME_LENGTH))
+    completed_at: Mapped[datetime | None]
     answer: Mapped[str | None] = mapped_column(sa.Text(length=16_000_000))
     expires_at: Mapped[datetime]
 
@@ -72,6 +78,208 @@ class KeyInUse(DomainError):
     recovery = (Text("รอสักครู่แล้วส่งคำขอเดิมอีกครั้ง", "Wait a moment and send the same request again."),)
 
 
+_KEYS = table_of(IdempotencyKey)
+_UNIQUE = (_KEYS.c.user_uuid, _KEYS.c.idempotency_key)
+_TOLD = ("id", "claim", "payload_hash", "resource_kind", "resource_uuid", "outcome", "completed_at", "answer")
+
+
+class Claim:
+    """
+    The right to do the work of one operation.
+
+    :param row: of the table of keys; None without a key
+    :param receipt: of the request that did the work already: then there is nothing to do
+    """
+
+    def __init__(self, db: Database, operation: Operation) -> None:
+        self._db, self._operation = db, operation
+        self.id = new_id()
+        self.row: int | None = None
+        self.receipt: Receipt | None = None
+        self.answer: str | None = None
+
+    async def take(self, session: AsyncSession) -> None:
+        """
+        Take the key if it is new, expired, or left by a process that died; read the receipt if the work is done.
+
+        :raises KeyReused: when the key came before with another operation or payload
+        :raises KeyInUse: when the first request still runs
+        """
+        row = (await session.execute(_claim_statement(session, self.id, self._operation))).one()
+        if row.claim == self.id:
+            self.row = row.id
+        elif row.payload_hash != self._operation.payload_hash:
+            raise KeyReused(fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)])
+        elif row.completed_at is None:
+            raise KeyInUse(retry_after=1)
+        else:
+            self.answer = row.answer
+            self.receipt = Receipt(row.resource_kind, row.resource_uuid, orjson.loads(row.outcome), repeated=True)
+
+    async def complete(self, session: SessionOrConnection, receipt: Receipt) -> None:
+        """
+        Store the receipt, as the last statement of the transaction that did the work; without a key nothing is stored.
+
+        :raises KeyInUse: when the lease ended and another request took the key over; the work has to be rolled back
+        """
+        if self.row is None:
+            return
+        stored = {
+            "resource_kind": receipt.kind,
+            "resource_uuid": receipt.public_id,
+            "outcome": receipt.outcome_text(),
+            "completed_at": self._operation.now,
+        }
+        done = await session.execute(sa.update(_KEYS).where(self.is_mine).values(stored))
+        if done.rowcount != 1:  # type: ignore[attr-defined]
+            raise KeyInUse(retry_after=1)
+
+    async def complete_found(self, receipt: Receipt) -> None:
+        """Store the receipt of work that was found done: another process committed it and died."""
+        await self._db.transact(lambda session: self.complete(session, receipt))
+
+    async def release(self) -> None:
+        """Free the key of work that was not done."""
+        try:
+            await self._db.transact(lambda session: session.execute(sa.delete(_KEYS).where(self.is_mine)))
+        except Exception as error:
+            if database_fault(error) is None:
+                raise
+            log.warning("idempotency.not_released", error=str(error)[:300])
+
+    @property
+    def is_mine(self) -> sa.ColumnElement[bool]:
+        return sa.and_(_KEYS.c.id == self.row, _KEYS.c.claim == self.id, _KEYS.c.completed_at.is_(None))
+
+
+class Idempotency:
+    """One object of a process. It renews the leases of requests that take long, and sleeps while there are none."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._running: dict[UUID, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._renewal: asyncio.Task[None] | None = None
+
+    async def run(self, operation: Operation, work: Callable[[AsyncSession], Awaitable[Receipt]]) -> Receipt:
+        """
+        Do the work once for a key, in a transaction of its own; of a repetition return the stored receipt.
+
+        :raises KeyReused: when the key came before with another operation or payload
+        :raises KeyInUse: when the first request still runs
+        """
+        async with self.claim(operation) as claim:
+            if claim.receipt is not None:
+                return claim.receipt
+            return await self._db.transact(partial(_complete_work, claim, work))
+
+    @asynccontextmanager
+    async def claim(self, operation: Operation) -> AsyncIterator[Claim]:
+        """
+        Claim the operation's key before any work, and free it again if the work is refused.
+
+        :raises KeyReused: when the key came before with another operation or payload
+        :raises KeyInUse: when the first request still runs
+        """
+        claim = Claim(self._db, operation)
+        if operation.key is not None:
+            await self._db.transact(claim.take)
+        if claim.row is None:
+            yield claim
+            return
+        self._begin_lease(claim.id, claim.row)
+        try:
+            yield claim
+        except Exception:
+            await self._release(claim)
+            raise
+        finally:  # the work of a cancelled request may be on its way: its claim stays until it lapses
+            del self._running[claim.id]
+
+    async def _release(self, claim: Claim) -> None:
+        """Free the key; a refusal does not wait for a database that is away, and the lease ends by itself."""
+        await asyncio.wait([self._start(claim.release(), "idempotency-release")], timeout=_PATIENCE)
+
+    def _begin_lease(self, claim: UUID, row: int) -> None:
+        self._running[claim] = row
+        if self._renewal is None or self._renewal.done():
+            self._renewal = self._start(self._renew_leases(), "idempotency-leases")
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _renew_leases(self) -> None:
+        while known := set(self._running):
+            await asyncio.sleep(_BEAT)
+            if slow := {claim: row for claim, row in self._running.items() if claim in known}:
+                await self._renew(slow)
+
+    async def _renew(self, claims: Mapping[UUID, int]) -> None:
+        try:
+            await self._db.transact(partial(_renew_claims, claims=claims), attempts=1)
+        except Exception as error:
+            if database_fault(error) is None:
+                raise
+            log.warning("idempotency.not_renewed", claims=len(claims), error=str(error)[:300])
+
+
+async def _complete_work(
+    claim: Claim, work: Callable[[AsyncSession], Awaitable[Receipt]], session: AsyncSession
+) -> Receipt:
+    receipt = await work(session)
+    await claim.complete(session, receipt)
+    return receipt
+
+
+async def _renew_claims(session: AsyncSession, claims: Mapping[UUID, int]) -> None:
+    mine = sa.select(_KEYS.c.id).where(
+        _KEYS.c.id.in_(claims.values()), _KEYS.c.claim.in_(claims), _KEYS.c.completed_at.is_(None)
+    )
+    # A row that is locked is being completed; waiting for it would keep the others from being renewed.
+    found = (await session.scalars(mine.with_for_update(skip_locked=True))).all()
+    renewed = sa.update(_KEYS).where(_KEYS.c.id.in_(found))
+    await session.execute(renewed.values(locked_until=_database_now(session, LEASE)))
+
+
+def _claim_statement(session: AsyncSession, claim: UUID, operation: Operation) -> sa.Executable:
+    """
+    Return the one statement that takes the key if it is free and tells what stands there: nothing comes in between.
+
+    MariaDB assigns from left to right and sees what it has just assigned; SQLite sees the old row throughout.
+    """
+    claimed: dict[str, Any] = {
+        "claim": claim,
+        "operation": operation.name,
+        "payload_hash": operation.payload_hash,
+        "locked_until": _database_now(session, LEASE),
+        "expires_at": operation.now + KEPT,
+        "completed_at": None,
+        "answer": None,
+    }
+    row = {"user_uuid": operation.user, "idempotency_key": operation.key} | claimed
+    has_lapsed = sa.and_(
+        _KEYS.c.completed_at.is_(None),
+        _KEYS.c.locked_until <= _database_now(session),
+        _KEYS.c.payload_hash == operation.payload_hash,
+    )
+    free = sa.or_(_KEYS.c.expires_at <= operation.now, has_lapsed)
+    told = [_KEYS.c[name] for name in _TOLD]
+    if session.get_bind().dialect.name == "sqlite":
+        into = sqlite.insert(_KEYS).values(row)
+        takes = {name: sa.case((free, into.excluded[name]), else_=_KEYS.c[name]) for name in claimed}
+        return into.on_conflict_do_update(index_elements=_UNIQUE, set_=takes).returning(*told)
+    into_mariadb = mysql.insert(_KEYS).values(row)
+    given = into_mariadb.inserted
+    assigned = [
+        (name, sa.func.if_(free if name == "claim" else _KEYS.c.claim == given.claim, given[name], _KEYS.c[name]))
+        for name in claimed
+    ]
+    return into_mariadb.on_duplicate_key_update(assigned).returning(*told)
+
+
 @dataclass(frozen=True, slots=True)
 class OperationResult:
     """What a door sends: status, JSON body and headers."""
@@ -83,18 +291,11 @@ class OperationResult:
 
 
 Remember = Callable[[AsyncSession, OperationResult], Awaitable[None]]
+_OBJECTS: "WeakKeyDictionary[Database, Idempotency]" = WeakKeyDictionary()
 
 
 def request_token(*, key: str | None, user: UUID, operation: str, payload: Any) -> UUID:
-    """
-    Return the token that tells whether a request's work is done already, whatever became of its answer.
-
-    With a key it is the same for the same request of the same user, for ever; a key that comes again for something
-    else, after its 24 hours, gives another token and so another number.
-    """
-    if key is None:
-        return new_id()
-    return derived_id(operation, str(user), key, _fingerprint(operation, payload))
+    return new_id() if key is None else derived_id(operation, str(user), key, _payload_hash(operation, payload))
 
 
 async def answer_once(
@@ -107,142 +308,33 @@ async def answer_once(
     now: datetime,
     run: Callable[[Remember], Awaitable[OperationResult]],
 ) -> OperationResult:
-    """
-    Run the work once for a key, and return the stored answer to every repetition within 24 hours.
+    """Run the work once for a key, and return the stored answer to a repetition. Goes as soon as no operation uses it."""
+    if len(operation) > NAME_LENGTH:
+        raise ValueError(f"The operation has more than {NAME_LENGTH} characters: {operation}")
+    asked = Operation(user, key, operation, _payload_hash(operation, payload), new_id(), now)
+    async with _OBJECTS.setdefault(db, Idempotency(db)).claim(asked) as claim:
+        if claim.receipt is not None:
+            stored = orjson.loads(claim.answer or "null")
+            return OperationResult(stored["status"], stored["body"], stored["headers"], replayed=True)
+        kept = []
 
-    :param operation: method and route, such as `POST /rfas`, in 80 characters; a second id goes into the payload
-    :param payload: the request body as JSON-able data; it decides whether a repetition is the same request
-    :param run: does the work and calls `remember(session, answer)` inside its own transaction, before the commit;
-        where it finds the work done already it only gives the answer
-    :raises KeyReused: when the key came before with another operation or payload
-    :raises KeyInUse: when the first request still runs
-    """
-    if len(operation) > _LONGEST:  # with and without a key, and on SQLite too, which would keep it: a test shall see it
-        raise ValueError(f"The operation has more than {_LONGEST} characters: {operation}")
-    if key is None:
-        return await run(_forget)
-    claim = _KeyClaim(user, key, operation, _fingerprint(operation, payload), new_id())
-    found = await _claim_or_replay(db, claim, now)
-    if isinstance(found, OperationResult):
-        return found
-    heartbeat = _heartbeats.setdefault(db, _Heartbeat())
-    heartbeat.begin(db, claim.claim, row=found)
-    stored_with_the_work = False
+        async def remember(session: AsyncSession, answer: OperationResult) -> None:
+            stored = {"status": answer.status, "body": answer.body, "headers": dict(answer.headers)}
+            if claim.row is not None:
+                values = {"answer": orjson.dumps(stored).decode()}
+                await session.execute(sa.update(_KEYS).where(claim.is_mine).values(values))
+            await claim.complete(session, Receipt(""))
+            kept.append(answer)
 
-    async def remember(session: AsyncSession, answer: OperationResult) -> None:
-        nonlocal stored_with_the_work
-        await claim.store(session, answer, now)
-        stored_with_the_work = True
-
-    try:
         answer = await run(remember)
-        if not stored_with_the_work:  # the work was found done: an earlier server committed it and died
-            await db.transact(lambda session: claim.store(session, answer, now))
+        if not kept and key is not None:
+            await db.transact(lambda session: remember(session, answer))
             return replace(answer, replayed=True)
         return answer
-    except BaseException:
-        # Conditional on "no answer stored": where the commit went through after all, the answer stays.
-        await _free_key(db, claim)
-        raise
-    finally:
-        heartbeat.end(claim.claim)
 
 
-async def _free_key(db: Database, claim: "_KeyClaim") -> None:
-    """Free the key; a refusal does not wait for a database that is away, and the lease ends by itself."""
-    releasing = asyncio.get_running_loop().create_task(_release(db, claim), name="idempotency-release")
-    _releasing.add(releasing)
-    releasing.add_done_callback(_releasing.discard)
-    await asyncio.wait([releasing], timeout=_PATIENCE)
-
-
-async def _release(db: Database, claim: "_KeyClaim") -> None:
-    try:
-        await db.transact(claim.release)
-    except Exception as error:
-        if database_fault(error) is None:
-            raise
-        log.warning("idempotency.not_released", error=str(error)[:300])
-
-
-async def _forget(_session: AsyncSession, _answer: OperationResult) -> None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _KeyClaim:
-    user: UUID
-    key: str
-    operation: str
-    fingerprint: str
-    claim: UUID
-
-    @property
-    def _mine(self) -> sa.ColumnElement[bool]:
-        return sa.and_(
-            IdempotencyKey.user_uuid == self.user,
-            IdempotencyKey.idempotency_key == self.key,
-            IdempotencyKey.claim == self.claim,
-        )
-
-    async def store(self, session: AsyncSession, answer: OperationResult, now: datetime) -> None:
-        text = orjson.dumps({"status": answer.status, "body": answer.body, "headers": dict(answer.headers)}).decode()
-        done = await session.execute(
-            sa.update(IdempotencyKey).where(self._mine).values(answer=text, expires_at=now + KEPT)
-        )
-        if done.rowcount != 1:  # type: ignore[attr-defined]  # the lease ended and another request took the key over
-            raise KeyInUse
-
-    async def release(self, session: AsyncSession) -> None:
-        await session.execute(sa.delete(IdempotencyKey).where(self._mine, IdempotencyKey.answer.is_(None)))
-
-
-def _fingerprint(operation: str, payload: Any) -> str:
+def _payload_hash(operation: str, payload: Any) -> str:
     return hashlib.sha256(operation.encode() + b"\0" + orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-class _Heartbeat:
-    """Renews, once a second, the claims of requests that have taken longer than that; it sleeps while there are none."""
-
-    def __init__(self) -> None:
-        self._rows: dict[UUID, int] = {}
-        self._task: asyncio.Task[None] | None = None
-
-    def begin(self, db: Database, claim: UUID, *, row: int) -> None:
-        self._rows[claim] = row
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run(db), name="idempotency-heartbeat")
-
-    def end(self, claim: UUID) -> None:
-        self._rows.pop(claim, None)
-
-    async def _run(self, db: Database) -> None:
-        while known := set(self._rows):
-            await asyncio.sleep(_BEAT)
-            if slow := {claim: row for claim, row in self._rows.items() if claim in known}:
-                await self._renew(db, slow)
-
-    async def _renew(self, db: Database, claims: Mapping[UUID, int]) -> None:
-        async def work(session: AsyncSession) -> None:
-            mine = sa.select(IdempotencyKey.id).where(
-                IdempotencyKey.id.in_(claims.values()),
-                IdempotencyKey.claim.in_(claims),
-                IdempotencyKey.answer.is_(None),
-            )
-            # A row that is locked is being completed; waiting for it would keep the others from being renewed.
-            found = (await session.scalars(mine.with_for_update(skip_locked=True))).all()
-            renewed = sa.update(IdempotencyKey).where(IdempotencyKey.id.in_(found))
-            await session.execute(renewed.values(locked_until=_database_now(session, LEASE)))
-
-        try:
-            await db.transact(work, attempts=1)
-        except Exception as error:
-            if database_fault(error) is None:
-                raise
-            log.warning("idempotency.not_renewed", claims=len(claims), error=str(error)[:300])
-
-
-_heartbeats: "WeakKeyDictionary[Database, _Heartbeat]" = WeakKeyDictionary()
 
 
 def _database_now(session: AsyncSession, later: float = 0.0) -> sa.ColumnElement[datetime]:
@@ -250,50 +342,6 @@ def _database_now(session: AsyncSession, later: float = 0.0) -> sa.ColumnElement
     if session.get_bind().dialect.name == "sqlite":
         return sa.literal_column(f"strftime('%Y-%m-%d %H:%M:%f000', 'now', '{later:+f} seconds')")
     return sa.literal_column(f"UTC_TIMESTAMP(6) + INTERVAL {later:f} SECOND")
-
-
-async def _claim_or_replay(db: Database, claim: _KeyClaim, now: datetime) -> OperationResult | int:
-    """Claim the key and return its row, or return the answer that is stored under it."""
-    try:
-        return await db.transact(lambda session: _claim_row(session, claim, now))
-    except IntegrityError:  # another request inserted the same key between our look and our insert
-        return await db.transact(lambda session: _claim_row(session, claim, now))
-
-
-async def _claim_row(session: AsyncSession, claim: _KeyClaim, now: datetime) -> OperationResult | int:
-    is_free = IdempotencyKey.locked_until <= _database_now(session)
-    found = (
-        await session.execute(
-            sa.select(IdempotencyKey, is_free)
-            .where(IdempotencyKey.user_uuid == claim.user, IdempotencyKey.idempotency_key == claim.key)
-            .with_for_update()
-        )
-    ).one_or_none()
-    claimed = {
-        "operation": claim.operation,
-        "payload_hash": claim.fingerprint,
-        "claim": claim.claim,
-        "locked_until": _database_now(session, LEASE),
-        "expires_at": now + KEPT,
-    }
-    if found is None:
-        new = {"user_uuid": claim.user, "idempotency_key": claim.key} | claimed
-        done: Any = await session.execute(sa.insert(IdempotencyKey).values(new))
-        return int(done.inserted_primary_key[0])
-    row, free = found
-    if row.expires_at > now:
-        if row.payload_hash != claim.fingerprint:
-            raise KeyReused(
-                fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)],
-            )
-        if row.answer is not None:
-            stored = orjson.loads(row.answer)
-            return OperationResult(stored["status"], stored["body"], stored["headers"], replayed=True)
-        if not free:
-            raise KeyInUse(retry_after=1)
-    taken_over = sa.update(IdempotencyKey).where(IdempotencyKey.id == row.id)
-    await session.execute(taken_over.values(claimed | {"answer": None}))
-    return int(row.id)
 
 
 async def delete_expired_keys(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:

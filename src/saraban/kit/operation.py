@@ -1,0 +1,94 @@
+"""What a keyed request asks for, and what is kept of it once it is done (REQ-NUM-10). Pure: nothing is read or written."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, Self
+from uuid import UUID
+
+import orjson
+from pydantic import BaseModel
+
+from saraban.kit.ids import derived_id, new_id
+
+NAME_LENGTH = 80  # characters, which the column holds
+OUTCOME_LENGTH = 2000  # characters of JSON, which the column holds
+
+
+class _Requester(Protocol):
+    @property
+    def public_id(self) -> UUID: ...
+
+
+class OperationContext(Protocol):
+    """As much of a request context as a key needs."""
+
+    @property
+    def caller(self) -> _Requester: ...
+
+    @property
+    def now(self) -> datetime: ...
+
+    @property
+    def key(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """
+    One request of one user.
+
+    :param name: method and route, such as `POST /rfas`; ids go into the payload
+    :param payload_hash: decides whether a repetition is the same request
+    :param token: tells whether the work is done already, whatever became of its answer: for the same keyed request it is the
+        same for ever, without a key it is new. A key that comes again for something else, after its 24 hours, gives another
+    """
+
+    user: UUID
+    key: str | None
+    name: str
+    payload_hash: str
+    token: UUID
+    now: datetime
+
+    @classmethod
+    def of(cls, ctx: OperationContext, name: str, payload: BaseModel | object) -> Self:
+        """
+        :param payload: the body, or JSON-able data
+        :raises ValueError: when `name` is longer than its column, with and without a key, so that a test sees it
+        """
+        if len(name) > NAME_LENGTH:
+            raise ValueError(f"The operation has more than {NAME_LENGTH} characters: {name}")
+        data = payload.model_dump(mode="json", by_alias=True) if isinstance(payload, BaseModel) else payload
+        digest = hashlib.sha256(name.encode() + b"\0" + orjson.dumps(data, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        user = ctx.caller.public_id
+        token = new_id() if ctx.key is None else derived_id(name, str(user), ctx.key, digest)
+        return cls(user, ctx.key, name, digest, token, ctx.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """
+    What an operation did: enough to show it again, for the rights of whoever asks then.
+
+    :param kind: of the resource that was made or changed, such as `number`
+    :param outcome: public ids, codes and versions; no free text, no secret
+    :param repeated: whether an earlier request with the same key did it
+    """
+
+    kind: str
+    public_id: UUID | None = None
+    outcome: Mapping[str, str | int | None] = field(default_factory=dict)
+    repeated: bool = False
+
+    def outcome_text(self) -> str:
+        """
+        Return the outcome as it is stored.
+
+        :raises ValueError: when it is longer than its column
+        """
+        text = orjson.dumps(dict(self.outcome)).decode()
+        if len(text) > OUTCOME_LENGTH:
+            raise ValueError(f"The outcome of {self.kind} has more than {OUTCOME_LENGTH} characters.")
+        return text
