@@ -4,13 +4,12 @@ Decides: may this action happen here, for this person, and what comes of it. Sav
 Time, rows and the document are the service's business; everything the decision needs is in `Facts`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
+from saraban.kit.json import Json, JsonObject, as_object
 from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import Definition, Require, State, Transition
 from saraban.workflow.language.subject import ActionChoice, SubjectFacts
@@ -67,8 +66,8 @@ class Facts:
     caller: Caller
     subject: SubjectFacts
     comment: str | None = None
-    payload: Mapping[str, Any] = field(default_factory=dict)
-    context: Mapping[str, Any] = field(default_factory=dict)
+    payload: JsonObject = field(default_factory=dict)
+    context: JsonObject = field(default_factory=dict)
     with_files: bool = False
     response_code: str | None = None
     assigned_user_id: int | None = None
@@ -92,7 +91,7 @@ class Step:
     action: str
     next_state: str
     terminal: bool
-    events: tuple[dict[str, Any], ...] = ()
+    events: tuple[dict[str, str], ...] = ()
     comment: str | None = None
     forced: bool = False
     response_code: str | None = None
@@ -180,7 +179,7 @@ def _check_condition(transition: Transition, facts: Facts, state: str, code: str
     read = conditional_facts(facts, state) | {"responseCode": code}
     if not condition.holds(read):
         detail = f"The condition of {transition.action} in {state} does not hold."
-        raise ConditionNotMet(detail, words=condition.message, values=read["document"])
+        raise ConditionNotMet(detail, words=condition.message, values=as_object(read["document"]))
 
 
 def _check_input(transition: Transition, facts: Facts, comment_required: bool) -> None:
@@ -286,10 +285,10 @@ def with_part(require: Require, subject: SubjectFacts) -> frozenset[int]:
     return found[0] if len(found) == 1 else frozenset[int]().union(*found)
 
 
-def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
+def conditional_facts(facts: Facts, state: str) -> dict[str, Json]:
     """Return what a condition can read; `actor` is always the server's own knowledge."""
     subject, caller = facts.subject, facts.caller
-    document = {
+    document: dict[str, Json] = {
         **subject.context,
         "kind": subject.kind,
         "number": subject.number,
@@ -297,7 +296,7 @@ def conditional_facts(facts: Facts, state: str) -> dict[str, Any]:
         "priority": subject.priority,
         "dueDate": subject.due_date.isoformat() if subject.due_date else None,
     }
-    actor = {
+    actor: dict[str, Json] = {
         "publicId": str(caller.public_id),
         "roles": sorted(caller.roles),
         "isSubmitter": facts.acts(subject.submitter_user_id),

@@ -6,11 +6,11 @@ What somebody stated stays as it was stated, until an action whose `fields` name
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
 from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language.definition import Definition, Transition
 from saraban.workflow.language.schema import payload_nulls
 from saraban.workflow.language.schema.size import below
@@ -22,15 +22,13 @@ NOT_TAKEN = Text("การดำเนินการนี้ไม่รั�
 STATED = Text("มีผู้ระบุค่านี้ไว้แล้ว การดำเนินการนี้เปลี่ยนไม่ได้", "This value was given before, and this action does not change it.")
 
 
-def remembered(context: Mapping[str, Any]) -> Mapping[str, Any]:
+def remembered(context: JsonObject) -> JsonObject:
     """Return the values that came with the steps so far."""
     found = context.get(PAYLOAD)
     return found if isinstance(found, Mapping) else {}
 
 
-def check(
-    definition: Definition, transition: Transition, context: Mapping[str, Any], payload: Mapping[str, Any]
-) -> None:
+def check(definition: Definition, transition: Transition, context: JsonObject, payload: JsonObject) -> None:
     """
     Hold what comes with an action against what it takes.
 
@@ -46,7 +44,7 @@ def check(
         raise invalid(f"/{PAYLOAD}", "too_large", th, en, most=MOST)
 
 
-def _refused(transition: Transition, known: Mapping[str, Any], payload: Mapping[str, Any]) -> Iterator[FieldProblem]:
+def _refused(transition: Transition, known: JsonObject, payload: JsonObject) -> Iterator[FieldProblem]:
     for name, value in payload.items():
         at = below(f"/{PAYLOAD}", name)
         if transition.fields is not None:
@@ -56,7 +54,7 @@ def _refused(transition: Transition, known: Mapping[str, Any], payload: Mapping[
             yield FieldProblem(at, "stated", STATED)
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: Json, other: Json) -> bool:
     """Return whether two JSON values are the same: 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
@@ -67,7 +65,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def after(definition: Definition, context: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+def after(definition: Definition, context: JsonObject, payload: JsonObject) -> dict[str, Json]:
     """
     Return what an instance remembers after a step: each value as it came last.
 
@@ -86,7 +84,7 @@ def after(definition: Definition, context: Mapping[str, Any], payload: Mapping[s
     return {**context, PAYLOAD: merged}
 
 
-def check_context(definition: Definition, context: Mapping[str, Any]) -> None:
+def check_context(definition: Definition, context: JsonObject) -> None:
     """
     Compare what an instance is to remember with the definition's `context_schema`.
 

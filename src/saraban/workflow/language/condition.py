@@ -1,10 +1,9 @@
 """Conditions of a definition: a compiled rule, what it reads, and what is said when it does not hold."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from saraban.kit.errors import Text
+from saraban.kit.json import JsonObject
 from saraban.workflow.language import logic
 
 # What the client sends with an action; such a condition cannot be judged before the action is taken.
@@ -25,7 +24,7 @@ class Condition:
         """Whether it asks what the client sends, so that it cannot be judged before."""
         return not names(self.logic).isdisjoint(SENT)
 
-    def holds(self, facts: Mapping[str, Any]) -> bool:
+    def holds(self, facts: JsonObject) -> bool:
         """Return whether the condition is met; a rule that would take too long on these facts is not."""
         try:
             return logic.truthy(self.logic.evaluate(facts))

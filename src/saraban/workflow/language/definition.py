@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 from uuid import UUID
 
 from saraban.kit.errors import Text
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language.condition import Condition
 from saraban.workflow.language.outcome import BY_NAME, Outcome
 from saraban.workflow.language.review import FELL, Review
@@ -64,7 +64,7 @@ class Transition:
     comment_required: bool = False
     attachments: bool = True
     condition: Condition | None = None
-    events: tuple[dict[str, Any], ...] = ()
+    events: tuple[dict[str, str], ...] = ()
     optional: bool = False
     attachments_required: bool = False
     responses: Mapping[str, Response] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Way:
     name: str
     place: tuple[str, ...]
     targets: tuple[str, ...]
-    events: tuple[dict[str, Any], ...]
+    events: tuple[dict[str, str], ...]
 
     @property
     def automatic(self) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ class TransitionExample:
 
     state: str
     action: str
-    facts: Mapping[str, Any]
+    facts: JsonObject
 
 
 @dataclass(frozen=True)
@@ -249,12 +249,12 @@ class Definition:
 MERGED = "merged"
 
 
-def as_published(definition: Definition, stored: Mapping[str, Any]) -> Definition:
+def as_published(definition: Definition, stored: JsonObject) -> Definition:
     """Return a stored version as it was published, by the short form that was stored with it."""
     return definition if stored.get("payload") == MERGED else replace(definition, merges=False)
 
 
-def compiled(definition: Definition) -> dict[str, Any]:
+def compiled(definition: Definition) -> dict[str, Json]:
     """
     Return the short form that is stored beside the text of a version, for reports and comparison.
 
@@ -268,15 +268,15 @@ def compiled(definition: Definition) -> dict[str, Any]:
             state.name: {
                 "terminal": state.terminal,
                 "transitions": {action: _outcome(step) for action, step in state.on.items()},
+                **({"review": {way: {"to": to} for way, to in state.review.then.items()}} if state.review else {}),
             }
-            | ({"review": {way: {"to": to} for way, to in state.review.then.items()}} if state.review else {})
             for state in definition.states.values()
         },
     }
 
 
-def _outcome(step: Transition) -> dict[str, Any]:
-    fields = {} if step.fields is None else {"fields": list(step.fields)}
+def _outcome(step: Transition) -> dict[str, Json]:
+    fields: dict[str, Json] = {} if step.fields is None else {"fields": list(step.fields)}
     if step.to is not None:
-        return {"to": step.to} | fields
-    return {"responses": {code: {"to": response.to} for code, response in step.responses.items()}} | fields
+        return {"to": step.to, **fields}
+    return {"responses": {code: {"to": response.to} for code, response in step.responses.items()}, **fields}

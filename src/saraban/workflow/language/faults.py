@@ -1,9 +1,9 @@
 """Collects what is wrong with a definition while it is read, each fault under its JSON pointer."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.json import Json, JsonObject
 
 MOST = 100
 
@@ -33,7 +33,7 @@ class Faults:
         """Return the pointer of `key` under `at`, escaped after RFC 6901."""
         return f"{at}/{key[:60].replace('~', '~0').replace('/', '~1')}"
 
-    def keys(self, raw: Any, at: str, *, needed: set[str], allowed: set[str]) -> Mapping[str, Any] | None:
+    def keys(self, raw: Json, at: str, *, needed: set[str], allowed: set[str]) -> JsonObject | None:
         """Return `raw` when it is an object, after naming the keys that are absent or unknown."""
         if not isinstance(raw, Mapping):
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")
@@ -45,7 +45,7 @@ class Faults:
                 self.add(self.below(at, str(key)), "unknown_key", "ไม่รู้จักคีย์นี้", "This key is not known.")
         return raw if needed <= set(raw) else None
 
-    def list_of(self, raw: Any, at: str, *, most: int, least: int = 1) -> list[Any]:
+    def list_of(self, raw: Json, at: str, *, most: int, least: int = 1) -> list[Json]:
         if not isinstance(raw, list):
             self.add(at, "type", "ต้องเป็นรายการ", "This must be a list.")
             return []
@@ -55,7 +55,7 @@ class Faults:
             return []
         return raw
 
-    def object_of(self, raw: Any, at: str, *, most: int) -> Mapping[str, Any]:
+    def object_of(self, raw: Json, at: str, *, most: int) -> JsonObject:
         if not isinstance(raw, Mapping):
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")
             return {}
@@ -64,7 +64,7 @@ class Faults:
             return {}
         return raw
 
-    def names(self, part: Mapping[str, Any], key: str, at: str, known: Collection[str] | None) -> frozenset[str]:
+    def names(self, part: JsonObject, key: str, at: str, known: Collection[str] | None) -> frozenset[str]:
         """Return the names listed under `key`, after naming those that are not in `known`."""
         if key not in part:
             return frozenset()

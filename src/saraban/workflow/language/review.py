@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from saraban.kit.errors import Text
@@ -94,7 +94,7 @@ class Review:
     then: Mapping[Verdict, str]
     veto: frozenset[str] = frozenset()
     hidden: bool = False
-    events: Mapping[Verdict, tuple[dict[str, Any], ...]] = field(default_factory=dict)
+    events: Mapping[Verdict, tuple[dict[str, str], ...]] = field(default_factory=dict)
 
     @property
     def targets(self) -> tuple[str, ...]:

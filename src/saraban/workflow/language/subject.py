@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Text
+from saraban.kit.json import Json
 from saraban.workflow.language.outcome import Outcome
 from saraban.workflow.language.review import BranchView, Person
 
@@ -67,7 +67,7 @@ class SubjectFacts:
     title: str
     due_date: date | None = None
     priority: str | None = None
-    context: dict[str, Any] = field(default_factory=dict)
+    context: dict[str, Json] = field(default_factory=dict)
     organizations: Mapping[int, tuple[UUID, str]] = field(default_factory=dict)
     edit_permission: str = "document.edit"
     zone: ZoneInfo = BANGKOK
@@ -163,7 +163,7 @@ class Value:
     name: str
     label: Text
     kind: str
-    value: Any
+    value: Json
     text: Text
 
 

@@ -7,7 +7,8 @@ this by a test.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+
+from saraban.kit.json import Json, JsonObject
 
 PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
 KINDS = ("correspondence", "rfa", "transmittal", "circulation")
@@ -22,10 +23,10 @@ TYPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 ALL_TYPES = tuple(code for codes in TYPES.values() for code in codes)
 ASSIGNING = frozenset({"circulation"})  # whose documents have assignees
-_TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1}
-_CODE: Mapping[str, Any] = {"type": ["string", "null"], "minLength": 1}
-_ID: Mapping[str, Any] = {"type": "string", "format": "uuid"}
-DOCUMENT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+_TEXT: JsonObject = {"type": "string", "minLength": 1}
+_CODE: JsonObject = {"type": ["string", "null"], "minLength": 1}
+_ID: JsonObject = {"type": "string", "format": "uuid"}
+DOCUMENT: Mapping[str, JsonObject] = MappingProxyType(
     {
         "kind": {"enum": list(KINDS)},
         "number": _TEXT,
@@ -50,7 +51,7 @@ OF_SOME: Mapping[str, frozenset[str]] = MappingProxyType(
         "openRoutings": frozenset({"circulation"}),
     }
 )
-OF_A_DOCUMENT: Mapping[str, Any] = MappingProxyType(
+OF_A_DOCUMENT: JsonObject = MappingProxyType(
     {"type": "object", "properties": dict(DOCUMENT), "required": list(ALWAYS), "additionalProperties": False}
 )
 ACTOR = ("publicId", "roles", "isSubmitter", "isAssignee")
@@ -72,7 +73,7 @@ def unsayable(path: str) -> bool:
     return top == "payload" and bool(below) and reserved(below[0])
 
 
-def of_a_document(kind: str | None, type_code: str | None = None) -> dict[str, Any]:
+def of_a_document(kind: str | None, type_code: str | None = None) -> dict[str, Json]:
     """Return what documents of a kind, and of one of its types, or of any say of themselves."""
     if kind is None:
         return dict(OF_A_DOCUMENT)

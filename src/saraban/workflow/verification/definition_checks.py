@@ -3,9 +3,9 @@ What publishing asks of the graph (REQ-WFL-09): one way in, every state on a way
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from saraban.kit.errors import FieldProblem
+from saraban.kit.json import Json
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import ENDS, Definition
 from saraban.workflow.language.dsl import Known, WorkflowNotValid
@@ -15,7 +15,7 @@ from saraban.workflow.language.vocabulary import ACTOR, ALL_TYPES, DOCUMENT, KIN
 from saraban.workflow.verification import action_fields, automatic_actions, final_states, reachability
 
 
-def verify(raw: Any, *, known: Known | None = None, root: str = "/dsl") -> Definition:
+def verify(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Definition:
     """
     Read a definition that is to be published, and check what publishing asks.
 
@@ -31,7 +31,7 @@ def verify(raw: Any, *, known: Known | None = None, root: str = "/dsl") -> Defin
     return definition
 
 
-def problems(raw: Any, *, known: Known, root: str = "/dsl") -> tuple[FieldProblem, ...]:
+def problems(raw: Json, *, known: Known, root: str = "/dsl") -> tuple[FieldProblem, ...]:
     """List what `verify` would refuse; empty when it would accept."""
     try:
         verify(raw, known=known, root=root)
@@ -104,7 +104,7 @@ def _instead(path: str, schema: ContextSchema | None) -> Sequence[str] | None:
     return () if never else None
 
 
-def _values(rule: Any, closed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _values(rule: Json, closed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     """The texts with which a rule compares something that has only known values, and that are none of these."""
     if isinstance(rule, list):
         for each in rule:

@@ -7,12 +7,13 @@ What an example does not say is as it is for an ordinary document and somebody w
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant, Scope
 from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.kit.json import Json, JsonObject, as_list, as_object, as_text
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import ConditionNotMet, Facts, Step
 from saraban.workflow.language import schema
@@ -24,7 +25,7 @@ from saraban.workflow.language.vocabulary import ASSIGNING, KINDS, TYPES, of_a_d
 _ACTOR, _SOMEBODY_ELSE = 1, 2
 _HERE: Final = frozenset({1})  # the one organization there is
 _SOMEBODY: Final = UUID("00000000-0000-4000-8000-000000000001")
-_USUAL: Final[Mapping[str, Any]] = {
+_USUAL: Final[JsonObject] = {
     "number": "1",
     "title": "1",
     "priority": "MEDIUM",
@@ -56,8 +57,8 @@ def problems(
     :param stated: the values that the steps before can have stated; None when that can be any
     :param kind: play it with a document of this kind, and of this type, whatever it says itself
     """
-    document, misfits = document_of(example.facts.get("document", {}), kind, type_code)
-    context = example.facts.get("context", {})
+    document, misfits = document_of(as_object(example.facts.get("document")), kind, type_code)
+    context = as_object(example.facts.get("context"))
     found = [*misfits, *_unsent(example, stated)]
     if definition.context_schema is not None:
         found += _below("/facts/context", definition.context_schema.problems(dict(context)))
@@ -74,7 +75,7 @@ def problems(
     return ()
 
 
-def play(definition: Definition, example: TransitionExample, document: Mapping[str, Any]) -> Step:
+def play(definition: Definition, example: TransitionExample, document: JsonObject) -> Step:
     """
     Take the step of an example.
 
@@ -91,12 +92,12 @@ def _refused(reason: Text) -> Text:
 
 def _unsent(example: TransitionExample, stated: Collection[str] | None) -> Iterable[FieldProblem]:
     """What no client can have sent, or nobody can have stated by then."""
-    context, payload = example.facts.get("context", {}), example.facts.get("payload", {})
-    if context.keys() - {"payload"} or not isinstance(context.get("payload", {}), Mapping):
+    context = as_object(example.facts.get("context"))
+    before = context.get("payload", {})
+    if context.keys() - {"payload"} or not isinstance(before, Mapping):
         yield FieldProblem("/facts/context", "unknown_name", PAYLOAD_ALONE)
         return
-    before = context.get("payload", {})
-    for at, names in (("/facts/context/payload", before), ("/facts/payload", payload)):
+    for at, names in (("/facts/context/payload", before), ("/facts/payload", as_object(example.facts.get("payload")))):
         for name in names:
             if reserved(name):
                 yield FieldProblem(at, "unknown_name", NEVER_SENT, {"name": name[:100]})
@@ -106,19 +107,19 @@ def _unsent(example: TransitionExample, stated: Collection[str] | None) -> Itera
 
 
 def document_of(
-    said: Mapping[str, Any], kind: str | None, type_code: str | None
-) -> tuple[dict[str, Any], list[FieldProblem]]:
+    said: JsonObject, kind: str | None, type_code: str | None
+) -> tuple[dict[str, Json], list[FieldProblem]]:
     """Return the document of an example, whole, and what no document says of itself so."""
     if kind is not None:
-        names = of_a_document(kind, type_code)["properties"].keys() - {"kind", "documentType"}
+        names = as_object(of_a_document(kind, type_code)["properties"]).keys() - {"kind", "documentType"}
         return _whole({name: value for name, value in said.items() if name in names}, kind, type_code), []
-    kinds = [said["kind"]] if said.get("kind") in KINDS else KINDS
+    kinds = [kind for kind in KINDS if kind == said.get("kind")] or KINDS
     tried = [(whole, _schema(each).problems(whole)) for each in kinds for whole in [_whole(said, each, None)]]
     document, faults = next((one for one in tried if not one[1]), tried[0])
     return document, _below("/facts/document", faults)
 
 
-def _whole(said: Mapping[str, Any], kind: str, type_code: str | None) -> dict[str, Any]:
+def _whole(said: JsonObject, kind: str, type_code: str | None) -> dict[str, Json]:
     own = {"kind": kind, "documentType": type_code or TYPES[kind][0]}
     return {**_USUAL, **({"openRoutings": 0} if kind in ASSIGNING else {}), **own, **said}
 
@@ -132,9 +133,8 @@ def _below(at: str, faults: Iterable[FieldProblem]) -> list[FieldProblem]:
     return [FieldProblem(at + each.pointer, each.code, each.text, each.values) for each in faults]
 
 
-def _facts(step: Transition, said: Mapping[str, Any], document: Mapping[str, Any]) -> Facts:
-    actor: Mapping[str, Any] = said.get("actor", {})
-    code: str | None = said.get("responseCode")
+def _facts(step: Transition, said: JsonObject, document: JsonObject) -> Facts:
+    actor, code = as_object(said.get("actor")), as_text(said.get("responseCode"))
     assigned = document["kind"] in ASSIGNING and actor.get("isAssignee", "assignee" in step.require.party)
     subject = SubjectFacts(
         entity_id="",
@@ -144,12 +144,12 @@ def _facts(step: Transition, said: Mapping[str, Any], document: Mapping[str, Any
         parties=dict.fromkeys(step.require.organization_roles, _HERE),
         submitter_user_id=_ACTOR if actor.get("isSubmitter") else _SOMEBODY_ELSE,
         assignee_user_ids=_HERE if assigned else frozenset(),
-        kind=document["kind"],
+        kind=str(document["kind"]),
         public_id=_SOMEBODY,
-        number=document["number"],
-        title=document["title"],
-        due_date=date.fromisoformat(document["dueDate"]) if document.get("dueDate") else None,
-        priority=document["priority"],
+        number=str(document["number"]),
+        title=str(document["title"]),
+        due_date=date.fromisoformat(str(document["dueDate"])) if document.get("dueDate") else None,
+        priority=str(document["priority"]),
         context=dict(document),
     )
     response = step.responses.get(code or "")
@@ -157,17 +157,17 @@ def _facts(step: Transition, said: Mapping[str, Any], document: Mapping[str, Any
     return Facts(
         caller=_caller(step, actor),
         subject=subject,
-        comment=said.get("comment", "." if needs_comment else None),
-        payload=said.get("payload", {}),
-        context=said.get("context", {}),
+        comment=as_text(said.get("comment", "." if needs_comment else None)),
+        payload=as_object(said.get("payload")),
+        context=as_object(said.get("context")),
         with_files=step.attachments_required,
         response_code=code,
     )
 
 
-def _caller(step: Transition, actor: Mapping[str, Any]) -> Caller:
-    roles = actor.get("roles") or sorted(step.require.roles)[:1] or ["somebody"]
-    public_id = UUID(actor["publicId"]) if "publicId" in actor else step.require.user or _SOMEBODY
+def _caller(step: Transition, actor: JsonObject) -> Caller:
+    roles = as_list(actor.get("roles")) or sorted(step.require.roles)[:1] or ["somebody"]
+    public_id = UUID(str(actor["publicId"])) if "publicId" in actor else step.require.user or _SOMEBODY
     return Caller(
         user_id=_ACTOR,
         public_id=public_id,
@@ -175,5 +175,5 @@ def _caller(step: Transition, actor: Mapping[str, Any]) -> Caller:
         display_name="",
         organization_id=_ACTOR,
         organization_ids=_HERE,
-        grants=tuple(Grant(name, step.require.permissions) for name in roles),
+        grants=tuple(Grant(str(name), step.require.permissions) for name in roles),
     )

@@ -8,8 +8,8 @@ the definition, or with an ordinary document. Where a state needs an example to 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from saraban.kit.json import Json, as_text
 from saraban.workflow.language.definition import Definition, State, Transition, TransitionExample
 from saraban.workflow.language.faults import Faults
 from saraban.workflow.language.vocabulary import TOP
@@ -91,7 +91,7 @@ def examine(definition: Definition, found: Faults, *, kind: str | None = None, t
         )
         found.extend(at, faults)
         if not faults:
-            exits.conditional -= _opened(example.state, step_of, example.facts.get("responseCode"))
+            exits.conditional -= _opened(example.state, step_of, as_text(example.facts.get("responseCode")))
     for state_name, action, code in sorted(exits.conditional, key=str)[:MOST_USUAL]:
         facts = {} if code is None else {"responseCode": code}
         usual = TransitionExample(state_name, action, facts)
@@ -182,7 +182,7 @@ def _missing(definition: Definition, exits: Exits, certain: Collection[str]) -> 
 
 def example_of(state: str, step: Transition) -> str:
     """Write an example of an action as it stands in a definition, with … for each value that its condition reads."""
-    facts: dict[str, Any] = {}
+    facts: dict[str, Json] = {}
     if step.responses:
         facts["responseCode"] = next(iter(step.responses))
     for path in sorted(step.condition.logic.variables if step.condition is not None else ()):
@@ -192,7 +192,7 @@ def example_of(state: str, step: Transition) -> str:
     return json.dumps({"state": state, "action": step.action, "facts": facts}, ensure_ascii=False)[:500]
 
 
-def _put(facts: dict[str, Any], keys: Sequence[str]) -> None:
+def _put(facts: dict[str, Json], keys: Sequence[str]) -> None:
     *above, last = keys
     for key in above:
         below = facts.setdefault(key, {})

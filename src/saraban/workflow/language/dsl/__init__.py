@@ -5,9 +5,9 @@ Who may publish and where versions are kept is the service's business; what publ
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import schema
 from saraban.workflow.language.definition import Definition, State
 from saraban.workflow.language.dsl import examples, states, words
@@ -31,7 +31,7 @@ class WorkflowNotValid(DomainError):
     recovery = (Text("แก้ไขตามตำแหน่งที่ระบุ แล้วตรวจสอบอีกครั้ง", "Correct the errors shown and validate again."),)
 
 
-def read(raw: Any, *, known: Known | None = None, root: str = "/dsl") -> Definition:
+def read(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Definition:
     """
     Turn the JSON of a definition into a `Definition`, by its shape alone.
 
@@ -47,7 +47,7 @@ def read(raw: Any, *, known: Known | None = None, root: str = "/dsl") -> Definit
     return definition
 
 
-def _fits(raw: Any, found: Faults) -> bool:
+def _fits(raw: Json, found: Faults) -> bool:
     """Measures without recursion, so that neither a huge nor a deep definition costs anything."""
     size = parts = 0
     waiting = [(raw, 1)]
@@ -66,7 +66,7 @@ def _fits(raw: Any, found: Faults) -> bool:
     return True
 
 
-def _definition(raw: Any, known: Known, found: Faults) -> Definition | None:
+def _definition(raw: Json, known: Known, found: Faults) -> Definition | None:
     top = found.keys(raw, "", needed={"workflow", "states"}, allowed=OPTIONAL)
     if top is None:
         return None
@@ -108,7 +108,7 @@ def _check_names(states: Sequence[State], found: Faults) -> None:
         )
 
 
-def _context_schema(raw: Any, found: Faults) -> schema.ContextSchema | None:
+def _context_schema(raw: Json, found: Faults) -> schema.ContextSchema | None:
     try:
         return schema.read(raw)
     except schema.SchemaRefused as refused:
@@ -116,11 +116,11 @@ def _context_schema(raw: Any, found: Faults) -> schema.ContextSchema | None:
     return None
 
 
-def described(raw: Mapping[str, Any]) -> Text | None:
+def described(raw: JsonObject) -> Text | None:
     """Return what a stored definition says that it is for."""
     return said_of(raw.get("description"))
 
 
-def said_of(description: Any) -> Text | None:
+def said_of(description: Json) -> Text | None:
     """Return the same of its `description` alone."""
     return words.description(description, "", Faults("")) if description else None

@@ -1,10 +1,10 @@
 """Reads one action of a state: where it leads, who may take it and when, what has to come with it."""
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from saraban.kit.errors import Text
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import logic
 from saraban.workflow.language.condition import Condition
 from saraban.workflow.language.definition import Require, Response, Transition
@@ -20,7 +20,7 @@ ALLOWED = frozenset(
 )
 
 
-def read(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transition | None:
+def read(action: str, raw: Json, at: str, known: Known, found: Faults) -> Transition | None:
     part = found.keys(raw, at, needed={"label"}, allowed=set(ALLOWED))
     if part is None:
         return None
@@ -47,7 +47,7 @@ def read(action: str, raw: Any, at: str, known: Known, found: Faults) -> Transit
     return read_action if label is not None and (to is not None or responses) else None
 
 
-def _outcomes(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str | None, dict[str, Response], str | None]:
+def _outcomes(part: JsonObject, at: str, found: Faults) -> tuple[str | None, dict[str, Response], str | None]:
     """Where it leads; or what each code leads to, and the code that counts where none is given."""
     to = words.name(part["to"], f"{at}/to", words.STATE, found) if "to" in part else None
     if "responses" in part:
@@ -58,7 +58,7 @@ def _outcomes(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str | No
     return to, {}, None
 
 
-def _responses(raw: Any, at: str, usually: str | None, found: Faults) -> tuple[dict[str, Response], str | None]:
+def _responses(raw: Json, at: str, usually: str | None, found: Faults) -> tuple[dict[str, Response], str | None]:
     """
     :param usually: where codes lead that do not say it themselves
     """
@@ -93,14 +93,14 @@ def _responses(raw: Any, at: str, usually: str | None, found: Faults) -> tuple[d
     return responses, (defaults[0] if defaults else None)
 
 
-def _comment(part: Mapping[str, Any], at: str, found: Faults) -> bool:
+def _comment(part: JsonObject, at: str, found: Faults) -> bool:
     comment = part.get("comment", "optional")
     if comment not in ("required", "optional"):
         found.add(f"{at}/comment", "choice", "ต้องเป็น required หรือ optional", "This must be `required` or `optional`.")
     return bool(comment == "required")
 
 
-def _attachments(raw: Any, at: str, found: Faults) -> tuple[bool, bool]:
+def _attachments(raw: Json, at: str, found: Faults) -> tuple[bool, bool]:
     """Whether files are taken, and whether there must be some."""
     if raw == "required":
         return True, True
@@ -111,7 +111,7 @@ def _attachments(raw: Any, at: str, found: Faults) -> tuple[bool, bool]:
     return raw, False
 
 
-def _require(raw: Any, at: str, known: Known, found: Faults) -> Require:
+def _require(raw: Json, at: str, known: Known, found: Faults) -> Require:
     allowed = {"roles", "permissions", "organizationRoles", "party", "user", "notSubmitter"}
     part = found.keys(raw, at, needed=set(), allowed=allowed)
     if part is None:
@@ -126,7 +126,7 @@ def _require(raw: Any, at: str, known: Known, found: Faults) -> Require:
     )
 
 
-def _user(raw: Any, at: str, known: Known, found: Faults) -> UUID | None:
+def _user(raw: Json, at: str, known: Known, found: Faults) -> UUID | None:
     if raw is None:
         return None
     key = user_id(raw)
@@ -138,7 +138,7 @@ def _user(raw: Any, at: str, known: Known, found: Faults) -> UUID | None:
     return key
 
 
-def _condition(raw: Any, at: str, found: Faults) -> Condition | None:
+def _condition(raw: Json, at: str, found: Faults) -> Condition | None:
     if raw is None:
         return None
     part = found.keys(raw, at, needed={"type", "rule"}, allowed={"message"})

@@ -1,8 +1,8 @@
 """Reads the examples of a definition: facts with which an action whose condition they meet can be taken."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language.definition import TransitionExample
 from saraban.workflow.language.dsl import words
 from saraban.workflow.language.dsl.known import Known, user_id
@@ -13,13 +13,13 @@ OBJECTS = ("context", "document", "payload", "actor")
 TEXTS = ("comment", "responseCode")
 
 
-def read(raw: Any, at: str, known: Known, found: Faults) -> tuple[TransitionExample, ...]:
+def read(raw: Json, at: str, known: Known, found: Faults) -> tuple[TransitionExample, ...]:
     listed = found.list_of(raw, at, most=MAX_EXAMPLES, least=0)
     read_examples = [_example(each, f"{at}/{index}", known, found) for index, each in enumerate(listed)]
     return tuple(example for example in read_examples if example is not None)
 
 
-def _example(raw: Any, at: str, known: Known, found: Faults) -> TransitionExample | None:
+def _example(raw: Json, at: str, known: Known, found: Faults) -> TransitionExample | None:
     part = found.keys(raw, at, needed={"state", "action", "facts"}, allowed=set())
     if part is None:
         return None
@@ -31,7 +31,7 @@ def _example(raw: Any, at: str, known: Known, found: Faults) -> TransitionExampl
     return TransitionExample(state, action, facts)
 
 
-def _shaped(facts: Mapping[str, Any], at: str, known: Known, found: Faults) -> bool:
+def _shaped(facts: JsonObject, at: str, known: Known, found: Faults) -> bool:
     before = len(found.problems)
     for name, value in facts.items():
         if name in OBJECTS and not isinstance(value, Mapping):

@@ -1,8 +1,8 @@
 """The `events` of an action or a verdict: who is told, which webhook, who is in charge next, what the engine does by itself."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from saraban.kit.json import Json
 from saraban.workflow.language.dsl import words
 from saraban.workflow.language.dsl.known import Known, user_id
 from saraban.workflow.language.faults import Faults
@@ -12,7 +12,7 @@ NOTIFIED = frozenset({"originator", "recipient", "assignee", "submitter"})
 SUBMITTER = "submitter"
 
 
-def read(raw: Any, at: str, known: Known, found: Faults) -> tuple[dict[str, Any], ...]:
+def read(raw: Json, at: str, known: Known, found: Faults) -> tuple[dict[str, str], ...]:
     events = []
     for index, each in enumerate(found.list_of(raw, at, most=MAX_EVENTS, least=0)):
         place = f"{at}/{index}"
@@ -28,22 +28,22 @@ def read(raw: Any, at: str, known: Known, found: Faults) -> tuple[dict[str, Any]
             found.add(f"{place}/type", "choice", th, en, choices=choices)
         else:
             reader(part[key], f"{place}/{key}", known, found)
-        events.append(dict(part))
+        events.append({name: str(value) for name, value in part.items()})
     _one_in_charge(events, at, found)
     return tuple(events)
 
 
-def _notify(target: Any, at: str, _known: Known, found: Faults) -> None:
+def _notify(target: Json, at: str, _known: Known, found: Faults) -> None:
     if not isinstance(target, str) or target not in NOTIFIED:
         choices = ", ".join(sorted(NOTIFIED))
         found.add(at, "choice", "ต้องเป็นหนึ่งใน {choices}", "This must be one of {choices}.", choices=choices)
 
 
-def _webhook(target: Any, at: str, _known: Known, found: Faults) -> None:
+def _webhook(target: Json, at: str, _known: Known, found: Faults) -> None:
     words.name(target, at, words.TOPIC, found)
 
 
-def _assign(target: Any, at: str, known: Known, found: Faults) -> None:
+def _assign(target: Json, at: str, known: Known, found: Faults) -> None:
     if target == SUBMITTER:
         return
     key = user_id(target)
@@ -55,18 +55,18 @@ def _assign(target: Any, at: str, known: Known, found: Faults) -> None:
         found.add(at, "unknown", th, en)
 
 
-def _automatic(action: Any, at: str, _known: Known, found: Faults) -> None:
+def _automatic(action: Json, at: str, _known: Known, found: Faults) -> None:
     words.name(action, at, words.ACTION, found)
 
 
-def _one_in_charge(events: list[dict[str, Any]], at: str, found: Faults) -> None:
+def _one_in_charge(events: list[dict[str, str]], at: str, found: Faults) -> None:
     places = [place for place, event in enumerate(events) if event.get("type") == "assign"]
     for place in places[1:]:
         th, en = "มอบหมายได้เพียงคนเดียว", "A step can be assigned to one person only."
         found.add(f"{at}/{place}", "duplicate", th, en)
 
 
-_KINDS: Mapping[str, Callable[[Any, str, Known, Faults], None]] = {
+_KINDS: Mapping[str, Callable[[Json, str, Known, Faults], None]] = {
     "notify": _notify,
     "webhook": _webhook,
     "assign": _assign,

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
+
+from saraban.kit.json import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,12 @@ class Known:
     users: Collection[UUID] | None = None
 
 
-def assigned(raw: Any) -> frozenset[UUID]:
+def assigned(raw: Json) -> frozenset[UUID]:
     """Return the people whom a definition names for any work, before it is read; of nonsense there are none."""
     return frozenset(_assigned(raw))
 
 
-def _assigned(raw: Any) -> Iterator[UUID]:
+def _assigned(raw: Json) -> Iterator[UUID]:
     for state in _values(raw, "states"):
         for action in _values(state, "on"):
             require = action.get("require") if isinstance(action, Mapping) else None
@@ -35,7 +36,7 @@ def _assigned(raw: Any) -> Iterator[UUID]:
         yield from _asked(state)
 
 
-def _put_in_charge(way: Any) -> Iterator[UUID]:
+def _put_in_charge(way: Json) -> Iterator[UUID]:
     """Those whom the events of an action or a verdict give the next state to."""
     for event in _values(way, "events"):
         key = user_id(event.get("target")) if isinstance(event, Mapping) and event.get("type") == "assign" else None
@@ -43,7 +44,7 @@ def _put_in_charge(way: Any) -> Iterator[UUID]:
             yield key
 
 
-def _asked(state: Any) -> Iterator[UUID]:
+def _asked(state: Json) -> Iterator[UUID]:
     """Those whom a review asks by name, and whom its verdicts put in charge."""
     review = state.get("review") if isinstance(state, Mapping) else None
     for outcome in _values(review, "then"):
@@ -55,16 +56,16 @@ def _asked(state: Any) -> Iterator[UUID]:
             yield key
 
 
-def _values(raw: Any, key: str) -> list[Any]:
+def _values(raw: Json, key: str) -> list[Json]:
     below = raw.get(key) if isinstance(raw, Mapping) else None
     if isinstance(below, Mapping):
         return list(below.values())
     return below if isinstance(below, list) else []
 
 
-def user_id(raw: Any) -> UUID | None:
+def user_id(raw: Json) -> UUID | None:
     """Return a `publicId` that is one, and None for anything else."""
     try:
-        return UUID(raw)
-    except (ValueError, AttributeError, TypeError):
+        return UUID(raw) if isinstance(raw, str) else None
+    except ValueError:
         return None

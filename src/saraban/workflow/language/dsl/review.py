@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from saraban.kit.json import Json
 from saraban.workflow.language.dsl import happenings, words
 from saraban.workflow.language.dsl.known import Known, user_id
 from saraban.workflow.language.faults import Faults
@@ -21,7 +22,7 @@ from saraban.workflow.language.review import (
     most,
 )
 
-Happenings = tuple[dict[str, Any], ...]
+Happenings = tuple[dict[str, str], ...]
 
 MOST_BRANCHES = 50
 MOST_ANSWERS = 30
@@ -31,7 +32,7 @@ DISCIPLINE = re.compile(r"[A-Z0-9][A-Z0-9_-]{0,9}")
 _ALLOWED = frozenset({"answers", "completion", "veto", "hidden"})
 
 
-def read(raw: Any, at: str, known: Known, found: Faults) -> Review | None:
+def read(raw: Json, at: str, known: Known, found: Faults) -> Review | None:
     part = found.keys(raw, at, needed={"branches", "then"}, allowed=set(_ALLOWED))
     if part is None:
         return None
@@ -47,7 +48,7 @@ def read(raw: Any, at: str, known: Known, found: Faults) -> Review | None:
     return Review(branches, answers, completion, then, veto, hidden, events)
 
 
-def _branches(raw: Any, at: str, known: Known, found: Faults) -> dict[str, Branch]:
+def _branches(raw: Json, at: str, known: Known, found: Faults) -> dict[str, Branch]:
     branches: dict[str, Branch] = {}
     for index, each in enumerate(found.list_of(raw, at, most=MOST_BRANCHES)):
         place = f"{at}/{index}"
@@ -65,7 +66,7 @@ def _branches(raw: Any, at: str, known: Known, found: Faults) -> dict[str, Branc
     return branches
 
 
-def _assignee(raw: Any, at: str, known: Known, found: Faults) -> Assignee | None:
+def _assignee(raw: Json, at: str, known: Known, found: Faults) -> Assignee | None:
     part = found.keys(raw, at, needed=set(), allowed=set(get_args(Kind)))
     if part is None:
         return None
@@ -77,7 +78,7 @@ def _assignee(raw: Any, at: str, known: Known, found: Faults) -> Assignee | None
     return _READERS[kinds[0]](part[kinds[0]], f"{at}/{kinds[0]}", known, found)
 
 
-def _user(raw: Any, at: str, known: Known, found: Faults) -> Assignee | None:
+def _user(raw: Json, at: str, known: Known, found: Faults) -> Assignee | None:
     key = user_id(raw)
     if key is None:
         found.add(at, "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
@@ -89,7 +90,7 @@ def _user(raw: Any, at: str, known: Known, found: Faults) -> Assignee | None:
     return Assignee("user", str(key))
 
 
-def _role(raw: Any, at: str, known: Known, found: Faults) -> Assignee | None:
+def _role(raw: Json, at: str, known: Known, found: Faults) -> Assignee | None:
     if not isinstance(raw, str) or not 0 < len(raw) <= 100:
         found.add(at, "type", "ต้องเป็นชื่อบทบาท", "This must be the name of a role.")
         return None
@@ -99,12 +100,12 @@ def _role(raw: Any, at: str, known: Known, found: Faults) -> Assignee | None:
     return Assignee("role", raw)
 
 
-def _team(raw: Any, at: str, _known: Known, found: Faults) -> Assignee | None:
+def _team(raw: Json, at: str, _known: Known, found: Faults) -> Assignee | None:
     code = words.name(raw, at, TEAM, found)
     return None if code is None else Assignee("team", code)
 
 
-def _discipline(raw: Any, at: str, _known: Known, found: Faults) -> Assignee | None:
+def _discipline(raw: Json, at: str, _known: Known, found: Faults) -> Assignee | None:
     code = words.name(raw, at, DISCIPLINE, found)
     return None if code is None else Assignee("discipline", code)
 
@@ -112,7 +113,7 @@ def _discipline(raw: Any, at: str, _known: Known, found: Faults) -> Assignee | N
 _READERS = {"user": _user, "role": _role, "team": _team, "discipline": _discipline}
 
 
-def _answers(raw: Any, at: str, found: Faults) -> dict[str, AnswerOption]:
+def _answers(raw: Json, at: str, found: Faults) -> dict[str, AnswerOption]:
     answers: dict[str, AnswerOption] = {}
     for code, body in found.object_of(raw, at, most=MOST_ANSWERS).items():
         place = found.below(at, code)
@@ -121,8 +122,9 @@ def _answers(raw: Any, at: str, found: Faults) -> dict[str, AnswerOption]:
         if part is None:
             continue
         label = words.label(part["label"], f"{place}/label", found)
-        counts, comment = part["counts"], part.get("comment", "optional")
-        if counts not in get_args(Counts):
+        counts = next((one for one in get_args(Counts) if one == part["counts"]), None)
+        comment = part.get("comment", "optional")
+        if counts is None:
             th, en = "ต้องเป็น for, against หรือ neither", "This is `for`, `against` or `neither`."
             found.add(f"{place}/counts", "choice", th, en)
         elif comment not in ("required", "optional"):
@@ -140,7 +142,7 @@ def _both_ways(answers: Mapping[str, AnswerOption], at: str, found: Faults) -> N
             found.add(at, "one_sided", th, en, way=way)
 
 
-def _completion(raw: Any, at: str, branches: int, found: Faults) -> Literal["all"] | int:
+def _completion(raw: Json, at: str, branches: int, found: Faults) -> Literal["all"] | int:
     if raw == "all":
         return "all"
     if raw == "majority":
@@ -162,7 +164,7 @@ def _completion(raw: Any, at: str, branches: int, found: Faults) -> Literal["all
     return "all"
 
 
-def _veto(raw: Any, at: str, answers: Mapping[str, AnswerOption], found: Faults) -> frozenset[str]:
+def _veto(raw: Json, at: str, answers: Mapping[str, AnswerOption], found: Faults) -> frozenset[str]:
     against = frozenset(code for code, choice in answers.items() if choice.counts == AGAINST)
     if raw is False:
         return frozenset()
@@ -176,7 +178,7 @@ def _veto(raw: Any, at: str, answers: Mapping[str, AnswerOption], found: Faults)
     return against & {code for code in codes if isinstance(code, str)}
 
 
-def _then(raw: Any, at: str, known: Known, found: Faults) -> tuple[dict[Verdict, str], dict[Verdict, Happenings]]:
+def _then(raw: Json, at: str, known: Known, found: Faults) -> tuple[dict[Verdict, str], dict[Verdict, Happenings]]:
     then: dict[Verdict, str] = {}
     events: dict[Verdict, Happenings] = {}
     part = found.keys(raw, at, needed={FOR, AGAINST}, allowed=set())

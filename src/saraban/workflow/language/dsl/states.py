@@ -1,7 +1,6 @@
 """Reads one state: its names, how long it may take, and its actions."""
 
-from typing import Any, cast
-
+from saraban.kit.json import Json
 from saraban.workflow.language.definition import State, Transition
 from saraban.workflow.language.dsl import actions, review, words
 from saraban.workflow.language.dsl.known import Known
@@ -13,7 +12,7 @@ MOST_DAYS = 365
 ALLOWED = frozenset({"initial", "terminal", "editable", "on", "help", "due", "review", "outcome"})
 
 
-def read(raw: Any, at: str, known: Known, found: Faults) -> State | None:
+def read(raw: Json, at: str, known: Known, found: Faults) -> State | None:
     part = found.keys(raw, at, needed={"name", "label"}, allowed=set(ALLOWED))
     if part is None:
         return None
@@ -36,16 +35,16 @@ def read(raw: Any, at: str, known: Known, found: Faults) -> State | None:
     )
 
 
-def _outcome(raw: Any, at: str, found: Faults) -> Outcome | None:
+def _outcome(raw: Json, at: str, found: Faults) -> Outcome | None:
     """What an end means."""
     if raw not in OUTCOMES:
         th, en = "ต้องเป็นหนึ่งใน {choices}", "This is one of {choices}."
         found.add(at, "choice", th, en, choices=", ".join(OUTCOMES))
         return None
-    return cast(Outcome, raw)
+    return raw
 
 
-def _due(raw: Any, at: str, found: Faults) -> int | None:
+def _due(raw: Json, at: str, found: Faults) -> int | None:
     """The working days within which somebody is to act."""
     part = found.keys(raw, at, needed={"workingDays"}, allowed=set())
     if part is None:

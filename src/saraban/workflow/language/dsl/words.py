@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from saraban.kit.errors import Text
+from saraban.kit.json import Json, JsonObject
 from saraban.kit.text import control_character, fold
 from saraban.workflow.language.faults import Faults
 
@@ -20,7 +20,7 @@ RESPONSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+*-]{0,19}")
 TOPIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(\.[a-z0-9_-]{1,40}){0,4}")
 
 
-def name(raw: Any, at: str, pattern: re.Pattern[str], found: Faults) -> str | None:
+def name(raw: Json, at: str, pattern: re.Pattern[str], found: Faults) -> str | None:
     if isinstance(raw, str) and pattern.fullmatch(raw):
         return raw
     th, en = "ชื่อต้องเป็นไปตามรูปแบบ {pattern}", "A name here matches {pattern}."
@@ -28,12 +28,12 @@ def name(raw: Any, at: str, pattern: re.Pattern[str], found: Faults) -> str | No
     return None
 
 
-def label(raw: Any, at: str, found: Faults) -> Text | None:
+def label(raw: Json, at: str, found: Faults) -> Text | None:
     """Read `{"th": …, "en": …}`, one line each."""
     return _both(raw, at, found, "label", MOST_LABEL)
 
 
-def description(raw: Any, at: str, found: Faults) -> Text | None:
+def description(raw: Json, at: str, found: Faults) -> Text | None:
     """Read what a definition is for: `{"th": …, "en": …}`, or one text for readers of both languages."""
     if isinstance(raw, Mapping):
         return _both(raw, at, found, "text", MOST_DESCRIPTION, several_lines=True)
@@ -45,19 +45,20 @@ def description(raw: Any, at: str, found: Faults) -> Text | None:
     return Text(fold(raw), fold(raw))
 
 
-def help_text(part: Mapping[str, Any], at: str, found: Faults) -> Text | None:
+def help_text(part: JsonObject, at: str, found: Faults) -> Text | None:
     """Read the optional `help` of a state or an action."""
     if "help" not in part:
         return None
     return _both(part["help"], f"{at}/help", found, "help", MOST_HELP, several_lines=True)
 
 
-def _both(raw: Any, at: str, found: Faults, code: str, most: int, *, several_lines: bool = False) -> Text | None:
+def _both(raw: Json, at: str, found: Faults, code: str, most: int, *, several_lines: bool = False) -> Text | None:
     part = found.keys(raw, at, needed={"th", "en"}, allowed=set())
     if part is None:
         return None
+    said = []
     for language in ("th", "en"):
-        words = part.get(language)
+        words = part[language]
         if (
             not isinstance(words, str)
             or not 0 < len(words.strip()) <= most
@@ -66,10 +67,11 @@ def _both(raw: Any, at: str, found: Faults, code: str, most: int, *, several_lin
             th, en = "ต้องเป็นข้อความ 1-{most} ตัวอักษร", "This must be text of 1 to {most} characters."
             found.add(f"{at}/{language}", code, th, en, most=most)
             return None
-    return Text(fold(part["th"]).strip(), fold(part["en"]).strip())
+        said.append(fold(words).strip())
+    return Text(*said)
 
 
-def flag(part: Mapping[str, Any], key: str, at: str, found: Faults) -> bool:
+def flag(part: JsonObject, key: str, at: str, found: Faults) -> bool:
     value = part.get(key, False)
     if type(value) is not bool:
         found.add(f"{at}/{key}", "type", "ต้องเป็น true หรือ false", "This must be true or false.")
@@ -77,7 +79,7 @@ def flag(part: Mapping[str, Any], key: str, at: str, found: Faults) -> bool:
     return value
 
 
-def fields(part: Mapping[str, Any], at: str, found: Faults) -> tuple[str, ...] | None:
+def fields(part: JsonObject, at: str, found: Faults) -> tuple[str, ...] | None:
     """Read the values that can come with an action; whether the schema knows them is asked of the whole definition."""
     if "fields" not in part:
         return None

@@ -7,8 +7,8 @@ Whatever takes longer for a longer text or list spends from the budget.
 import math
 import re
 from types import NoneType
-from typing import Any
 
+from saraban.kit.json import Json
 from saraban.workflow.language.logic.budget import NESTING, Budget, BudgetExceeded
 
 NAN = math.nan
@@ -23,7 +23,7 @@ _KINDS = {NoneType: "null", bool: "boolean", int: "number", float: "number", str
 _NUMBERS = frozenset({int, float})
 
 
-def truthy(value: Any) -> bool:
+def truthy(value: Json) -> bool:
     """Return JSON Logic's truth: as JavaScript has it ("0" is true, NaN false), but an empty list is false."""
     if value is True or value is False:
         return bool(value)
@@ -32,7 +32,7 @@ def truthy(value: Any) -> bool:
     return True if isinstance(value, dict) else bool(value)
 
 
-def number(value: Any, budget: Budget) -> float:
+def number(value: Json, budget: Budget) -> float:
     """Return `Number(value)`."""
     if isinstance(value, float):
         return value
@@ -45,7 +45,7 @@ def number(value: Any, budget: Budget) -> float:
     return number(text(value, budget), budget) if isinstance(value, list) else NAN
 
 
-def parse_float(value: Any, budget: Budget) -> float:
+def parse_float(value: Json, budget: Budget) -> float:
     """Return `parseFloat(value)`: the number that a text begins with."""
     if isinstance(value, float):
         return value
@@ -57,7 +57,7 @@ def parse_float(value: Any, budget: Budget) -> float:
     return _spelled(found[0]) if found else NAN
 
 
-def text(value: Any, budget: Budget, depth: int = 0) -> str:
+def text(value: Json, budget: Budget, depth: int = 0) -> str:
     """Return `String(value)`."""
     if isinstance(value, str):
         return value
@@ -97,7 +97,7 @@ def plain(value: float) -> float | int:
     return value
 
 
-def strictly_equal(left: Any, right: Any) -> bool:
+def strictly_equal(left: Json, right: Json) -> bool:
     """Return `left === right`; lists and objects are equal to themselves only."""
     kind = _KINDS.get(type(left), "object")
     if kind != _KINDS.get(type(right), "object"):
@@ -105,7 +105,7 @@ def strictly_equal(left: Any, right: Any) -> bool:
     return left is right if kind == "object" else bool(left == right)
 
 
-def loosely_equal(left: Any, right: Any, budget: Budget) -> bool:
+def loosely_equal(left: Json, right: Json, budget: Budget) -> bool:
     """Return `left == right`."""
     first, second = _KINDS.get(type(left), "object"), _KINDS.get(type(right), "object")
     if first == second:
@@ -117,27 +117,27 @@ def loosely_equal(left: Any, right: Any, budget: Budget) -> bool:
     return number(left, budget) == number(right, budget)
 
 
-def less(left: Any, right: Any, budget: Budget) -> bool:
+def less(left: Json, right: Json, budget: Budget) -> bool:
     """Return `left < right`: two texts by their characters, everything else as numbers."""
     if type(left) in _NUMBERS and type(right) in _NUMBERS:
-        return bool(left < right)
+        return bool(left < right)  # type: ignore[operator]
     first, second = _primitive(left, budget), _primitive(right, budget)
     if isinstance(first, str) and isinstance(second, str):
         return first < second
     return number(first, budget) < number(second, budget)
 
 
-def less_or_equal(left: Any, right: Any, budget: Budget) -> bool:
+def less_or_equal(left: Json, right: Json, budget: Budget) -> bool:
     """Return `left <= right`."""
     if type(left) in _NUMBERS and type(right) in _NUMBERS:
-        return bool(left <= right)
+        return bool(left <= right)  # type: ignore[operator]
     first, second = _primitive(left, budget), _primitive(right, budget)
     if isinstance(first, str) and isinstance(second, str):
         return first <= second
     return number(first, budget) <= number(second, budget)
 
 
-def _primitive(value: Any, budget: Budget) -> Any:
+def _primitive(value: Json, budget: Budget) -> Json:
     return value if type(value) in _KINDS else text(value, budget)
 
 
@@ -162,7 +162,7 @@ def _spelled(digits: str) -> float:
     return float(digits.replace("Infinity", "inf"))
 
 
-def _joined(values: list[Any], budget: Budget, depth: int) -> str:
+def _joined(values: list[Json], budget: Budget, depth: int) -> str:
     if depth > DEEPEST:
         raise BudgetExceeded(NESTING)
     budget.spend(len(values))

@@ -7,15 +7,15 @@ in front, so what an evaluation costs depends on the sizes of what it reads and 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
+from saraban.kit.json import Json
 from saraban.workflow.language.logic.budget import Budget, Limits
 from saraban.workflow.language.logic.coercion import truthy
 from saraban.workflow.language.logic.grammar import RuleRefused, faults
 from saraban.workflow.language.logic.lookup import NOWHERE, fetch, follow, missing, missing_some, step
 from saraban.workflow.language.logic.operators import BINARY, VARIADIC
 
-Run = Callable[[Any, Budget], Any]
+Run = Callable[[Json, Budget], Json]
 # Paths that a part reads from the facts; None within a loop's body, where paths start from the item.
 Reads = set[str] | None
 ANYTHING = "*"
@@ -38,12 +38,12 @@ class Compiled:
         path is itself computed
     """
 
-    rule: Any
+    rule: Json
     variables: frozenset[str]
     limits: Limits
     _part: _Part = field(repr=False, compare=False)
 
-    def evaluate(self, context: Any) -> Any:
+    def evaluate(self, context: Json) -> Json:
         """
         Return the rule's value for these facts, which are JSON. The value may share parts with rule and facts.
 
@@ -53,7 +53,7 @@ class Compiled:
         return part.run(context, Budget(self.limits, part.cost))
 
 
-def compile(rule: Any, *, limits: Limits = USUAL) -> Compiled:  # noqa: A001 - as the libraries of this language call it
+def compile(rule: Json, *, limits: Limits = USUAL) -> Compiled:  # noqa: A001 - as the libraries of this language call it
     """
     Check a rule and prepare it.
 
@@ -67,7 +67,7 @@ def compile(rule: Any, *, limits: Limits = USUAL) -> Compiled:  # noqa: A001 - a
     return Compiled(rule, frozenset(reads), limits, part)
 
 
-def _part(rule: Any, reads: Reads) -> _Part:
+def _part(rule: Json, reads: Reads) -> _Part:
     if isinstance(rule, list):
         return _list(rule, reads)
     if not isinstance(rule, dict):
@@ -77,7 +77,7 @@ def _part(rule: Any, reads: Reads) -> _Part:
     return _operation(operator, arguments, reads)
 
 
-def _operation(operator: str, arguments: list[Any], reads: Reads) -> _Part:
+def _operation(operator: str, arguments: list[Json], reads: Reads) -> _Part:
     if operator in _LOOPS:
         return _loop(operator, arguments, reads)
     if operator in _LOOKUPS:
@@ -91,11 +91,11 @@ def _operation(operator: str, arguments: list[Any], reads: Reads) -> _Part:
     return _Part(_variadic(VARIADIC[operator], [part.run for part in parts]), cost)
 
 
-def _constant(value: Any) -> _Part:
+def _constant(value: Json) -> _Part:
     return _Part(lambda _facts, _budget: value, 1, constant=True)
 
 
-def _list(rule: list[Any], reads: Reads) -> _Part:
+def _list(rule: list[Json], reads: Reads) -> _Part:
     parts = [_part(each, reads) for each in rule]
     cost = 1 + sum(part.cost for part in parts)
     runs = [part.run for part in parts]
@@ -106,11 +106,11 @@ def _list(rule: list[Any], reads: Reads) -> _Part:
     return _Part(lambda facts, budget: [run(facts, budget) for run in runs], cost)
 
 
-def _binary(apply: Callable[[Any, Any, Budget], Any], left: Run, right: Run) -> Run:
+def _binary(apply: Callable[[Json, Json, Budget], Json], left: Run, right: Run) -> Run:
     return lambda facts, budget: apply(left(facts, budget), right(facts, budget), budget)
 
 
-def _variadic(apply: Callable[[list[Any], Budget], Any], runs: list[Run]) -> Run:
+def _variadic(apply: Callable[[list[Json], Budget], Json], runs: list[Run]) -> Run:
     return lambda facts, budget: apply([run(facts, budget) for run in runs], budget)
 
 
@@ -125,7 +125,7 @@ def _yes(runs: list[Run]) -> Run:
 
 
 def _and(runs: list[Run]) -> Run:
-    def first_false(facts: Any, budget: Budget) -> Any:
+    def first_false(facts: Json, budget: Budget) -> Json:
         value = None
         for run in runs:
             value = run(facts, budget)
@@ -137,7 +137,7 @@ def _and(runs: list[Run]) -> Run:
 
 
 def _or(runs: list[Run]) -> Run:
-    def first_true(facts: Any, budget: Budget) -> Any:
+    def first_true(facts: Json, budget: Budget) -> Json:
         value = None
         for run in runs:
             value = run(facts, budget)
@@ -152,7 +152,7 @@ def _if(runs: list[Run]) -> Run:
     pairs = list(zip(runs[::2], runs[1::2], strict=False))
     otherwise: Run = runs[-1] if len(runs) % 2 else lambda _facts, _budget: None
 
-    def choose(facts: Any, budget: Budget) -> Any:
+    def choose(facts: Json, budget: Budget) -> Json:
         for condition, outcome in pairs:
             if truthy(condition(facts, budget)):
                 return outcome(facts, budget)
@@ -172,7 +172,7 @@ _CHOICES: dict[str, Callable[[list[Run]], Run]] = {
 }
 
 
-def _var(arguments: list[Any], reads: Reads) -> _Part:
+def _var(arguments: list[Json], reads: Reads) -> _Part:
     default = _part(arguments[1], reads) if len(arguments) > 1 else _constant(None)
     path = arguments[0] if arguments else None
     if isinstance(path, str) and path:
@@ -181,7 +181,7 @@ def _var(arguments: list[Any], reads: Reads) -> _Part:
     _read(reads, str(path) if type(path) is int else ANYTHING)
     computed = _part(path, reads)
 
-    def run(facts: Any, budget: Budget) -> Any:
+    def run(facts: Json, budget: Budget) -> Json:
         value = fetch(computed.run(facts, budget), facts, budget)
         return default.run(facts, budget) if value is NOWHERE else value
 
@@ -194,11 +194,11 @@ def _along(keys: list[str], default: Run) -> Run:
         return _farther(keys, default)
     first, last = keys[0], keys[-1]
 
-    def near(facts: Any, budget: Budget) -> Any:
+    def near(facts: Json, budget: Budget) -> Json:
         value = facts[first] if type(facts) is dict and first in facts else step(facts, first)
         return default(facts, budget) if value is NOWHERE else value
 
-    def next_to(facts: Any, budget: Budget) -> Any:
+    def next_to(facts: Json, budget: Budget) -> Json:
         place = facts[first] if type(facts) is dict and first in facts else step(facts, first)
         value = place[last] if type(place) is dict and last in place else step(place, last)
         return default(facts, budget) if value is NOWHERE else value
@@ -207,35 +207,37 @@ def _along(keys: list[str], default: Run) -> Run:
 
 
 def _farther(keys: list[str], default: Run) -> Run:
-    def far(facts: Any, budget: Budget) -> Any:
+    def far(facts: Json, budget: Budget) -> Json:
         value = follow(facts, keys)
         return default(facts, budget) if value is NOWHERE else value
 
     return far
 
 
-def _missing(arguments: list[Any], reads: Reads) -> _Part:
+def _missing(arguments: list[Json], reads: Reads) -> _Part:
     listed = arguments[0] if arguments and isinstance(arguments[0], list) else arguments
     return _absence(missing, arguments, listed, reads)
 
 
-def _missing_some(arguments: list[Any], reads: Reads) -> _Part:
+def _missing_some(arguments: list[Json], reads: Reads) -> _Part:
     return _absence(missing_some, arguments, arguments[1], reads)
 
 
-def _absence(apply: Callable[[list[Any], Any, Budget], Any], arguments: list[Any], listed: Any, reads: Reads) -> _Part:
+def _absence(
+    apply: Callable[[list[Json], Json, Budget], Json], arguments: list[Json], listed: Json, reads: Reads
+) -> _Part:
     for name in listed if isinstance(listed, list) else [listed]:
         _read(reads, name if isinstance(name, str) and name else ANYTHING)
     parts = [_part(argument, reads) for argument in arguments]
     runs = [part.run for part in parts]
 
-    def run(facts: Any, budget: Budget) -> Any:
+    def run(facts: Json, budget: Budget) -> Json:
         return apply([each(facts, budget) for each in runs], facts, budget)
 
     return _Part(run, 1 + sum(part.cost for part in parts))
 
 
-_LOOKUPS: dict[str, Callable[[list[Any], Reads], _Part]] = {
+_LOOKUPS: dict[str, Callable[[list[Json], Reads], _Part]] = {
     "var": _var,
     "missing": _missing,
     "missing_some": _missing_some,
@@ -247,13 +249,13 @@ def _read(reads: Reads, path: str) -> None:
         reads.add(path)
 
 
-def _loop(operator: str, arguments: list[Any], reads: Reads) -> _Part:
+def _loop(operator: str, arguments: list[Json], reads: Reads) -> _Part:
     source, body = _part(arguments[0], reads), _part(arguments[1], None)
     start = _part(arguments[2], reads) if len(arguments) > 2 else _constant(None)
     each = body.cost + 1
     rounds = _LOOPS[operator]
 
-    def run(facts: Any, budget: Budget) -> Any:
+    def run(facts: Json, budget: Budget) -> Json:
         items = source.run(facts, budget)
         listed = items if isinstance(items, list) else []
         budget.spend(len(listed) * each)
@@ -262,14 +264,14 @@ def _loop(operator: str, arguments: list[Any], reads: Reads) -> _Part:
     return _Part(run, 1 + source.cost + start.cost)
 
 
-def _reduce(items: list[Any], body: Run, start: Any, budget: Budget) -> Any:
+def _reduce(items: list[Json], body: Run, start: Json, budget: Budget) -> Json:
     total = start
     for item in items:
         total = body({"current": item, "accumulator": total}, budget)
     return total
 
 
-_LOOPS: dict[str, Callable[[list[Any], Run, Any, Budget], Any]] = {
+_LOOPS: dict[str, Callable[[list[Json], Run, Json, Budget], Json]] = {
     "map": lambda items, body, _start, budget: [body(item, budget) for item in items],
     "filter": lambda items, body, _start, budget: [item for item in items if truthy(body(item, budget))],
     "all": lambda items, body, _start, budget: bool(items) and all(truthy(body(item, budget)) for item in items),

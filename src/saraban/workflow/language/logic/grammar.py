@@ -6,9 +6,9 @@ Reads without recursion, so that a rule that is deep, cyclic or huge costs no mo
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.json import Json
 from saraban.workflow.language.logic.budget import Limits
 
 MANY = 1_000_000
@@ -51,11 +51,11 @@ class RuleRefused(Exception):
         self.problems = problems
 
 
-def faults(rule: Any, limits: Limits) -> tuple[FieldProblem, ...]:
+def faults(rule: Json, limits: Limits) -> tuple[FieldProblem, ...]:
     """List what is wrong with a rule, at most 20 faults in the order of the text; a size alone, since it ends the reading."""
     found: list[FieldProblem] = []
     parts, characters = 1, 0
-    waiting: list[tuple[Any, str, int]] = [(rule, "", 1)]
+    waiting: list[tuple[Json, str, int]] = [(rule, "", 1)]
     while waiting:
         node, at, depth = waiting.pop()
         if depth > limits.depth:
@@ -72,7 +72,7 @@ def faults(rule: Any, limits: Limits) -> tuple[FieldProblem, ...]:
     return tuple(found[:MOST_FAULTS])
 
 
-def _below(node: Any) -> Iterator[tuple[str, Any]]:
+def _below(node: Json) -> Iterator[tuple[str, Json]]:
     if isinstance(node, dict):
         for key, value in node.items():
             yield escaped(str(key)), value
@@ -86,7 +86,7 @@ def escaped(key: str) -> str:
     return key[:60].replace("~", "~0").replace("/", "~1")
 
 
-def _length(node: Any) -> int:
+def _length(node: Json) -> int:
     if isinstance(node, str):
         return len(node)
     if isinstance(node, dict):
@@ -95,14 +95,14 @@ def _length(node: Any) -> int:
     return node.bit_length() >> 2 if isinstance(node, int) else 0
 
 
-def _own_faults(node: Any, at: str, limits: Limits) -> Iterator[FieldProblem]:
+def _own_faults(node: Json, at: str, limits: Limits) -> Iterator[FieldProblem]:
     if isinstance(node, dict):
         yield from _operator_faults(node, at, limits)
     elif not isinstance(node, list | str | int | float | None) or (isinstance(node, float) and not math.isfinite(node)):
         yield FieldProblem(at, "not_json", NOT_JSON)
 
 
-def _operator_faults(node: dict[Any, Any], at: str, limits: Limits) -> Iterator[FieldProblem]:
+def _operator_faults(node: dict[Json, Json], at: str, limits: Limits) -> Iterator[FieldProblem]:
     if len(node) != 1:
         yield FieldProblem(at, "one_operator", ONE)
         return

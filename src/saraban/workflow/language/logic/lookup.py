@@ -1,16 +1,17 @@
 """The operators that look at the facts: `var`, `missing`, `missing_some`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
+from saraban.kit.json import Json
 from saraban.workflow.language.logic.budget import Budget
 from saraban.workflow.language.logic.coercion import number, text
 
 # What no facts hold: a way that leads nowhere, unlike one that leads to null.
-NOWHERE: Any = object()
+NOWHERE = cast("Json", object())
 
 
-def step(place: Any, key: str) -> Any:
+def step(place: Json, key: str) -> Json:
     """Return what stands under a key, an index or `length`; `NOWHERE` when nothing does."""
     if isinstance(place, dict):
         return place.get(key, NOWHERE)
@@ -23,7 +24,7 @@ def step(place: Any, key: str) -> Any:
     return place[int(key)] if int(key) < len(place) else NOWHERE
 
 
-def follow(place: Any, keys: Sequence[str]) -> Any:
+def follow(place: Json, keys: Sequence[str]) -> Json:
     """Take one step after the other."""
     for key in keys:
         place = step(place, key)
@@ -32,7 +33,7 @@ def follow(place: Any, keys: Sequence[str]) -> Any:
     return place
 
 
-def fetch(path: Any, facts: Any, budget: Budget) -> Any:
+def fetch(path: Json, facts: Json, budget: Budget) -> Json:
     """Follow a path known only now; the empty path is the facts themselves."""
     if path is None or path == "":
         return facts
@@ -41,14 +42,14 @@ def fetch(path: Any, facts: Any, budget: Budget) -> Any:
     return follow(facts, keys)
 
 
-def missing(names: list[Any], facts: Any, budget: Budget) -> list[Any]:
+def missing(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
     """List the names that lead nowhere, to null or to an empty text."""
     wanted = names[0] if names and isinstance(names[0], list) else names
     budget.spend(len(wanted))
     return [name for name in wanted if _absent(name, facts, budget)]
 
 
-def missing_some(names: list[Any], facts: Any, budget: Budget) -> list[Any]:
+def missing_some(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
     """List what is missing of the names in `names[1]`, unless at least `names[0]` of them are there."""
     needed, options = names
     wanted = options if isinstance(options, list) else [options]
@@ -56,7 +57,7 @@ def missing_some(names: list[Any], facts: Any, budget: Budget) -> list[Any]:
     return [] if len(wanted) - len(absent) >= number(needed, budget) else absent
 
 
-def _absent(name: Any, facts: Any, budget: Budget) -> bool:
+def _absent(name: Json, facts: Json, budget: Budget) -> bool:
     default = None
     if isinstance(name, list):
         name, default = [*name, None, None][:2]

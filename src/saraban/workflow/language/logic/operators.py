@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
+from saraban.kit.json import Json
 from saraban.workflow.language.logic.budget import ITEMS, LENGTH, Budget, BudgetExceeded
 from saraban.workflow.language.logic.coercion import (
     EXACT,
@@ -18,10 +18,10 @@ from saraban.workflow.language.logic.coercion import (
     text,
 )
 
-Values = list[Any]
+Values = list[Json]
 
 
-def _contains(needle: Any, stack: Any, budget: Budget) -> bool:
+def _contains(needle: Json, stack: Json, budget: Budget) -> bool:
     if isinstance(stack, str):
         budget.spend(len(stack) >> 8)
         return bool(stack) and text(needle, budget) in stack
@@ -33,7 +33,7 @@ def _contains(needle: Any, stack: Any, budget: Budget) -> bool:
     return any(strictly_equal(needle, each) for each in stack)
 
 
-def _divide(above: Any, below: Any, budget: Budget) -> float | int:
+def _divide(above: Json, below: Json, budget: Budget) -> float | int:
     left, right = number(above, budget), number(below, budget)
     if right != 0:
         return plain(left / right)
@@ -42,14 +42,14 @@ def _divide(above: Any, below: Any, budget: Budget) -> float | int:
     return math.copysign(math.inf, left) * math.copysign(1, right)
 
 
-def _remainder(above: Any, below: Any, budget: Budget) -> float | int:
+def _remainder(above: Json, below: Json, budget: Budget) -> float | int:
     left, right = number(above, budget), number(below, budget)
     if right == 0 or not math.isfinite(left) or math.isnan(right):
         return NAN
     return plain(math.fmod(left, right))
 
 
-def _ascending(test: Callable[[Any, Any, Budget], bool]) -> Callable[[Values, Budget], bool]:
+def _ascending(test: Callable[[Json, Json, Budget], bool]) -> Callable[[Values, Budget], bool]:
     def holds(values: Values, budget: Budget) -> bool:
         return test(values[0], values[1], budget) and (len(values) < 3 or test(values[1], values[2], budget))
 
@@ -72,7 +72,7 @@ def _add(values: Values, budget: Budget) -> float | int:
     return plain(total)
 
 
-def _multiply(values: Values, budget: Budget) -> Any:
+def _multiply(values: Values, budget: Budget) -> Json:
     if len(values) == 1:
         return values[0]
     product = parse_float(values[0], budget)
@@ -110,7 +110,7 @@ def _cut(values: Values, budget: Budget) -> str:
     return rest
 
 
-def _cut_length(end: Any, length: int, budget: Budget) -> int:
+def _cut_length(end: Json, length: int, budget: Budget) -> int:
     wanted = number(end, budget)
     if not wanted < 0:
         return _whole(wanted)
@@ -118,8 +118,8 @@ def _cut_length(end: Any, length: int, budget: Budget) -> int:
     return 0 if isinstance(end, str | list) else max(_whole(length + wanted), 0)
 
 
-def _merge(values: Values, budget: Budget) -> list[Any]:
-    whole: list[Any] = []
+def _merge(values: Values, budget: Budget) -> list[Json]:
+    whole: list[Json] = []
     for value in values:
         added = len(value) if isinstance(value, list) else 1
         budget.spend(added)
@@ -129,7 +129,7 @@ def _merge(values: Values, budget: Budget) -> list[Any]:
     return whole
 
 
-BINARY: dict[str, Callable[[Any, Any, Budget], Any]] = {
+BINARY: dict[str, Callable[[Json, Json, Budget], Json]] = {
     "==": loosely_equal,
     "!=": lambda left, right, budget: not loosely_equal(left, right, budget),
     "===": lambda left, right, _budget: strictly_equal(left, right),
@@ -141,7 +141,7 @@ BINARY: dict[str, Callable[[Any, Any, Budget], Any]] = {
     "in": _contains,
 }
 
-VARIADIC: dict[str, Callable[[Values, Budget], Any]] = {
+VARIADIC: dict[str, Callable[[Values, Budget], Json]] = {
     "<": _ascending(less),
     "<=": _ascending(less_or_equal),
     "max": _extreme(max),

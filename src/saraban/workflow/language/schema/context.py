@@ -1,13 +1,13 @@
 """Reads the schema of a context, and checks contexts against it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 import jsonschema_rs
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language.schema import grammar, words
 from saraban.workflow.language.schema.size import Size, excess
 
@@ -35,10 +35,10 @@ class SchemaRefused(Exception):
 class ContextSchema:
     """A schema that was accepted, ready to be asked any number of times."""
 
-    raw: Mapping[str, Any]
+    raw: JsonObject
     _validator: jsonschema_rs.Draft202012Validator = field(repr=False, compare=False)
 
-    def problems(self, context: Any) -> tuple[FieldProblem, ...]:
+    def problems(self, context: Json) -> tuple[FieldProblem, ...]:
         """List what is wrong with a context, at most 20 faults; empty when it fits."""
         too_much = excess(context, CONTEXT_SIZE)
         if too_much is not None:
@@ -47,7 +47,7 @@ class ContextSchema:
 
     def may_hold(self, path: Sequence[str]) -> bool:
         """Return whether a context that fits can have something at a path; where the schema leaves it open, it can."""
-        place: Any = self.raw
+        place: Json = self.raw
         for key in path:
             if not isinstance(place, dict) or not place.keys().isdisjoint(OPEN):
                 return place is not False
@@ -59,14 +59,14 @@ class ContextSchema:
         return place is not False
 
 
-def read(raw: Any) -> ContextSchema:
+def read(raw: Json) -> ContextSchema:
     """
     Check a schema before it is published.
 
     :raises SchemaRefused: with what is wrong, at most 20 faults, in both languages
     """
     wrong = tuple(islice(_faults(raw), MOST))
-    if wrong:
+    if wrong or not isinstance(raw, dict):
         raise SchemaRefused(wrong)
     try:
         validator = jsonschema_rs.Draft202012Validator(
@@ -78,7 +78,7 @@ def read(raw: Any) -> ContextSchema:
     return ContextSchema(raw, validator)
 
 
-def _faults(raw: Any) -> Iterator[FieldProblem]:
+def _faults(raw: Json) -> Iterator[FieldProblem]:
     """Each step relies on the one before: size, shape, then what the schema says."""
     too_much = excess(raw, SCHEMA_SIZE)
     if too_much is not None:

@@ -8,14 +8,15 @@ in a plainer way.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 from saraban.kit.dates import date_in_words
 from saraban.kit.errors import Text
+from saraban.kit.json import Json, JsonObject, as_list, as_number, as_object, as_text
 
 Kind = Literal["line", "lines", "date", "number", "integer", "boolean", "choice", "json"]
 PAYLOAD = "payload"
@@ -30,7 +31,7 @@ _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 class Option:
     """One of the values among which a field lets people choose."""
 
-    value: Any
+    value: Json
     label: Text
 
     @property
@@ -56,36 +57,36 @@ class Field:
     options: tuple[Option, ...] = ()
     format: str | None = None
     pattern: str | None = None
-    most_characters: int | None = None
+    most_characters: int | float | None = None
     lowest: int | float | None = None
     highest: int | float | None = None
     step: int | float | None = None
 
 
-def payload_fields(raw: Mapping[str, Any]) -> tuple[Field, ...]:
+def payload_fields(raw: JsonObject) -> tuple[Field, ...]:
     """Return the properties that the schema of a context names for the payload, in their order."""
     payload = _properties(raw, raw).get(PAYLOAD)
     if not isinstance(payload, dict):
         return ()
-    required = {name for layer in _layers(payload, raw) for name in layer.get("required", ())}
+    required = {name for layer in _layers(payload, raw) for name in as_list(layer.get("required"))}
     found = _properties(payload, raw)
     return tuple(_field(name, one, name in required, raw) for name, one in found.items() if one is not False)
 
 
-def payload_nulls(raw: Mapping[str, Any]) -> frozenset[str]:
+def payload_nulls(raw: JsonObject) -> frozenset[str]:
     """Return the properties of the payload for which `null` is a value like others."""
     payload = _properties(raw, raw).get(PAYLOAD)
     found = _properties(payload, raw) if isinstance(payload, dict) else {}
     return frozenset(name for name, one in found.items() if any(_names_null(layer) for layer in _layers(one, raw)))
 
 
-def _names_null(said: Mapping[str, Any]) -> bool:
+def _names_null(said: JsonObject) -> bool:
     types = said.get("type")
-    options = [*said.get("enum", ()), *(one.get("const", 0) for one in said.get("oneOf", ()) if isinstance(one, dict))]
+    options = [*as_list(said.get("enum")), *(as_object(one).get("const", 0) for one in as_list(said.get("oneOf")))]
     return "null" in (types if isinstance(types, list) else [types]) or None in options or said.get("const", 0) is None
 
 
-def said(one: Field, value: Any) -> Text:
+def said(one: Field, value: Json) -> Text:
     """Write a value as people read it, in both languages."""
     named = next(
         (option.label for option in one.options if type(option.value) is type(value) and option.value == value), None
@@ -102,14 +103,14 @@ def said(one: Field, value: Any) -> Text:
     return Text(written(value), written(value)) if value is not None else Text("–", "–")
 
 
-def _day(value: Any) -> date | None:
+def _day(value: Json) -> date | None:
     try:
         return date.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
 
 
-def written(value: Any) -> str:
+def written(value: Json) -> str:
     """Return a value as a field shows it again: text and numbers plainly, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -122,27 +123,27 @@ def figure(typed: str) -> int | float | str:
     return number if math.isfinite(number) else typed
 
 
-def _layers(schema: Any, root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _layers(schema: Json, root: JsonObject) -> Iterator[JsonObject]:
     """What must hold of a value together: itself first, then what it refers to. References have no circles."""
     if not isinstance(schema, dict):
         return
     yield schema
     if "$ref" in schema:
-        yield from _layers(root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root)
-    for one in schema.get("allOf", ()):
+        yield from _layers(as_object(root["$defs"])[str(schema["$ref"]).removeprefix("#/$defs/")], root)
+    for one in as_list(schema.get("allOf")):
         yield from _layers(one, root)
 
 
-def _properties(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _properties(schema: Json, root: JsonObject) -> dict[str, Json]:
+    found: dict[str, Json] = {}
     for layer in _layers(schema, root):
-        for name, one in layer.get("properties", {}).items():
+        for name, one in as_object(layer.get("properties")).items():
             found.setdefault(name, one)
     return found
 
 
-def _field(name: str, schema: Any, required: bool, root: Mapping[str, Any]) -> Field:
-    said: dict[str, Any] = {}
+def _field(name: str, schema: Json, required: bool, root: JsonObject) -> Field:
+    said: dict[str, Json] = {}
     for layer in _layers(schema, root):
         said = {**layer, **said}
     options = _options(said)
@@ -155,63 +156,67 @@ def _field(name: str, schema: Any, required: bool, root: Mapping[str, Any]) -> F
         _words(said, "label", "title"),
         _words(said, "help", "description"),
         options,
-        said.get("format") if said.get("format") in _PLAIN_FORMATS else None,
-        said.get("pattern"),
-        said.get("maxLength"),
+        as_text(said.get("format")) if said.get("format") in _PLAIN_FORMATS else None,
+        as_text(said.get("pattern")),
+        as_number(said.get("maxLength")),
         lowest,
         highest,
         step,
     )
 
 
-def _words(said: Mapping[str, Any], both: str, one: str) -> Text | None:
+def _words(said: JsonObject, both: str, one: str) -> Text | None:
     """In both languages where the schema has them; the standard's own words have but one."""
     if both in said:
-        return Text(said[both]["th"], said[both]["en"])
-    return Text(said[one], said[one]) if said.get(one, "").strip() else None
+        words = as_object(said[both])
+        return Text(str(words["th"]), str(words["en"]))
+    word = as_text(said.get(one)) or ""
+    return Text(word, word) if word.strip() else None
 
 
-def _options(said: Mapping[str, Any]) -> tuple[Option, ...]:
+def _options(said: JsonObject) -> tuple[Option, ...]:
     if "const" in said:
         return (_option(said["const"]),)
     if "enum" in said:
-        return tuple(_option(value) for value in said["enum"])
-    named = said.get("oneOf") or said.get("anyOf") or ()
-    if named and all(isinstance(one, dict) and "const" in one for one in named):
+        return tuple(_option(value) for value in as_list(said["enum"]))
+    named = [as_object(one) for one in as_list(said.get("oneOf") or said.get("anyOf"))]
+    if named and all("const" in one for one in named):
         return tuple(
             Option(one["const"], _words(one, "label", "title") or _option(one["const"]).label) for one in named
         )
     return ()
 
 
-def _option(value: Any) -> Option:
+def _option(value: Json) -> Option:
     if isinstance(value, bool):
         return Option(value, YES if value else NO)
     return Option(value, Text(written(value), written(value)))
 
 
-def _kind(said: Mapping[str, Any]) -> Kind:
+def _kind(said: JsonObject) -> Kind:
     named = said.get("type")
     types = [one for one in (named if isinstance(named, list) else [named]) if one != "null"]
     match types:
         case ["string"] if said.get("format") == "date":
             return "date"
         case ["string"]:
-            return "lines" if said.get("maxLength", 0) > LONG else "line"
-        case ["number" | "integer" | "boolean" as kind]:
-            return kind  # type: ignore[no-any-return]
+            return "lines" if (as_number(said.get("maxLength")) or 0) > LONG else "line"
+        case ["number"]:
+            return "number"
+        case ["integer"]:
+            return "integer"
+        case ["boolean"]:
+            return "boolean"
         case ["integer", "number"] | ["number", "integer"]:
             return "number"
     return "json"
 
 
-def _bounds(
-    said: Mapping[str, Any], *, whole: bool
-) -> tuple[int | float | None, int | float | None, int | float | None]:
+def _bounds(said: JsonObject, *, whole: bool) -> tuple[int | float | None, int | float | None, int | float | None]:
     """A bound that is not itself allowed is a bound of whole numbers only; of others the browser cannot say it."""
-    lowest, highest = said.get("minimum"), said.get("maximum")
+    lowest, highest = as_number(said.get("minimum")), as_number(said.get("maximum"))
+    above, below = as_number(said.get("exclusiveMinimum")), as_number(said.get("exclusiveMaximum"))
     if whole:
-        above, below = said.get("exclusiveMinimum"), said.get("exclusiveMaximum")
         lows = [
             *([math.ceil(lowest)] if lowest is not None else ()),
             *([math.floor(above) + 1] if above is not None else ()),
@@ -222,9 +227,9 @@ def _bounds(
         ]
         lowest, highest = max(lows, default=None), min(highs, default=None)
     else:
-        lowest = said.get("exclusiveMinimum") if lowest is None else lowest
-        highest = said.get("exclusiveMaximum") if highest is None else highest
-    step = said.get("multipleOf", 1 if whole else None)
+        lowest = above if lowest is None else lowest
+        highest = below if highest is None else highest
+    step = as_number(said.get("multipleOf", 1 if whole else None))
     # Browsers count steps from the lowest value, the schema from nothing.
     if step is not None and lowest is not None and Decimal(str(lowest)) % Decimal(str(step)):
         step = 1 if whole else None

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import jsonschema_rs
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.json import Json, as_list, as_object
 from saraban.kit.text import control_character
 from saraban.workflow.language.schema.size import below
 
@@ -85,9 +85,9 @@ BOTH = Text(
 FORMAT = Text("ไม่รู้จักรูปแบบ “{format}” ใช้ได้เฉพาะ {choices}", "The format “{format}” is not known; there are {choices}.")
 
 
-def faults(raw: dict[str, Any]) -> Iterator[FieldProblem]:
+def faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
     """Name what is refused in a schema whose shape is already that of a JSON Schema."""
-    if raw.get("$schema", DIALECT).rstrip("#") != DIALECT:
+    if str(raw.get("$schema", DIALECT)).rstrip("#") != DIALECT:
         yield FieldProblem("/$schema", "dialect", DRAFT)
     if raw.get("type", "object") != "object":
         yield FieldProblem("/type", "type", OBJECT)
@@ -104,39 +104,39 @@ def faults(raw: dict[str, Any]) -> Iterator[FieldProblem]:
         yield from _expansion(raw)
 
 
-def subschemas(raw: Any, *, definitions: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
+def subschemas(raw: Json, *, definitions: bool = True) -> Iterator[tuple[str, dict[str, Json]]]:
     """Return every schema within a schema under its pointer, itself first; `true` and `false` are left out."""
-    waiting: list[tuple[str, Any]] = [("", raw)]
+    waiting: list[tuple[str, Json]] = [("", raw)]
     while waiting:
         at, schema = waiting.pop()
         if not isinstance(schema, dict):
             continue
         yield at, schema
-        inner: list[tuple[str, Any]] = []
+        inner: list[tuple[str, Json]] = []
         for keyword, value in schema.items():
             place = below(at, keyword)
             if keyword in MAPS and (definitions or keyword != "$defs"):
-                inner += [(below(place, name), each) for name, each in value.items()]
+                inner += [(below(place, name), each) for name, each in as_object(value).items()]
             elif keyword in LISTS:
-                inner += [(below(place, index), each) for index, each in enumerate(value)]
+                inner += [(below(place, index), each) for index, each in enumerate(as_list(value))]
             elif keyword in SINGLE:
                 inner.append((place, value))
         waiting += reversed(inner)
 
 
-def _keywords(schema: dict[str, Any], at: str) -> Iterator[FieldProblem]:
+def _keywords(schema: dict[str, Json], at: str) -> Iterator[FieldProblem]:
     for keyword in schema:
         if keyword not in KEYWORDS or (at and keyword in ROOT_ONLY):
             yield FieldProblem(below(at, keyword), "unknown_keyword", KEYWORD, {"keyword": keyword[:40]})
 
 
-def _words(schema: dict[str, Any], at: str) -> Iterator[FieldProblem]:
+def _words(schema: dict[str, Json], at: str) -> Iterator[FieldProblem]:
     for keyword, most in OWN.items():
         if keyword in schema and not _in_both(schema[keyword], most):
             yield FieldProblem(below(at, keyword), "words", BOTH, {"most": most})
 
 
-def _in_both(said: Any, most: int) -> bool:
+def _in_both(said: Json, most: int) -> bool:
     return (
         isinstance(said, dict)
         and said.keys() == {"th", "en"}
@@ -145,28 +145,30 @@ def _in_both(said: Any, most: int) -> bool:
     )
 
 
-def _formats(schema: dict[str, Any], at: str) -> Iterator[FieldProblem]:
+def _formats(schema: dict[str, Json], at: str) -> Iterator[FieldProblem]:
     if "format" in schema and schema["format"] not in FORMATS:
-        values = {"format": schema["format"][:40], "choices": ", ".join(FORMATS)}
+        values = {"format": str(schema["format"])[:40], "choices": ", ".join(FORMATS)}
         yield FieldProblem(below(at, "format"), "unknown_format", FORMAT, values)
 
 
-def _references(schema: dict[str, Any], at: str, raw: dict[str, Any]) -> Iterator[FieldProblem]:
-    if "$ref" in schema and _target(schema["$ref"]) not in raw.get("$defs", {}):
+def _references(schema: dict[str, Json], at: str, raw: dict[str, Json]) -> Iterator[FieldProblem]:
+    if "$ref" in schema and _target(schema["$ref"]) not in as_object(raw.get("$defs")):
         yield FieldProblem(below(at, "$ref"), "reference", REFERENCE)
 
 
-def _target(reference: str) -> str | None:
-    name = reference.removeprefix("#/$defs/")
-    plain = name != reference and not set(name) & set("/~%")
+def _target(reference: Json) -> str | None:
+    name = str(reference).removeprefix("#/$defs/")
+    plain = name != str(reference) and not set(name) & set("/~%")
     return name if plain else None
 
 
-def _patterns(raw: dict[str, Any]) -> Iterator[FieldProblem]:
-    found = [(below(at, "pattern"), schema["pattern"]) for at, schema in subschemas(raw) if "pattern" in schema] + [
+def _patterns(raw: dict[str, Json]) -> Iterator[FieldProblem]:
+    found = [
+        (below(at, "pattern"), str(schema["pattern"])) for at, schema in subschemas(raw) if "pattern" in schema
+    ] + [
         (below(below(at, "patternProperties"), pattern), pattern)
         for at, schema in subschemas(raw)
-        for pattern in schema.get("patternProperties", ())
+        for pattern in as_object(schema.get("patternProperties"))
     ]
     if len(found) > MAX_PATTERNS:
         yield FieldProblem("", "too_many_patterns", MANY_PATTERNS, {"most": MAX_PATTERNS})
@@ -186,12 +188,12 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def _expansion(raw: dict[str, Any]) -> Iterator[FieldProblem]:
+def _expansion(raw: dict[str, Json]) -> Iterator[FieldProblem]:
     """
     Without a circle, what a schema says is finite: itself and what its references stand for. That much may be asked
     of every value, so it has a limit (twenty definitions that each name the one before twice are a million schemas).
     """
-    definitions = raw.get("$defs", {})
+    definitions = as_object(raw.get("$defs"))
     uses = {name: _used(schema) for name, schema in definitions.items()}
     sizes = {name: (len(list(subschemas(schema))), 1) for name, schema in definitions.items()}
     known: dict[str, tuple[int, int]] = {}
@@ -208,7 +210,7 @@ def _expansion(raw: dict[str, Any]) -> Iterator[FieldProblem]:
             yield FieldProblem("", "too_large", EXPANDED)
 
 
-def _used(schema: Any, *, definitions: bool = True) -> Counter[str]:
+def _used(schema: Json, *, definitions: bool = True) -> Counter[str]:
     return Counter(
         _target(each["$ref"]) or "" for _, each in subschemas(schema, definitions=definitions) if "$ref" in each
     )

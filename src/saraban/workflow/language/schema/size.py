@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.json import Json
 
 DEEP = Text("ซ้อนลึกเกิน {most} ชั้น", "This is nested deeper than {most} levels.")
 LARGE = Text("มีเกิน {most} ส่วน", "This has more than {most} parts.")
@@ -25,10 +25,10 @@ def below(at: str, key: object) -> str:
     return f"{at}/{str(key)[:60].replace('~', '~0').replace('/', '~1')}"
 
 
-def excess(raw: Any, most: Size) -> FieldProblem | None:
+def excess(raw: Json, most: Size) -> FieldProblem | None:
     """Return the first thing that is too much, or no JSON; None when all is well."""
     parts, characters = 1, 0
-    waiting: list[tuple[Any, str, int]] = [(raw, "", 1)]
+    waiting: list[tuple[Json, str, int]] = [(raw, "", 1)]
     while waiting:
         node, at, depth = waiting.pop()
         if depth > most.depth:
@@ -45,14 +45,14 @@ def excess(raw: Any, most: Size) -> FieldProblem | None:
     return None
 
 
-def _inside(node: Any) -> Iterator[tuple[object, Any]]:
+def _inside(node: Json) -> Iterator[tuple[object, Json]]:
     if isinstance(node, dict):
         yield from node.items()
     elif isinstance(node, list):
         yield from enumerate(node)
 
 
-def _length(node: Any) -> int:
+def _length(node: Json) -> int:
     if isinstance(node, str):
         return len(node)
     if isinstance(node, dict):
@@ -60,7 +60,7 @@ def _length(node: Any) -> int:
     return node.bit_length() >> 2 if isinstance(node, int) else 0
 
 
-def _is_json(node: Any) -> bool:
+def _is_json(node: Json) -> bool:
     if isinstance(node, dict):
         return all(isinstance(key, str) and _is_text(key) for key in node)
     if isinstance(node, str):

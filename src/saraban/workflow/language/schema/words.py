@@ -1,12 +1,12 @@
 """What is said of a value that breaks its schema: where, by which rule, in Thai and English."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import jsonschema_rs
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language.schema.size import below
 
 REQUIRED = Text("จำเป็นต้องระบุ", "Required")
@@ -75,11 +75,11 @@ def _types(names: list[str]) -> Text:
     return Text(f"ต้องเป็น{thai}", f"This must be {english}.")
 
 
-def _values(given: Mapping[str, Any]) -> dict[str, object]:
+def _values(given: JsonObject) -> dict[str, object]:
     return {key: _shown(value) for key, value in given.items() if key not in {"context", "schema", "error"}}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Json) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
