@@ -19,6 +19,7 @@ MAY_COMMIT = {"kit/db.py", "kit/idempotency.py", "numbering/issue/service/alloca
 DOORS = (
     *("cli/", "worker/", "ops/", "app.py", "bootstrap.py", "web/", "kit/db.py", "kit/idempotency.py"),
     # Whatever goes wrong in what is shared is handed to the callers who wait for it.
+    "kit/batching.py",
     *("numbering/issue/service/allocator.py", "workflow/runtime/service/transition_batch.py"),
 )
 

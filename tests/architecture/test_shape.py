@@ -8,7 +8,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 73_400,
+    "lines of Python in src": 73_450,
     "modules in src": 605,
     "modules with one importer and under 60 lines": 44,
     "class names defined more than once": 0,

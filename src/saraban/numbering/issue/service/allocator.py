@@ -38,7 +38,7 @@ from saraban.numbering.issue.service.number_batch import (
 )
 from saraban.numbering.issue.service.number_plan import Plan, replan
 from saraban.numbering.issue.service.refusals import RefusalLog
-from saraban.numbering.issue.service.series_queue import SeriesQueue, Waiter, Work
+from saraban.numbering.issue.service.series_queue import SeriesQueue, WaitingRequest, Work
 from saraban.numbering.series.domain.counter_key import CounterState
 from saraban.numbering.series.repository import counters
 
@@ -82,7 +82,7 @@ class Allocator:
         :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
         """
         request = IssueRequest(plan, ctx.caller, holder, token, ctx.address, ctx.key)
-        waiter = Waiter(request, Attempts(self._budget), recall, work=then, uncertain=ctx.key is not None)
+        waiter = WaitingRequest(request, Attempts(self._budget), recall, work=then, uncertain=ctx.key is not None)
         answer: T = await self._ask(waiter)
         return answer
 
@@ -103,7 +103,9 @@ class Allocator:
         :raises: what `issue` raises
         """
         request = IssueRequest(plan, ctx.caller, None, token, ctx.address, ctx.key, lasts)
-        waiter = Waiter(request, Attempts(self._budget), _as_issued, remember=remember, uncertain=ctx.key is not None)
+        waiter = WaitingRequest(
+            request, Attempts(self._budget), _as_issued, remember=remember, uncertain=ctx.key is not None
+        )
         issued: Issued = await self._ask(waiter)
         return issued
 
@@ -130,7 +132,7 @@ class Allocator:
         """Requests without an answer yet."""
         return sum(len(queue.waiting) + len(queue.batch) for queue in self._queues.values())
 
-    async def _ask(self, waiter: Waiter) -> Any:
+    async def _ask(self, waiter: WaitingRequest) -> Any:
         self._enqueue(waiter)
         try:
             answer = await waiter.answered()
@@ -149,7 +151,7 @@ class Allocator:
             self.failures.write()
         return answer
 
-    def _enqueue(self, waiter: Waiter) -> None:
+    def _enqueue(self, waiter: WaitingRequest) -> None:
         name = waiter.request.plan.lock_name
         queue = self._queues.get(name)
         if queue is None:
@@ -229,7 +231,7 @@ class Allocator:
         for request, issued in undelivered:
             await self._cancel(request, issued)
 
-    async def _deliver(self, waiter: Waiter, answer: Any) -> None:
+    async def _deliver(self, waiter: WaitingRequest, answer: Any) -> None:
         if isinstance(answer, FormatChanged):
             await self._replan(waiter)
         elif isinstance(answer, DomainError):
@@ -237,7 +239,7 @@ class Allocator:
         else:
             waiter.succeed(answer)
 
-    async def _replan(self, waiter: Waiter) -> None:
+    async def _replan(self, waiter: WaitingRequest) -> None:
         """The format was changed between the plan and the issue: plan again and stand in the queue that is right now."""
         try:
             async with self._db.reading() as session:
@@ -326,11 +328,11 @@ class Allocator:
 class _OwnRowsFailed(Exception):  # never leaves this module
     """What one waiter's own rows raised: it concerns nobody else in the batch."""
 
-    def __init__(self, waiter: Waiter) -> None:
+    def __init__(self, waiter: WaitingRequest) -> None:
         self.waiter = waiter
 
 
-async def _write_own_rows(session: AsyncSession, waiter: Waiter, outcome: Any) -> Any:
+async def _write_own_rows(session: AsyncSession, waiter: WaitingRequest, outcome: Any) -> Any:
     work: Work | None = waiter.work or waiter.remember
     if work is None or not isinstance(outcome, Issued):
         return outcome
@@ -347,7 +349,7 @@ async def _as_issued(_session: AsyncSession, issued: Issued) -> Issued:
     return issued
 
 
-def _charge(waiter: Waiter, failure: Failure) -> None:
+def _charge(waiter: WaitingRequest, failure: Failure) -> None:
     try:
         again = waiter.attempts.after(failure, elapsed=waiter.elapsed)
     except DomainError as end:

@@ -25,7 +25,7 @@ Work = Callable[[AsyncSession, Issued], Awaitable[Any]]
 
 
 @dataclass(slots=True, eq=False)
-class Waiter:
+class WaitingRequest:
     """
     One waiting request.
 
@@ -100,8 +100,8 @@ class SeriesQueue:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.waiting: deque[Waiter] = deque()
-        self.batch: list[Waiter] = []
+        self.waiting: deque[WaitingRequest] = deque()
+        self.batch: list[WaitingRequest] = []
         self.lock_path = LockPath("database")
         self.task: asyncio.Task[None] | None = None
 
@@ -118,7 +118,7 @@ class SeriesQueue:
         """Return the seconds that the lock may be waited for before somebody's deadline passes."""
         return min(most, *(waiter.attempts.left(waiter.elapsed) for waiter in self.waiting))
 
-    def take(self, *, most: int, size: int) -> list[Waiter]:
+    def take(self, *, most: int, size: int) -> list[WaitingRequest]:
         """
         Move the next waiters onto their way: one with work of its own alone, others together.
 
