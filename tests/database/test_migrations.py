@@ -61,6 +61,7 @@ STEPS = [
     "0045",
     "0046",
     "0047",
+    "0048",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
@@ -361,6 +362,25 @@ def _revised_transmittal(connection: sa.Connection) -> None:
         "UPDATE transmittal_items SET document_number = '0001-A', quantity = 2",
     ):
         connection.execute(sa.text(statement))
+
+
+class TestReceipts:
+    def test_take_the_place_of_answers_and_no_answered_key_counts_as_free(self, old: str) -> None:
+        apart(migrations.upgrade, old, "0047")
+        on(old, _answered_keys)
+
+        apart(migrations.upgrade, old)
+
+        kept = "SELECT idempotency_key, payload_hash, completed_at FROM idempotency_keys ORDER BY id"
+        assert rows(old, kept) == [("answered", "", None), ("running", "hash", None)]
+
+
+def _answered_keys(connection: sa.Connection) -> None:
+    columns = "user_uuid, idempotency_key, operation, payload_hash, claim, locked_until, answer, expires_at"
+    for key, answer in (("answered", "'{}'"), ("running", "NULL")):
+        claim, moment = f"'{UUID(int=1).hex}'", "'2026-11-20 00:00:00'"
+        values = f"{claim}, '{key}', 'POST /x', 'hash', {claim}, {moment}, {answer}, {moment}"
+        connection.execute(sa.text(f"INSERT INTO idempotency_keys ({columns}) VALUES ({values})"))
 
 
 class TestRolesInProjects:
