@@ -14,7 +14,7 @@ from benchmarks.loads import Outcome, Round, Side, closed, interleaved
 from benchmarks.numbering import Bench, Suite
 from benchmarks.table import Row
 from saraban.bootstrap import closing, wire
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.engine import decisions

@@ -12,7 +12,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.notifications.service import send_reminders
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk
 

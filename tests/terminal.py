@@ -25,7 +25,7 @@ def commands_of(
 
     What is done in a project is done in the demo's, unless another one is named.
     """
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("SARABAN_LANG", "en")
@@ -45,7 +45,7 @@ def commands_of(
 
 def needs_project(words: list[str]) -> bool:
     """Whether a command has to name a project and does not."""
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     command: Any = typer.main.get_command(app)
     named = [word for word in words if not word.startswith("-")]

@@ -35,16 +35,16 @@ from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWorker
 from saraban.ops import event_endpoints, logs, openapi, problems, readiness, route_index
 from saraban.ops.endpoints import router as ops_router
-from saraban.ops.middleware import RequestMiddleware
+from saraban.ops.metrics import Sampler
+from saraban.ops.middleware import RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
-from saraban.ops.proxies import warn_of_untrusted_proxy
 from saraban.ops.request_checks import check_content_type, check_query
-from saraban.ops.sampler import Sampler
 from saraban.projects import endpoints as projects
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
-from saraban.worker import Job, Timer, Worker, seal_timers, standard_timers
+from saraban.worker.loop import Worker
+from saraban.worker.timers import Job, Timer, seal_timers, standard_timers
 from saraban.workflow import endpoints as workflow
 
 API = "/api/v1"

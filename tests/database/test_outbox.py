@@ -17,8 +17,8 @@ from saraban.events.service import Event, Handlers
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
-from saraban.worker import Worker
 from saraban.worker.dispatch import Dispatcher
+from saraban.worker.loop import Worker
 
 START = datetime(2026, 11, 20, 3, tzinfo=UTC)
 BANGKOK = ZoneInfo("Asia/Bangkok")

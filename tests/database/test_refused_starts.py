@@ -73,7 +73,7 @@ def test_every_command_says_it(
 
 
 def run(words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     monkeypatch.setattr(sys, "argv", ["saraban", *words.split()])
     config.load.cache_clear()

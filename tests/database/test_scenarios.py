@@ -18,7 +18,7 @@ from saraban.app import create_app
 from saraban.kit.db import Database
 from saraban.kit.locks import RedisLocks
 from saraban.numbering.series.models import NumberAudit, NumberCounter, NumberError
-from saraban.ops import sampler
+from saraban.ops import metrics
 from tests.conftest import client_of, settings_in
 from tests.numbering_requests import GENERATE, read_project
 from tests.numbering_world import World, world_of
@@ -234,7 +234,7 @@ class TestDatabaseAway:
         self, tmp_path: Path, mariadb_demo_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Its row is written a moment later, though nobody draws any more; the patch makes that moment short."""
-        monkeypatch.setattr(sampler, "EVERY", 0.2)
+        monkeypatch.setattr(metrics, "EVERY", 0.2)
         before = counted("DB_ERROR", "4")
         narrow = {"db_pool_size": 1, "db_pool_timeout": 0.1, "retry_pause": 0.05}
         async with served(tmp_path, mariadb_demo_url, **narrow) as door:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from saraban import config
+from saraban.cli import app
 from saraban.cli.output import run_app
-from saraban.cli.root import app
 from tests.factories.projects import FULL
 
 ROOT = ("--username", "root", "--email", "root@example.org", "--organization", "ทช.", "--password-stdin")

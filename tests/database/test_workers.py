@@ -30,8 +30,8 @@ from saraban.kit.redis_pool import redis_pool
 from saraban.kit.worker_notifier import WorkerNotifier
 from saraban.notifications import service as notifications
 from saraban.notifications.models import Notification
-from saraban.worker import Worker
 from saraban.worker.dispatch import Dispatcher
+from saraban.worker.loop import Worker
 from saraban.workflow.service import Subjects
 from tests.conftest import UNLIMITED
 from tests.servers import Redis

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from saraban.documents.demo.domain import files
 from saraban.kit.clock import local_date
 from saraban.kit.dates import BUDDHIST_OFFSET
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from tests.conftest import SignIn, unwrapped
 
 API = "/api/v1"

@@ -5,10 +5,70 @@ Every command loads what it needs when it runs, so that help and version come at
 """
 
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 
-from saraban.cli.root import app
+import typer
 
-__all__ = ["main"]
+import saraban
+
+app = typer.Typer(
+    name="saraban",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""
+Saraban (สารบรรณ): numbers, approval paths and proof for the documents of construction projects.
+
+Begin your own: `saraban setup`. A first look:
+
+    saraban serve --demo    a server with a demo project
+    saraban demo            the story of four documents, in the terminal
+
+Settings come from SARABAN_… variables or a file .env; docs/settings.md lists them.
+SARABAN_LANG=th changes the language of messages.
+
+Exit codes: 0 done, 1 not possible here, 2 wrong usage, 3 bad input, 4 not allowed,
+5 not found, 6 against a rule, 7 busy, 8 broken. For `number verify` and `audit verify`
+1 is a finding and 2 that it could not tell.
+""",
+)
+
+
+@app.callback()
+def root() -> None:
+    """Without this, a single command would swallow its own name."""
+
+
+NOUNS = (
+    "serve",
+    "worker",
+    "setup",
+    "migrate",
+    "demo",
+    "user",
+    "project",
+    "number",
+    "workflow",
+    "events",
+    "webhook",
+    "audit",
+)
+
+for noun in NOUNS:
+    if find_spec(f"saraban.cli.{noun}"):
+        import_module(f"saraban.cli.{noun}").register(app)
+
+
+@app.command()
+def version() -> None:
+    """Print the version of Saraban.
+
+    Example: `saraban version`
+    """
+    typer.echo(f"saraban {saraban.__version__}")
 
 
 def main() -> None:

@@ -1,13 +1,15 @@
-"""`saraban number`: which number would come next, without drawing it; the other verbs are in modules of their own."""
+"""`saraban number`: which number would come next, without issuing it; the other verbs are in modules of their own."""
 
 from typing import TYPE_CHECKING
 
 import typer
 
-from saraban.cli import number_errors, number_import, number_lifecycle, number_ranges, number_register, number_reserving
-from saraban.cli.codes import request_in_codes
+from saraban.cli import number_import, number_ranges
+from saraban.cli.number_lifecycle import cancel, confirm, override, reserve, reset, void
+from saraban.cli.number_register import account, errors, series, verify
 from saraban.cli.options import Category, Contract, Discipline, Originator, Project, Recipient, RfaType, SubType, Type
 from saraban.cli.output import say, with_system
+from saraban.cli.run import request_in_codes
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -18,13 +20,11 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True, help="Document numbers: preview, reserve, account, verify, override, void, reset."
     )
     noun.callback()(lambda: None)
-    noun.command()(preview)
-    number_register.register(noun)
-    number_reserving.register(noun)
-    number_lifecycle.register(noun)
+    for verb in (preview, series, account, verify, reserve, confirm, cancel, void, reset, override):
+        noun.command()(verb)
     number_ranges.register(noun)
     number_import.register(noun)
-    number_errors.register(noun)
+    noun.command()(errors)
     app.add_typer(noun, name="number")
 
 

@@ -9,10 +9,9 @@ from uuid import UUID
 
 import typer
 
-from saraban.cli.codes import account_context, project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import language, say, stop, with_system
-from saraban.cli.run import system_context_and_project
+from saraban.cli.run import account_context, project_named, system_context_and_project
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System

@@ -6,10 +6,9 @@ from uuid import UUID
 
 import typer
 
-from saraban.cli.codes import account_context, members_of, request_in_codes
 from saraban.cli.options import As, Contract, Discipline, Originator, Project, Reason, Recipient, RfaType, SubType, Type
 from saraban.cli.output import say, stop, with_system
-from saraban.cli.run import PAGE, as_account, read_pages
+from saraban.cli.run import PAGE, account_context, as_account, members_of, read_pages, request_in_codes
 from saraban.kit.errors import unknown
 from saraban.numbering.series.domain.sequence import LARGEST_STATED
 

@@ -1,17 +1,21 @@
-"""`saraban project …`: a project from a file (`project_file`), and its working days."""
+"""`saraban project …`: a project from one file, a file from a project, and its working days."""
 
-from collections.abc import Awaitable, Callable
+import os
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saraban.cli import project_file
-from saraban.cli.codes import project_named
+from saraban import config
+from saraban.cli.migrate import refuse_empty
 from saraban.cli.options import As, Project
-from saraban.cli.output import say, with_system
-from saraban.cli.run import HERE, as_account, system_context_and_project
-from saraban.kit.errors import invalid
+from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, with_system
+from saraban.cli.run import HERE, account_context, as_account, project_named, system_context_and_project
+from saraban.kit.errors import ErrorKind, invalid
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -19,14 +23,34 @@ if TYPE_CHECKING:
     from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
     from saraban.projects.schemas import CalendarYear
+    from saraban.setup.service import AppliedFile, Difference
 
 DayOf = Annotated[str, typer.Argument(metavar="DAY", help="A day such as 2026-12-07.")]
+_WORDS = {
+    "add": ("เพิ่ม", "add"),
+    "change": ("แก้ไข", "change"),
+    "close": ("ปิด", "close"),
+    "remove": ("นำออก", "remove"),
+    "keep": ("คงไว้ เพราะมีการใช้งาน", "kept, in use"),
+    "conflict": ("ขัดกัน", "conflict"),
+}
+# Of these nothing stays behind when they are closed.
+_REMOVED = {
+    (name,)
+    for name in ("members", "parties", "subTypes", "numberFormats", "assignments", "days", "reviewTeams", "roles")
+}
+_HEADINGS = (("การเปลี่ยนแปลง", "Change"), ("รายการ", "What"), ("เดิม", "Before"), ("ใหม่", "After"))
+_LONG, _NARROW = 20, 100  # rows of a table that is summed up; columns of a terminal that holds one
+Account = Annotated[
+    str | None,
+    typer.Option("--as", help="Account in whose name it is done; without it the system's, with your log-in name."),
+]
+
 
 noun = typer.Typer(no_args_is_help=True, help="Projects: from a file, into a file, and their working days.")
 
 
 def register(app: typer.Typer) -> None:
-    project_file.register(noun)
     app.add_typer(noun, name="project")
 
 
@@ -134,3 +158,199 @@ def _change(account: str, project: str, verb: Callable[..., Awaitable[object]], 
         await verb(ctx, session, project_public_id=place, **what)
 
     as_account(account, step, address=HERE)
+
+
+@noun.command()
+def apply(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A project file (YAML); `-` reads standard input.")],
+    account: Account = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and do nothing.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Close what the lists of the file leave out and nothing refers to.")
+    ] = False,
+    update_shared: Annotated[
+        bool,
+        typer.Option("--update-shared", help="Change organizations, document types and accounts that differ, too."),
+    ] = False,
+) -> None:
+    """Make a project what a file says: all of it or nothing. A second time it changes nothing.
+
+    What the file leaves out stays as it is. People without an account are invited to choose a password.
+
+    Examples:
+
+        saraban project apply project.yaml --dry-run
+        saraban project apply project.yaml
+        saraban project apply project.yaml --prune --as admin
+    """
+    from saraban.setup.service import ProjectConflict
+
+    content = content_of(file)
+    refuse_empty(config.load().sqlalchemy_url)
+    how = {"prune": prune, "update_shared": update_shared, "dry_run": dry_run}
+    try:
+        found = with_system(lambda system: _apply(system, content, account, how))
+    except ProjectConflict as conflict:
+        _show(conflict.differences)
+        raise
+    show(found, dry_run=dry_run)
+    print_invitations(found.invitations)
+
+
+def show(found: "AppliedFile", *, dry_run: bool) -> None:
+    """Print what a file changes, or would change, and how much that is."""
+    _show(found.differences)
+    _sum_up(found, dry_run=dry_run)
+
+
+def content_of(file: str) -> bytes:
+    """Read a file that was named, or standard input for `-`."""
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as fault:
+        raise stop(
+            f"อ่าน {file} ไม่ได้: {fault.strerror}",
+            f"{file} cannot be read: {fault.strerror}.",
+            code=EXIT_CODES[ErrorKind.INVALID],
+        ) from None
+
+
+async def _apply(system: "System", content: bytes, account: str | None, how: Mapping[str, bool]) -> "AppliedFile":
+    from saraban.setup import service as setup
+
+    async def work(session: "AsyncSession") -> "AppliedFile":
+        return await setup.apply(
+            await _context(system, session, account),
+            session,
+            content=content,
+            operator=None if account else _log_in_name(),
+            **how,
+        )
+
+    return await system.db.transact(work)
+
+
+async def _context(system: "System", session: "AsyncSession", account: str | None) -> "RequestContext":
+    from saraban.identity.service import system_context
+
+    if account:
+        return await account_context(session, system.clock, account, HERE)
+    return await system_context(session, system.clock, HERE)
+
+
+def _log_in_name() -> str:
+    """Who sits at the keyboard, also under sudo; the process's owner where there is no terminal."""
+    try:
+        return os.getlogin()
+    except OSError:
+        import pwd
+
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            return str(os.getuid())
+
+
+def _show(found: "Sequence[Difference]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not found:
+        return
+    console = Console()
+    if len(found) > _LONG:
+        for section, count in Counter(one.path[0] for one in found).items():
+            typer.echo(f"{section}: {count}")
+    rows = [_row(one) for one in found]
+    if console.width < _NARROW:
+        for what, pointer, before, after in rows:
+            typer.echo(f"{what} {pointer}" + (f"  {before} → {after}" if before else f"  {after}").rstrip())
+        return
+    table = Table()
+    widest = max(len(pointer) for _, pointer, _, _ in rows)
+    for (th, en), least in zip(_HEADINGS, (None, min(widest, console.width // 3), None, None), strict=True):
+        table.add_column(say(th, en), overflow="fold", min_width=least)
+    for what, pointer, before, after in rows:
+        folded = _folded(pointer, console.width // 3)
+        table.add_row(*(Text(cell) for cell in (what, folded, before, after)))
+    console.print(table)
+
+
+def _row(one: "Difference") -> tuple[str, str, str, str]:
+    after = {} if one.what.value == "keep" else one.after
+    word = "remove" if one.what.value == "close" and one.path[-2:-1] in _REMOVED else one.what.value
+    return say(*_WORDS[word]), one.pointer, _told(one.before), _told(after)
+
+
+def _folded(pointer: str, width: int) -> str:
+    """Break a path before its slashes where it is wider than its column."""
+    lines = [""]
+    for part in pointer.split("/")[1:]:
+        if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
+            lines.append("")
+        lines[-1] += f"/{part}"
+    return "\n".join(lines)
+
+
+def _told(values: Mapping[str, Any] | None) -> str:
+    return ", ".join(f"{name}: {_value(value)}" for name, value in (values or {}).items())
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _sum_up(found: "AppliedFile", *, dry_run: bool) -> None:
+    count = sum(one.what.value not in {"keep", "conflict"} for one in found.differences)
+    conflicts = any(one.what.value == "conflict" for one in found.differences)
+    if conflicts:
+        raise stop(
+            "มีรายการที่ขัดกับข้อมูลร่วม จะไม่บันทึกจนกว่าจะแก้ไฟล์หรือใช้ --update-shared",
+            "There are conflicts: nothing would be written before they are settled, or with --update-shared.",
+            code=EXIT_CODES[ErrorKind.CONFLICT],
+        )
+    if not count:
+        typer.echo(say("ไม่มีสิ่งใดเปลี่ยน", "Nothing changes."))
+        return
+    changes = "1 change" if count == 1 else f"{count} changes"
+    if dry_run:
+        typer.echo(say(f"จะเปลี่ยน {count} รายการ ยังไม่ได้บันทึก", f"{changes}; nothing was written."))
+    else:
+        typer.echo(say(f"บันทึก {count} รายการแล้ว", f"{changes} written."))
+
+
+@noun.command()
+def export(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="Code of the project.")], account: Account = None
+) -> None:
+    """Print a project as a file: applied here it changes nothing, applied elsewhere it makes the same project.
+
+    Example: `saraban project export LCBP3-C2 > project.yaml`
+    """
+    from saraban.setup import service as setup
+
+    async def read(system: "System") -> str:
+        async with system.db.reading() as session:
+            return await setup.export(await _context(system, session, account), session, code=code)
+
+    refuse_empty(config.load().sqlalchemy_url)
+    typer.echo(with_system(read), nl=False)
+
+
+@noun.command()
+def template(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="thai-public-works, building or iso19650.")],
+) -> None:
+    """Print a project file to begin with, with the places to fill in marked; it needs no database.
+
+    Example: `saraban project template thai-public-works > project.yaml`
+    """
+    from saraban.setup.service import templates
+
+    typer.echo(templates.template(name), nl=False)

@@ -1,20 +1,24 @@
-"""How a verb does its work: one transaction in an account's name, or a look by the system at every page of a list."""
+"""
+How a command does its work: one transaction in an account's name, or every page of a list read by the system.
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+The command line names things by code where the API takes public ids; they are looked up here.
+"""
 
-from saraban.cli.codes import account_context, project_named
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
 from saraban.cli.output import with_system
+from saraban.kit.errors import unknown
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
     from saraban.kit.clock import Clock
     from saraban.kit.pagination import Page
+    from saraban.numbering.service import NumberRequest
 
 T = TypeVar("T")
 PAGE = 100
@@ -70,3 +74,80 @@ async def system_context_and_project(
     from saraban.identity.service import system_context
 
     return await system_context(session, clock), await project_named(session, project)
+
+
+async def request_in_codes(
+    ctx: "RequestContext",
+    session: "AsyncSession",
+    places: tuple[str, str, str | None, str | None],
+    kind: str,
+    codes: Mapping[str, object],
+) -> "NumberRequest":
+    """
+    :param places: codes of the project, the originator, the recipient and the contract
+    :param codes: further fields of the request, as they are
+    :raises Invalid: naming the option
+    """
+    from saraban.numbering.service import NumberRequest
+    from saraban.projects import service as projects
+
+    project_code, originator, recipient, contract = places
+    project = await project_named(session, project_code)
+    read = await projects.read_project(ctx, session, public_id=project)
+    members = {one.organization_code: one.public_id for one in read.organizations}
+    contracts = {one.contract_code: one.public_id for one in read.contracts}
+    values: dict[str, Any] = dict(codes)
+    return NumberRequest(
+        project_public_id=project,
+        correspondence_type_code=kind,
+        originator_organization_public_id=_named(members, originator, "from"),
+        recipient_organization_public_id=_named(members, recipient, "to") if recipient else None,
+        contract_public_id=_named(contracts, contract, "contract") if contract else None,
+        **values,
+    )
+
+
+async def account_context(session: "AsyncSession", clock: "Clock", account: str, address: str = "") -> "RequestContext":
+    """:raises Invalid: when there is no such account, or it is closed"""
+    from saraban.identity.domain.context import RequestContext
+    from saraban.identity.service import find_caller
+
+    caller = await find_caller(session, username=account)
+    if caller is None:
+        raise unknown("/as", account)
+    return RequestContext(caller, clock.now(), clock.zone, address)
+
+
+async def project_named(session: "AsyncSession", code: str) -> UUID:
+    """Return the public id of a project."""
+    from saraban.projects import service as projects
+
+    return (await projects.find_project_by_code(session, code=code, pointer="/project")).public_id
+
+
+async def number_named(ctx: "RequestContext", session: "AsyncSession", project: str, number: str) -> UUID:
+    """
+    Return the public id of a number as it is printed.
+
+    :raises NotFound: also for a number that the account may not see
+    """
+    from saraban.numbering import service as numbering
+
+    place = await project_named(session, project)
+    found = await numbering.resolve_number(ctx, session, project_public_id=place, number=number)
+    return found.asked.public_id
+
+
+async def members_of(ctx: "RequestContext", session: "AsyncSession", project: str) -> tuple[UUID, dict[str, UUID]]:
+    """Return a project with its organizations by code."""
+    from saraban.projects import service as projects
+
+    place = await project_named(session, project)
+    read = await projects.read_project(ctx, session, public_id=place)
+    return place, {one.organization_code: one.public_id for one in read.organizations}
+
+
+def _named(known: Mapping[str, UUID], code: str, option: str) -> UUID:
+    if code not in known:
+        raise unknown(f"/{option}", code)
+    return known[code]

@@ -12,7 +12,7 @@ import typer
 from saraban import config
 from saraban.cli.migrate import prepare_folder
 from saraban.cli.output import EXIT_CODES, language, print_invitations, say, stop, with_system
-from saraban.cli.project_file import show
+from saraban.cli.project import show
 from saraban.cli.run import HERE
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import fold

@@ -2,17 +2,19 @@
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saraban.cli import user_import
-from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, with_system
+from saraban.cli.output import EXIT_CODES, language, print_invitations, say, stop, with_system
 from saraban.cli.run import as_system
-from saraban.kit.errors import ErrorKind
+from saraban.kit.errors import ErrorKind, Invalid
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
+    from saraban.identity.service import KnownPerson, PeopleImport
 
 Name = Annotated[str, typer.Argument(metavar="USERNAME", help="User name of the account.")]
 Password = Annotated[
@@ -23,12 +25,14 @@ Role = Annotated[str, typer.Argument(help="Role, such as “Document Control”.
 Organization = Annotated[str | None, typer.Option(help="Where: code of an organization.")]
 Project = Annotated[str | None, typer.Option(help="Where: code of a project.")]
 Contract = Annotated[str | None, typer.Option(help="Where: code of a contract.")]
+MOST_COLUMNS = 32
+MOST_ROWS = 10_001
+
 
 noun = typer.Typer(no_args_is_help=True, help="Invite people, open, close and unlock accounts, and give them roles.")
 
 
 def register(app: typer.Typer) -> None:
-    user_import.register(noun)
     app.add_typer(noun, name="user")
 
 
@@ -291,3 +295,102 @@ def _state(account: Any) -> str:
     if account.is_invited:
         return say("เชิญแล้ว", "invited")
     return say("ใช้งานได้", "active")
+
+
+@noun.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="XLSX, or CSV in UTF-8.")],
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen and change nothing.")] = False,
+    template: Annotated[bool, typer.Option("--template", help="Write an empty workbook to FILE instead.")] = False,
+) -> None:
+    """Invite everybody of a spreadsheet and give them their roles: all of them, or nobody when a row has a fault.
+
+    A person with several roles has several rows. Who has an account already stays as that is; what the sheet says
+    else is listed.
+
+    Examples:
+
+        saraban user import --template people.xlsx
+        saraban user import people.xlsx --dry-run
+        saraban user import people.xlsx
+    """
+    if template:
+        _write_template(file)
+        typer.echo(str(file))
+        return
+    try:
+        rows = _rows(file)
+        done = _import(rows, dry_run=dry_run)
+    except Invalid as fault:
+        fault.fields = tuple(replace(one, pointer=_row_and_column(one.pointer)) for one in fault.fields)
+        raise
+    for one in done.known:
+        _tell_known(one)
+    count, known = len(done.invitations), len(done.known)
+    if dry_run:
+        typer.echo(
+            say(
+                f"จะเชิญ {count} คน มีบัญชีอยู่แล้ว {known} คน ยังไม่ได้เปลี่ยนสิ่งใด",
+                f"{count} would be invited, {known} have an account already; nothing was changed.",
+            )
+        )
+        return
+    typer.echo(say(f"เชิญแล้ว {count} คน มีบัญชีอยู่แล้ว {known} คน", f"{count} invited, {known} have an account already."))
+    print_invitations(done.invitations)
+
+
+def _rows(file: Path) -> list[list[object]]:
+    from saraban.kit.spreadsheets import read_rows, unreadable
+
+    if not file.is_file():
+        raise unreadable()
+    return list(read_rows(file, columns=MOST_COLUMNS, rows=MOST_ROWS))
+
+
+def _import(rows: list[list[object]], *, dry_run: bool) -> "PeopleImport":
+    from saraban.identity import service as identity
+
+    return as_system(lambda ctx, session: identity.import_people(ctx, session, rows=rows, dry_run=dry_run))
+
+
+def _tell_known(one: "KnownPerson") -> None:
+    if one.differs:
+        columns = ", ".join(_title(key) for key in one.differs)
+        typer.echo(
+            say(
+                f"แถว {one.line}: {one.username} มีบัญชีอยู่แล้ว ไม่ได้เปลี่ยน ต่างที่ {columns}",
+                f"row {one.line}: {one.username} has an account and stays as it is; the sheet differs in {columns}.",
+            )
+        )
+
+
+def _row_and_column(pointer: str) -> str:
+    """`/5/email` as somebody finds it in the sheet."""
+    line, _, key = pointer.removeprefix("/").partition("/")
+    return say(f"แถว {line}, {_title(key)}", f"row {line}, {_title(key)}") if key else line
+
+
+def _title(key: str) -> str:
+    from saraban.identity.domain.people_workbook import COLUMNS
+
+    return next((column.heading.say(language()) for column in COLUMNS if column.key == key), key)
+
+
+def _write_template(file: Path) -> None:
+    from xlsxwriter import Workbook
+
+    from saraban.identity.domain.catalogue import ROLES
+    from saraban.identity.domain.people_workbook import COLUMNS
+
+    with Workbook(str(file)) as book:
+        bold = book.add_format({"bold": True})
+        people = book.add_worksheet("People")
+        people.freeze_panes(1, 0)
+        people.set_column(0, len(COLUMNS) - 1, 24)
+        people.write_row(0, 0, [column.title for column in COLUMNS], bold)
+        roles = book.add_worksheet("Roles")
+        roles.set_column(0, 3, 30)
+        roles.write_row(0, 0, ["บทบาท / Role", "", "ระดับ / Level", "คำอธิบาย / Explanation"], bold)
+        for row, offer in enumerate(ROLES, 1):
+            roles.write_row(row, 0, [offer.name, offer.called.th, offer.scope, offer.says.th])

@@ -5,10 +5,9 @@ from uuid import UUID
 
 import typer
 
-from saraban.cli.codes import project_named
 from saraban.cli.options import As, Project
 from saraban.cli.output import say, stop
-from saraban.cli.run import as_account
+from saraban.cli.run import as_account, project_named
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession

@@ -4,6 +4,7 @@ What surrounds every request: its trace id, the size limit, the security headers
 It is plain ASGI, so that nothing is buffered and the trace id reaches every task that the request starts.
 """
 
+import ipaddress
 import re
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from saraban.ops import metrics
 from saraban.ops.problems import RequestTooLarge, problem
 
 log = structlog.get_logger("saraban.access")
+proxy_log = structlog.get_logger("saraban.proxies")
 
 BODY_LIMIT: Final = 2 * 1024 * 1024
 UPLOAD_PATHS: Final = (
@@ -168,3 +170,26 @@ def _template(scope: Scope) -> str:
     if not path and scope["path"].startswith("/static/"):
         return "/static"
     return str(path) if path else "(unknown)"
+
+
+def warn_of_untrusted_proxy(app: ASGIApp) -> ASGIApp:
+    """Warn once when a request without a trusted proxy looks as if it came through one."""
+    told = False
+
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal told
+        if not told and scope["type"] == "http" and _came_through_a_proxy(scope):
+            told = True
+            proxy_log.warning("proxy.not_trusted", address=scope["client"][0], set="SARABAN_TRUSTED_PROXIES")
+        await app(scope, receive, send)
+
+    return handle
+
+
+def _came_through_a_proxy(scope: Scope) -> bool:
+    if not scope.get("client") or not any(name == b"x-forwarded-for" for name, _ in scope["headers"]):
+        return False
+    try:
+        return ipaddress.ip_address(scope["client"][0]).is_private  # loopback is too
+    except ValueError:
+        return False

@@ -33,7 +33,7 @@ from saraban.kit.errors import (
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
 from saraban.kit.trace import trace_id
 from saraban.kit.validation import field_problems
-from saraban.ops.nesting_depth import too_deep
+from saraban.ops.request_checks import too_deep
 
 log = structlog.get_logger(__name__)
 

@@ -11,9 +11,8 @@ from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.trace import begin_trace
 from saraban.kit.worker_notifier import WorkerNotifier
-from saraban.worker.dispatch import CONCURRENCY, Dispatcher
+from saraban.worker.dispatch import CONCURRENCY, Dispatcher, OutboundDispatcher
 from saraban.worker.metrics import TIMER_RUNS
-from saraban.worker.outbound import OutboundDispatcher
 from saraban.worker.timers import Job, Timer
 
 log = structlog.get_logger(__name__)

@@ -4,10 +4,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import httpx
+import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.attachments.domain.storage import Storage
+from saraban.audit import service as audit
+from saraban.audit.domain.journals import JOURNALS
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.db import Database
@@ -15,8 +19,13 @@ from saraban.kit.idempotency import delete_expired_keys
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.webhooks import service as webhooks
-from saraban.worker import dead_event_alert, partitions
-from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH
+from saraban.worker import partitions
+from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH, SEALED_BLOCKS, UNSEALED_AGE, VERIFY_FAILURES
+
+log = structlog.get_logger(__name__)
+
+ALERTS_PER_MINUTE = 50
+_PATROL_BLOCKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ def standard_timers(
     lanes = {name: (handlers or events.Handlers()).lane(outside=name == "outside") for name in ("inside", "outside")}
 
     async def announce(now: datetime) -> None:
-        await dead_event_alert.send_alerts(db, url=ops_webhook_url, now=now)
+        await send_alerts(db, url=ops_webhook_url, now=now)
 
     async def measure(now: datetime) -> None:
         async with db.reading() as session:
@@ -96,3 +105,80 @@ def _purge(db: Database, step: Callable[..., Awaitable[int]]) -> Callable[[datet
             pass
 
     return purge
+
+
+async def send_alerts(
+    db: Database, *, url: str, now: datetime, transport: httpx.AsyncBaseTransport | None = None
+) -> int:
+    """
+    Tell `url` of the dead letters nobody was told of, at most 50 a minute, and return their number.
+
+    :param url: `N8N_WEBHOOK_URL`, set by the operator, so an address in the private network is fine; may be empty
+    """
+    dead = await db.transact(lambda session: events.take_unreported(session, now=now, per_minute=ALERTS_PER_MINUTE))
+    if not dead:
+        return 0
+    if not url:
+        log.warning("N8N_WEBHOOK_URL not configured", dead_letters=[str(event.public_id) for event in dead])
+        return len(dead)
+    async with httpx.AsyncClient(timeout=5.0, transport=transport) as client:
+        for event in dead:
+            await _send_alert(client, url, event)
+    return len(dead)
+
+
+async def _send_alert(client: httpx.AsyncClient, url: str, event: events.DeadLetterView) -> None:
+    try:
+        answer = await client.post(url, json=_alert(event))
+        answer.raise_for_status()
+    except httpx.HTTPError as error:
+        log.warning("ops_webhook_failed", dead_letter=str(event.public_id), reason=type(error).__name__)
+
+
+def _alert(event: events.DeadLetterView) -> dict[str, object]:
+    return {
+        "event": "workflow_event_failed",
+        "jobId": str(event.event_public_id),
+        "deadLetterId": str(event.public_id),
+        "queue": event.queue,
+        "keptIn": events.DEAD_QUEUE,
+        "name": event.name,
+        "workflowCode": event.data.get("workflowCode"),
+        "instanceId": event.data.get("instancePublicId"),
+        "error": event.error,
+        "timestamp": event.failed_at.isoformat().replace("+00:00", "Z"),
+    }
+
+
+def seal_timers(*, db: Database, sealer: audit.Sealer) -> list[Timer]:
+    """Return what seals the audit trail, measures it and keeps an eye on it."""
+    places = {journal.name: 0 for journal in JOURNALS}
+
+    async def measure(now: datetime) -> None:
+        for journal, count in (await audit.count_sealed_blocks(db)).items():
+            SEALED_BLOCKS.labels(journal).set(count)
+        for rest in await audit.unsealed(db):
+            UNSEALED_AGE.labels(rest.journal).set((now - rest.since).total_seconds() if rest.since else 0)
+
+    async def look(_now: datetime) -> None:
+        for name in sealer.heads.cut:
+            VERIFY_FAILURES.labels(name).inc()
+        for journal in JOURNALS:
+            findings, places[journal.name] = await audit.verify_next_blocks(
+                db, journal=journal, above=places[journal.name], blocks=_PATROL_BLOCKS
+            )
+            for finding in findings:
+                VERIFY_FAILURES.labels(journal.name).inc()
+                log.error(
+                    "audit_verify_failed",
+                    what=finding.what,
+                    journal=journal.name,
+                    block=finding.block,
+                    row=finding.public_id,
+                )
+
+    return [
+        Timer("audit_seal", timedelta(minutes=1), sealer.tick),
+        Timer("audit_measure", timedelta(seconds=30), measure),
+        Timer("audit_patrol", timedelta(minutes=1), look),
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from saraban.ops.nesting_depth import DEEPEST, too_deep
+from saraban.ops.request_checks import DEEPEST, too_deep
 
 DEEP = DEEPEST + 1
 LISTS, OBJECTS = "[" * DEEP, '{"dsl":' * DEEP

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from saraban.bootstrap import System
 from saraban.config import Settings
-from saraban.worker import seal_timers
+from saraban.worker.timers import seal_timers
 from tests.terminal import Command, commands_of
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -15,7 +15,7 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """`command("user", "list")` gives the exit code, stdout and stderr, on a copy of the demo database."""
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("SARABAN_LANG", "en")

@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban
 from saraban import bootstrap, config
-from saraban.cli.root import NOUNS
+from saraban.cli import NOUNS
 from saraban.config import Settings
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
@@ -36,7 +36,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12
 
 def examples() -> Iterator[str]:
     """Every line of every help text that shows a command, without the remark behind it."""
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     for command in commands(typer.main.get_command(app)):
         for line in re.sub(r"\\\n\s*", "", command.help or "").splitlines():
@@ -46,7 +46,7 @@ def examples() -> Iterator[str]:
 
 def fault_in(line: str) -> str:
     """What the parser has against it, nothing when it would run."""
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     words = shlex.split(line)[1:]
     command = typer.main.get_command(app)
@@ -618,7 +618,7 @@ async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:
 class TestProject:
     def test_is_never_assumed(self, command: Command) -> None:
         """Nineteen commands once acted on the demo's project when none was named."""
-        from saraban.cli.root import app
+        from saraban.cli import app
 
         taking = [one for one in commands(typer.main.get_command(app)) if any(p.name == "project" for p in one.params)]
         assumed = [one.name for one in taking if any(p.name == "project" and p.default for p in one.params)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from saraban.cli.root import app
+from saraban.cli import app
 from tests.command_tree import commands
 
 ROOT = Path(__file__).parents[3]

@@ -47,7 +47,7 @@ def command(
 
 
 def _app() -> Any:
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     return app
 

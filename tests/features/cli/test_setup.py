@@ -22,7 +22,7 @@ STRONG = "Harbour-Wall-61"
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
     """`command("setup", …, typed="…")` in production, on a data folder that is not there yet."""
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("SARABAN_ENV", "production")

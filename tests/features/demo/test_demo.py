@@ -246,7 +246,7 @@ class TestCommand:
 
 
 def _app():  # type: ignore[no-untyped-def]
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     return app
 

@@ -20,7 +20,9 @@ from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import IdempotencyKey
 from saraban.kit.ids import new_id
-from saraban.worker import Job, Timer, Worker, dead_event_alert, loop, standard_timers
+from saraban.worker import loop, timers
+from saraban.worker.loop import Worker
+from saraban.worker.timers import Job, Timer, standard_timers
 from tests.logged import lines_of
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
@@ -292,8 +294,8 @@ class TestWebhook:
             return httpx.Response(200)
 
         transport = httpx.MockTransport(take)
-        first = await dead_event_alert.send_alerts(db, url=HOOK, now=NOW, transport=transport)
-        again = await dead_event_alert.send_alerts(db, url=HOOK, now=NOW, transport=transport)
+        first = await timers.send_alerts(db, url=HOOK, now=NOW, transport=transport)
+        again = await timers.send_alerts(db, url=HOOK, now=NOW, transport=transport)
 
         assert (first, again) == (1, 0)
         (said,) = told
@@ -307,16 +309,16 @@ class TestWebhook:
         def refuse(_request: httpx.Request) -> httpx.Response:
             raise httpx.ConnectError("nobody there")
 
-        with lines_of(dead_event_alert) as logs:
-            await dead_event_alert.send_alerts(db, url=HOOK, now=NOW, transport=httpx.MockTransport(refuse))
+        with lines_of(timers) as logs:
+            await timers.send_alerts(db, url=HOOK, now=NOW, transport=httpx.MockTransport(refuse))
 
         assert [(line["event"], line["log_level"]) for line in logs] == [("ops_webhook_failed", "warning")]
 
     async def test_missing_is_logged(self, db: Database, clock: FixedClock) -> None:
         await bury(db, clock)
 
-        with lines_of(dead_event_alert) as logs:
-            await dead_event_alert.send_alerts(db, url="", now=NOW)
+        with lines_of(timers) as logs:
+            await timers.send_alerts(db, url="", now=NOW)
 
         assert [line["event"] for line in logs] == ["N8N_WEBHOOK_URL not configured"]
 
@@ -325,7 +327,7 @@ class TestWebhook:
         transport = httpx.MockTransport(lambda _request: httpx.Response(200))
 
         counts = [
-            await dead_event_alert.send_alerts(db, url=HOOK, now=NOW + timedelta(seconds=pause), transport=transport)
+            await timers.send_alerts(db, url=HOOK, now=NOW + timedelta(seconds=pause), transport=transport)
             for pause in (0, 30, 61)
         ]
 

@@ -6,7 +6,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban.events.models import OutboxEvent
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from tests.features.documents.conftest import desk
 
 __all__ = ["desk", "worker"]

@@ -18,7 +18,7 @@ from saraban.notifications.adapters import console
 from saraban.notifications.models import MailLine
 from saraban.notifications.schemas import PreferencesOrder
 from saraban.notifications.service import save_preferences
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from tests.factories.contexts import context
 from tests.logged import lines_of
 from tests.mail_delivery import BANGKOK, NOW, deliver, later, server, system

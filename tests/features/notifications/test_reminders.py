@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import DocumentRevision
 from saraban.notifications.models import ReminderSent
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk

@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 
 from saraban.kit.clock import local_date
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk
 from tests.notices import titles

@@ -211,7 +211,7 @@ class TestServiceAccount:
 
 
 def command(monkeypatch: pytest.MonkeyPatch, settings: Settings, *words: str) -> int:
-    from saraban.cli.root import app
+    from saraban.cli import app
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
     monkeypatch.setattr(sys, "argv", ["saraban", "user", *words])

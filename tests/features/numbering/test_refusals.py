@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 from saraban.attachments.adapters import MemoryStorage
 from saraban.kit.db import Database
 from saraban.numbering.series.models import NumberError
-from saraban.worker import standard_timers
+from saraban.worker.timers import standard_timers
 from tests.conftest import SignIn, client_of
 from tests.number_commands import command, rows
 from tests.numbering_requests import BASE, GENERATE, count, db, present, read_project

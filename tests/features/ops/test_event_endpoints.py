@@ -14,7 +14,7 @@ from saraban.config import Settings
 from saraban.events import service as events
 from saraban.events.service import Event, Handlers
 from saraban.kit.errors import NotFound
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from tests.conftest import SignIn, run_apart
 from tests.terminal import Command, commands_of
 

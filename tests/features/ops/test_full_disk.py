@@ -174,7 +174,7 @@ class TestCommand:
     def test_says_it_in_one_line(
         self, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        from saraban.cli.root import app
+        from saraban.cli import app
 
         monkeypatch.setenv("SARABAN_LANG", "en")
         monkeypatch.setattr(sys, "argv", ["saraban", "number", "template", "/dev/full.csv"])

@@ -21,7 +21,7 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.numbering.issue.domain.retry import Failure
 from saraban.numbering.issue.service.metrics import ERROR, RETRY
-from saraban.ops.sampler import Sampler
+from saraban.ops.metrics import Sampler
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 from tests.numbering_world import world_of
@@ -71,7 +71,7 @@ class TestSampler:
     async def test_takes_a_silent_redis_for_one_that_is_down(
         self, system: System, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("saraban.ops.sampler._PATIENCE", 0.05)
+        monkeypatch.setattr("saraban.ops.metrics._PATIENCE", 0.05)
         monkeypatch.setattr(system.allocator._locks, "up", lambda: asyncio.sleep(60, result=True))
 
         await sampler_of(system).ask_redis()

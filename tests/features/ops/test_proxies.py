@@ -6,7 +6,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from saraban.ops.proxies import warn_of_untrusted_proxy
+from saraban.ops.middleware import warn_of_untrusted_proxy
 
 
 async def warnings_of(*scopes: dict[str, Any]) -> list[Any]:

@@ -101,7 +101,7 @@ class TestCalendar:
 class TestTerminal:
     def test_keeps_and_shows_the_days(self, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
         from saraban import config
-        from saraban.cli.root import app
+        from saraban.cli import app
 
         monkeypatch.setattr(config, "load", lambda: settings)
         monkeypatch.setenv("SARABAN_LANG", "en")

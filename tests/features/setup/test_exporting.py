@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from saraban.cli.codes import request_in_codes
+from saraban.cli.run import request_in_codes
 from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, NotFound

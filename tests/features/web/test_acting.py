@@ -5,7 +5,7 @@ import pytest
 from fastapi import FastAPI
 
 from saraban.web.documents.document_page import FORM_PATHS
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.notifications.conftest import worker

@@ -15,7 +15,7 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications import service as notifications
 from saraban.webhooks import service as webhooks
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from saraban.workflow.administration.service.versions import shipped
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk

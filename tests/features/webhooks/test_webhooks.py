@@ -27,7 +27,7 @@ from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
 from saraban.webhooks.domain.message import NotSent, WebhookTransport
 from saraban.webhooks.models import Webhook
-from saraban.worker import Worker
+from saraban.worker.loop import Worker
 from tests.conftest import SignIn, unwrapped
 from tests.features.webhooks.receiving import verified
 from tests.terminal import Command, commands_of
