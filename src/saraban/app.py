@@ -21,10 +21,7 @@ from saraban import bootstrap, config
 from saraban.attachments import endpoints as attachments
 from saraban.bootstrap import System
 from saraban.config import Settings
-from saraban.documents.circulation import endpoints as circulation
-from saraban.documents.correspondence import endpoints as correspondence
-from saraban.documents.rfa import endpoints as rfa
-from saraban.documents.transmittal import endpoints as transmittal
+from saraban.documents import endpoints as documents
 from saraban.identity import endpoints as identity
 from saraban.kit import processes
 from saraban.kit.http import async_dependency
@@ -53,10 +50,7 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     setup,  # before the projects that are addressed by their public ids
     projects,
     numbering,
-    correspondence,
-    rfa,
-    transmittal,
-    circulation,
+    documents,
     workflow,
     attachments,
     notifications,

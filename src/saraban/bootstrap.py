@@ -24,7 +24,7 @@ from saraban.config import Settings
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
 from saraban.documents.core.service import Followers
-from saraban.documents.correspondence import service as correspondences
+from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.demo import service as demo_documents
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
@@ -274,7 +274,7 @@ def carriers() -> list[NumberedDocuments]:
 
 def _subjects(zone: ZoneInfo) -> Subjects:
     return Subjects(
-        correspondences.CORRESPONDENCE.subject(zone),
+        CORRESPONDENCE.subject(zone),
         rfas.RFA.subject(zone),
         transmittals.TRANSMITTAL.subject(zone),
         circulations.CIRCULATION.subject(),

@@ -19,8 +19,7 @@ from saraban.documents.circulation.service import assignees
 from saraban.documents.core import service as core
 from saraban.documents.core.repository import writes
 from saraban.documents.core.schemas import DocumentChanges, NewRevision
-from saraban.documents.correspondence import service as correspondences
-from saraban.documents.correspondence.schemas import NewCorrespondence
+from saraban.documents.correspondence import CORRESPONDENCE, NewCorrespondence
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
 from saraban.events.models import OutboxEvent
@@ -37,7 +36,7 @@ from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 
-LETTERS = correspondences.CORRESPONDENCE
+LETTERS = CORRESPONDENCE
 
 
 class Office:

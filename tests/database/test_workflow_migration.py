@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from saraban.audit.models import AuditLog
 from saraban.bootstrap import System, closing, wire
 from saraban.documents.core import service as core
-from saraban.documents.correspondence import service as correspondences
-from saraban.documents.correspondence.schemas import NewCorrespondence
+from saraban.documents.correspondence import CORRESPONDENCE, NewCorrespondence
 from saraban.identity import service as identity
 from saraban.identity.models import Organization
 from saraban.projects.models import Project
@@ -58,7 +57,7 @@ async def write_letters(system: System) -> None:
             context(caller=writer, now=clock.now(), zone=clock.zone, address="", key=None),
             system.db,
             system.allocator,
-            correspondences.CORRESPONDENCE,
+            CORRESPONDENCE,
             order=order,
         )
 

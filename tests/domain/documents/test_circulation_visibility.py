@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.documents.circulation.domain.visibility import VIEW, may_see, reach_of
+from saraban.documents.circulation.domain import VIEW, may_see, reach_of
 from saraban.identity.domain.permission import EVERYTHING, Grant
 
 OURS, OTHERS, PROJECT, OTHER_PROJECT, CONTRACT = 1, 2, 10, 11, 20

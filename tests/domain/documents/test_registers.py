@@ -6,9 +6,9 @@ import pytest
 
 from saraban.documents.circulation import domain as circulation
 from saraban.documents.core.domain.kind import CANCELLED, DRAFT, TERMINATED, KindRules
-from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
+from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import RFA_RULES
-from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
+from saraban.documents.transmittal.service import TRANSMITTAL_RULES
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.language import dsl

@@ -19,7 +19,6 @@ from saraban.cli.output import EXIT_CODES, run_app
 from saraban.config import Settings
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document
-from saraban.documents.demo.domain import files
 from saraban.documents.demo.service import (
     STEPS,
     DemoMissing,
@@ -253,7 +252,7 @@ def _app():  # type: ignore[no-untyped-def]
 
 class TestFiles:
     def test_a_page_has_a_table_that_finds_its_objects(self) -> None:
-        page = files.page("ผล (test) report.pdf")
+        page = demo_actions.page("ผล (test) report.pdf")
 
         start = int(page.rsplit(b"startxref\n", 1)[1].split(b"\n")[0])
         places = [int(line[:10]) for line in page[start:].split(b"\n")[3:8]]
@@ -261,7 +260,7 @@ class TestFiles:
         assert [page[place:].split(b" ")[0] for place in places] == [b"1", b"2", b"3", b"4", b"5"]
 
     def test_a_picture_is_a_whole_png(self) -> None:
-        picture = files.picture()
+        picture = demo_actions.picture()
 
         assert picture.startswith(b"\x89PNG\r\n\x1a\n")
         assert picture[-8:-4] == b"IEND"

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.documents.circulation import repository
-from saraban.documents.circulation.domain.visibility import CirculationReach, may_see
+from saraban.documents.circulation.domain import CirculationReach, may_see
 from saraban.documents.circulation.models import Circulation
 from tests.circulations import lose_the_right, order
 from tests.features.documents.conftest import Desk, pointers

@@ -9,7 +9,7 @@ from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.domain.visibility import VIEW, Placement, Reach, may_see
 from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.correspondence.service import CORRESPONDENCE
+from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant

@@ -11,8 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.circulation.domain import WAITING
-from saraban.documents.circulation.domain.visibility import CirculationReach
+from saraban.documents.circulation.domain import WAITING, CirculationReach
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
 from saraban.documents.core.models import Document
 from saraban.identity.models import Organization, User

@@ -9,11 +9,11 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
+from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.transmittal import repository
-from saraban.documents.transmittal.domain import TRANSMITTAL_RULES
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.documents.transmittal.schemas import (
     ItemAnswer,
@@ -28,6 +28,27 @@ from saraban.documents.transmittal.schemas import (
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
 from saraban.kit.pipeline import SqlStatement
+
+TRANSMITTAL_RULES = KindRules(
+    name="transmittal",
+    path="transmittals",
+    entity_type="transmittal_revision",
+    type_codes=frozenset({"TRANSMITTAL"}),
+    statuses={
+        "draft": "DRAFT",
+        "submitted": "SUBMITTED",
+        "completed": "CLB*",
+        "returned": "REP*",
+        "cancelled": "CANCELLED",
+        "terminated": "TERMINATED",
+    },
+    create="transmittal.create",
+    edit="transmittal.edit",
+    finished=frozenset({"completed", "returned", "cancelled", "terminated"}),
+    sent="SUBMITTED",
+    closes="CLB*",
+)
+
 
 _Items = list[tuple[core.DocumentRow, TransmittedItem]]
 

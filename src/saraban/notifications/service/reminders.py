@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.correspondence.domain import CORRESPONDENCE_RULES
+from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.dates import date_in_words, local_date

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import NewRevision
-from saraban.documents.correspondence import service as correspondences
+from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.context import RequestContext
@@ -263,7 +263,7 @@ class CirculationPages(_KindPages):
 
 
 PAGES_BY_PATH: dict[str, DocumentPages] = {
-    "correspondences": RevisedDocumentPages(KINDS["correspondences"], correspondences.CORRESPONDENCE),
+    "correspondences": RevisedDocumentPages(KINDS["correspondences"], CORRESPONDENCE),
     "rfas": RevisedDocumentPages(KINDS["rfas"], rfas.RFA),
     "transmittals": RevisedDocumentPages(KINDS["transmittals"], transmittals.TRANSMITTAL),
     "circulations": CirculationPages(KINDS["circulations"], circulations.CIRCULATION),

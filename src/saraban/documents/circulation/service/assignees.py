@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.domain.visibility import CirculationReach, may_see, reach_of
+from saraban.documents.circulation.domain import CirculationReach, may_see, reach_of
 from saraban.documents.circulation.models import Circulation, CirculationRouting
 from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.schemas import AssigneeAnswer, CirculationAssignee, CirculationChanges

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.domain.visibility import may_see
+from saraban.documents.circulation.domain import may_see
 from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.service.assignees import NotAssigned, close_open, reach, state_of, take_answer
 from saraban.documents.core import service as core

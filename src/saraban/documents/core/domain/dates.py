@@ -1,6 +1,10 @@
-"""Due dates: the last day on which an answer is in time; the day after it, the document is overdue."""
+"""
+Dates of a document: the due date is the last day on which an answer is in time, and what came from outside has dates of its
+own, the sender's and the day on which it was received.
+"""
 
-from datetime import date
+from datetime import date, timedelta
+from typing import Literal
 
 
 def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
@@ -11,3 +15,22 @@ def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
 def earliest_due(document_date: date | None, *, today: date) -> date:
     """Return the first acceptable due date: the document's own date, or today when that is later."""
     return max(document_date or today, today)
+
+
+AHEAD = timedelta(days=366)  # a document may be dated ahead, but no typing error of a year is a date
+
+Fault = Literal["too_late", "before_sender"]
+
+
+def date_faults(*, document: date | None, sent: date | None, received: date | None, today: date) -> dict[str, Fault]:
+    """Give what is wrong with the dates of a document, by the field."""
+    found: dict[str, Fault] = {}
+    if document is not None and document > today + AHEAD:
+        found["documentDate"] = "too_late"
+    if sent is not None and sent > today:
+        found["senderDate"] = "too_late"
+    if received is not None and received > today:
+        found["receivedDate"] = "too_late"
+    elif received is not None and sent is not None and received < sent:
+        found["receivedDate"] = "before_sender"
+    return found

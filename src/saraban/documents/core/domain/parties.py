@@ -3,7 +3,8 @@ Who may put a document into a contract. It is shown to all parties of the contra
 strangers to that contract to write there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 # These stand above the single contracts of a project: what they write may concern any of them.
 ABOVE = ("OWNER", "CONSULTANT")
@@ -16,3 +17,16 @@ def may_write_in(
     if any(organization in members for members in of_contract.values()):
         return True
     return any(organization in of_project.get(role, frozenset()) for role in ABOVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Correspondents:
+    """Who wrote a document, and whom it is sent to, copies too."""
+
+    originator: int
+    recipients: Collection[int]
+
+
+def is_reply(reply: Correspondents, original: Correspondents) -> bool:
+    """Say whether a document that refers to another one is the answer to it, by who wrote to whom."""
+    return reply.originator in original.recipients and original.originator in reply.recipients

@@ -13,10 +13,18 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from saraban.attachments.models import Attachment
 from saraban.documents.core.domain.visibility import Reach
-from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
+from saraban.documents.core.models import (
+    Document,
+    DocumentRecipient,
+    DocumentReference,
+    DocumentRevision,
+    DocumentRevisionAttachment,
+)
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
+from saraban.numbering.register.domain.consistency import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
     Contract,
@@ -365,3 +373,90 @@ async def first_issue(session: AsyncSession, *, public_id: UUID | None) -> list[
     """Return a document as it was first written, whoever asks."""
     statement = _select().where(_head.public_id == public_id, _revision.revision_number == 0)
     return [DocumentRow(*row) for row in await session.execute(statement)]
+
+
+_link = DocumentRevisionAttachment
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFile:
+    attachment: Attachment
+    is_main: bool
+
+
+async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[LinkedFile]]:
+    """Return the files of each revision, the main document first."""
+    statement = (
+        sa.select(_link.correspondence_revision_id, Attachment, _link.is_main_document)
+        .join(Attachment, Attachment.id == _link.attachment_id)
+        .where(_link.correspondence_revision_id.in_(revision_ids))
+        .order_by(_link.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+    )
+    found: dict[int, list[LinkedFile]] = {revision_id: [] for revision_id in revision_ids}
+    for revision_id, attachment, is_main in await session.execute(statement):
+        found[revision_id].append(LinkedFile(attachment, is_main))
+    return found
+
+
+async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: int) -> bool:
+    """Return whether a file hangs on a revision that the caller may see."""
+    statement = (
+        sa.select(_link.attachment_id)
+        .join(DocumentRevision, DocumentRevision.id == _link.correspondence_revision_id)
+        .join(Document, Document.id == DocumentRevision.correspondence_id)
+        .where(_link.attachment_id == attachment_id, may_see_revision(reach))
+        .limit(1)
+    )
+    return await session.scalar(statement) is not None
+
+
+async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
+    """Return the public ids of what a document refers to, and of what refers to it."""
+    reference = DocumentReference
+    outgoing = sa.select(Document.public_id).join(reference, reference.tgt_correspondence_id == Document.id)
+    incoming = sa.select(Document.public_id).join(reference, reference.src_correspondence_id == Document.id)
+    return (
+        list(await session.scalars(outgoing.where(reference.src_correspondence_id == document_id))),
+        list(await session.scalars(incoming.where(reference.tgt_correspondence_id == document_id))),
+    )
+
+
+@dataclass(frozen=True)
+class DocumentNumbers:
+    """
+    The numbers that the documents of one table carry, for `number verify`.
+
+    :param document: the mapped class of the documents
+    :param printed: its attribute with the number as it is printed now
+    """
+
+    document: Any
+    printed: Any
+
+    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[NumberedDocument]:
+        rows = await session.execute(self._select().where(self.document.public_id.in_(public_ids)))
+        return [self._carried(row) for row in rows.all()]
+
+    async def page(
+        self, session: AsyncSession, *, after: int, limit: int
+    ) -> tuple[Sequence[tuple[str, NumberedDocument]], int]:
+        statement = self._select().where(self.document.id > after).order_by(self.document.id).limit(limit)
+        rows = (await session.execute(statement)).all()
+        return [(row.project_code, self._carried(row)) for row in rows], rows[-1].id if rows else after
+
+    async def count(self, session: AsyncSession) -> int:
+        return await session.scalar(sa.select(sa.func.count()).select_from(self.document)) or 0
+
+    def _select(self) -> Any:
+        document = self.document
+        return sa.select(
+            document.id,
+            document.public_id,
+            document.number_uuid,
+            self.printed.label("printed"),
+            document.cancelled_at,
+            Project.project_code,
+        ).join(Project, Project.id == document.project_id)
+
+    def _carried(self, row: Any) -> NumberedDocument:
+        return NumberedDocument(row.public_id, row.number_uuid, row.printed, row.cancelled_at is not None)

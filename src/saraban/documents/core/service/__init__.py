@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from saraban.documents.core.models import Document
-from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.repository.numbers import DocumentNumbers
+from saraban.documents.core.repository.documents import DocumentNumbers, DocumentRow
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, WithdrawRevisionFirst, cancel, cancel_held
 from saraban.documents.core.service.checks import (
     DocumentDraft,
@@ -21,6 +20,7 @@ from saraban.documents.core.service.document_change import (
     change_once,
     check_version,
     hold_current,
+    record,
 )
 from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, NumberAlreadyIssued, edit
 from saraban.documents.core.service.history import history
@@ -48,7 +48,6 @@ from saraban.documents.core.service.queries import (
     step_files,
     visible,
 )
-from saraban.documents.core.service.records import record
 from saraban.documents.core.service.renumbering import RENUMBERS, renumber
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.documents.core.service.revisions import (

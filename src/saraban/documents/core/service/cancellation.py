@@ -8,10 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.domain.kind import DRAFT, KindRules
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.service.document_change import change_once, hold_current
+from saraban.documents.core.service.checks import require_edit, require_withdraw
+from saraban.documents.core.service.document_change import change_once, hold_current, record
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, Follower
-from saraban.documents.core.service.records import record
-from saraban.documents.core.service.rights import require_edit, require_withdraw
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text

@@ -1,5 +1,6 @@
 """
-What must be right before a number is drawn: whom a document is written for and sent to, its dates, what it refers to.
+What must be right before a number is issued: whom a document is written for and sent to, its dates, what it refers to, and who
+may change it afterwards.
 
 Reads only; every fault names its field.
 """
@@ -11,9 +12,10 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.dates import earliest_due
-from saraban.documents.core.domain.incoming import date_faults
+from saraban.documents.core.domain.dates import date_faults, earliest_due
+from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.parties import may_write_in
+from saraban.documents.core.models import Document
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
@@ -23,7 +25,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import date_in_words
-from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
+from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Forbidden, Invalid, Text, invalid
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.service import OrganizationRef, ProjectRef
@@ -217,3 +219,42 @@ def contract_of(plan: numbering.Plan) -> int | None:
     owners = (plan.rfa_type, plan.discipline, plan.sub_type)
     found = [plan.contract.id] if plan.contract else [one.contract_id for one in owners if one]
     return found[0] if found else None
+
+
+ADMIN_EDIT = "document.admin_edit"
+ORG_ADMIN = "Org Admin"
+
+
+def home_scope(ctx: RequestContext, document: Document) -> Scope:
+    """
+    Return the scope in which a right over the originator's own document counts.
+
+    A role at the contract counts for the originator's people only: the consultant's contract administrator does not
+    write the contractor's documents.
+    """
+    contract = document.contract_id if document.originator_id in ctx.caller.organization_ids else None
+    return Scope(frozenset({document.originator_id}), document.project_id, contract)
+
+
+def require_edit(ctx: RequestContext, rules: KindRules, document: Document) -> None:
+    """
+    :raises Forbidden: when the caller does not write this kind for the originator
+    """
+    ctx.caller.require(rules.edit, home_scope(ctx, document))
+
+
+def require_create(ctx: RequestContext, rules: KindRules, document: Document) -> None:
+    """
+    :raises Forbidden: when the caller does not issue this kind for the originator
+    """
+    ctx.caller.require(rules.create, home_scope(ctx, document))
+
+
+def require_withdraw(ctx: RequestContext, document: Document) -> None:
+    """
+    :raises Forbidden: when the caller may not withdraw what the originator has issued
+    """
+    scope = home_scope(ctx, document)
+    by_role = any(grant.role == ORG_ADMIN and grant.covers(scope) for grant in ctx.caller.grants)
+    if not (by_role or ctx.caller.may(ADMIN_EDIT, scope)):
+        raise Forbidden(f"The permission {ADMIN_EDIT} is needed here.")

@@ -14,9 +14,9 @@ from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.service.checks import DocumentDraft
+from saraban.documents.core.service.document_change import claim_files, record, start_workflow
 from saraban.documents.core.service.kind import AnyKind, UnnumberedDraft
 from saraban.documents.core.service.presentation import end_of_day, result, start_of_day
-from saraban.documents.core.service.records import claim_files, record, start_workflow
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database

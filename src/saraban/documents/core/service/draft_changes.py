@@ -12,15 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.changes import field_changes
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import links, writes
+from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.checks import check_dates, check_due, recipients_of, references_of
-from saraban.documents.core.service.document_change import check_version, hold_current
+from saraban.documents.core.service.document_change import check_version, claim_files, hold_current, record
 from saraban.documents.core.service.kind import AnyKind
 from saraban.documents.core.service.presentation import day_of, end_of_day, etag, full, reach, start_of_day
-from saraban.documents.core.service.records import claim_files, record
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
@@ -146,7 +145,7 @@ def noted_changes(
 
 
 async def change_files(ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: DocumentChanges) -> None:
-    linked = (await links.files(session, revision_ids=[row.revision.id]))[row.revision.id]
+    linked = (await repository.files(session, revision_ids=[row.revision.id]))[row.revision.id]
     known = {file.attachment.public_id: file for file in linked}
     for place, public_id in enumerate(changes.remove_attachment_public_ids):
         if public_id not in known:
@@ -234,7 +233,7 @@ async def _change_references(
     ctx: RequestContext, session: AsyncSession, row: DocumentRow, asked: Sequence[UUID]
 ) -> tuple[Any, Any]:
     """References that the caller may not see stay."""
-    outgoing, _ = await links.referenced(session, document_id=row.document.id)
+    outgoing, _ = await repository.referenced(session, document_id=row.document.id)
     seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=outgoing)
     before = [one for one in outgoing if one in seen]
     if set(before) != set(asked) or len(asked) != len(before):

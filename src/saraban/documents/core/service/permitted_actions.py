@@ -8,9 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import DRAFT
 from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.service.checks import require_create, require_edit, require_withdraw
 from saraban.documents.core.service.presentation import envelopes
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
-from saraban.documents.core.service.rights import require_create, require_edit, require_withdraw
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import Forbidden
 

@@ -12,10 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain.dates import is_overdue
 from saraban.documents.core.domain.kind import KindRules
-from saraban.documents.core.domain.reply import Correspondents, is_reply
+from saraban.documents.core.domain.parties import Correspondents, is_reply
 from saraban.documents.core.domain.visibility import Reach, reach_of
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import links
 from saraban.documents.core.repository.documents import DocumentRow, RecipientRow
 from saraban.documents.core.schemas import (
     CodeAnswer,
@@ -97,7 +96,7 @@ def file_answer(row: Attachment, *, is_main: bool) -> DocumentFileAnswer:
     )
 
 
-def file_answers(files: Sequence[links.LinkedFile]) -> list[DocumentFileAnswer]:
+def file_answers(files: Sequence[repository.LinkedFile]) -> list[DocumentFileAnswer]:
     return [file_answer(file.attachment, is_main=file.is_main) for file in files]
 
 
@@ -176,7 +175,7 @@ def summary_fields(
 
 async def full_fields(ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> dict[str, Any]:
     """Return what one document shows beside what its register does."""
-    files = await links.files(session, revision_ids=[row.revision.id])
+    files = await repository.files(session, revision_ids=[row.revision.id])
     return {
         **await _references(ctx, session, row=row),
         "body": row.revision.body,
@@ -268,7 +267,7 @@ async def number_format(session: AsyncSession, number: UUID | None) -> NumberFor
 async def _references(
     ctx: RequestContext, session: AsyncSession, *, row: DocumentRow
 ) -> dict[str, list[ReferenceAnswer]]:
-    outgoing, incoming = await links.referenced(session, document_id=row.document.id)
+    outgoing, incoming = await repository.referenced(session, document_id=row.document.id)
     rows = await repository.visible(session, reach=reach(ctx.caller), public_ids={*outgoing, *incoming})
     if not rows:
         return {"references": [], "referenced_by": []}

@@ -14,7 +14,6 @@ from saraban.attachments.service import AccessRule
 from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.visibility import Reach
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import links
 from saraban.documents.core.repository.documents import DocumentFilters, DocumentRow
 from saraban.documents.core.service.kind import AnyKind
 from saraban.documents.core.service.presentation import full, reach, summaries
@@ -155,7 +154,7 @@ async def visible(
 
 async def document_files(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Return whether a file hangs on a revision that the caller may see."""
-    return await links.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)
+    return await repository.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)
 
 
 def step_files(subjects: Subjects) -> AccessRule:

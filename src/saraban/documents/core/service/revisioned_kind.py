@@ -29,7 +29,7 @@ from saraban.documents.core.schemas import (
     RevisionList,
 )
 from saraban.documents.core.service.cancellation import check_cancel
-from saraban.documents.core.service.checks import DocumentDraft, check, check_party
+from saraban.documents.core.service.checks import DocumentDraft, check, check_party, require_edit
 from saraban.documents.core.service.creation import claim_draft_files, insert_document
 from saraban.documents.core.service.draft_changes import (
     NotADraft,
@@ -42,7 +42,6 @@ from saraban.documents.core.service.draft_changes import (
 from saraban.documents.core.service.kind import DocumentKind, ReachedState
 from saraban.documents.core.service.presentation import full_fields, reach, summary_fields
 from saraban.documents.core.service.queries import DocumentSearch, document_filters, find_document
-from saraban.documents.core.service.rights import require_edit
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date

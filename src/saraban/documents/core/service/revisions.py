@@ -7,16 +7,21 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import CANCELLED, DRAFT
-from saraban.documents.core.domain.revision import revision_label
+from saraban.documents.core.domain.kind import CANCELLED, DRAFT, revision_label
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import links, writes
+from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import NewRevision, RevisionList
 from saraban.documents.core.service.cancellation import is_draft_revision
-from saraban.documents.core.service.checks import check_due
-from saraban.documents.core.service.document_change import change_once, hold_current
+from saraban.documents.core.service.checks import check_due, require_create, require_edit
+from saraban.documents.core.service.document_change import (
+    change_once,
+    claim_files,
+    hold_current,
+    record,
+    start_workflow,
+)
 from saraban.documents.core.service.presentation import (
     coded,
     day_of,
@@ -27,9 +32,7 @@ from saraban.documents.core.service.presentation import (
     reach,
     revision_answer,
 )
-from saraban.documents.core.service.records import claim_files, record, start_workflow
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
-from saraban.documents.core.service.rights import require_create, require_edit
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
@@ -68,7 +71,7 @@ async def revisions(
     await kind.find(ctx, session, public_id=public_id)
     rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
     where = await envelopes(ctx, session, kind, rows=rows)
-    files = await links.files(session, revision_ids=[row.revision.id for row in rows])
+    files = await repository.files(session, revision_ids=[row.revision.id for row in rows])
     shown = kind.revision.model_fields
     extras = await kind.in_full(session, rows, reach(ctx.caller))
     items = []

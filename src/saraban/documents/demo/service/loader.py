@@ -5,10 +5,8 @@ from datetime import datetime, time, timedelta
 from uuid import UUID
 
 from saraban.documents.core import service as core
-from saraban.documents.demo.domain.circulations import CIRCULATIONS
 from saraban.documents.demo.domain.demo_data import DemoDocument
-from saraban.documents.demo.domain.letters import LETTERS
-from saraban.documents.demo.domain.rfas import RFAS
+from saraban.documents.demo.domain.demo_documents import CIRCULATIONS, LETTERS, RFAS
 from saraban.documents.demo.service import demo_actions
 from saraban.documents.demo.service.demo_context import DemoProject, DemoServices, find_demo_project
 from saraban.kit.clock import local_date

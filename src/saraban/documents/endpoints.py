@@ -1,27 +1,52 @@
-"""`/circulations`: documents that one organization passes round among its own people."""
+"""`/correspondences`, `/rfas`, `/transmittals`, `/circulations`: the shared routes for each kind of documents, and its own."""
 
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Query
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.domain.visibility import VIEW
+from saraban.documents.circulation.domain import VIEW
 from saraban.documents.circulation.schemas import AssigneeResponse, CirculationAnswer, CirculationPage
 from saraban.documents.circulation.service import CIRCULATION
 from saraban.documents.core.dependencies import DueBefore, Overdue, SearchText
-from saraban.documents.core.dependencies.routes import RouteTexts, document_routes
+from saraban.documents.core.endpoints import RouteTexts, document_routes
 from saraban.documents.core.service import DocumentSearch
+from saraban.documents.correspondence import CORRESPONDENCE, CorrespondencePage
+from saraban.documents.rfa.schemas import RfaPage
+from saraban.documents.rfa.service import RFA
+from saraban.documents.transmittal.schemas import TransmittalPage
+from saraban.documents.transmittal.service import TRANSMITTAL
 from saraban.identity.dependencies import guarded
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Db, IdempotencyKey, PathId, to_response
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
+_correspondences = document_routes(
+    CORRESPONDENCE,
+    page=CorrespondencePage,
+    texts=RouteTexts("Correspondences", "correspondences", "correspondence", create="Write a letter, memo or RFI"),
+)
+
+_rfas = document_routes(
+    RFA,
+    page=RfaPage,
+    texts=RouteTexts(
+        "RFAs", "RFAs", "RFA", create="Write a request for approval", cancel="Cancel a draft with a reason"
+    ),
+)
+
+_transmittals = document_routes(
+    TRANSMITTAL,
+    page=TransmittalPage,
+    texts=RouteTexts("Transmittals", "transmittals", "transmittal", create="Write a transmittal"),
+)
+
 Reader = Annotated[RequestContext, guarded(VIEW)]
 
 
-def search(
+def search_circulations(
     q: SearchText,
     project: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
     status: Annotated[str | None, Query(max_length=50, description="Workflow state.")] = None,
@@ -41,7 +66,7 @@ def search(
     )
 
 
-router = document_routes(
+_circulations = document_routes(
     CIRCULATION,
     page=CirculationPage,
     texts=RouteTexts(
@@ -52,12 +77,12 @@ router = document_routes(
         created="Issues the number and writes the draft in one transaction. Assignees are active members of the organization.",
         readers="Newest first: those of your organizations.",
     ),
-    search=search,
+    search=search_circulations,
     read=VIEW,
 )
 
 
-@router.post(
+@_circulations.post(
     "/{publicId}/responses",
     status_code=201,
     response_model=WorkflowEnvelope[CirculationAnswer],
@@ -72,3 +97,8 @@ async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, db: Db
         response=body,
     )
     return to_response(answer)
+
+
+router = APIRouter()
+for one in (_correspondences, _rfas, _transmittals, _circulations):
+    router.include_router(one)
