@@ -9,15 +9,15 @@ import shape
 
 BOUNDS = {
     "lines of Python in src": 73_450,
-    "modules in src": 594,
-    "modules with one importer and under 60 lines": 38,
+    "modules in src": 574,
+    "modules with one importer and under 60 lines": 28,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 14,
     "parameters of a function, 90th percentile": 5,
-    "keyword arguments that only forward": 1_900,
+    "keyword arguments that only forward": 1_840,
     "`Any` in src": 852,
-    "modules on the path of POST /rfas": 82,
+    "modules on the path of POST /rfas": 79,
     "modules on the path of a transition": 58,
 }
 
