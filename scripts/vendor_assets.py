@@ -9,12 +9,20 @@ MODULES = ROOT / "node_modules"
 VENDOR = ROOT / "src" / "saraban" / "web" / "static" / "vendor"
 
 FILES = {
+    "@dagrejs/dagre/dist/dagre.esm.js": "dagre.esm.js",
     "htmx.org/dist/htmx.min.js": "htmx.min.js",
     "@tabler/core/dist/css/tabler.min.css": "tabler.min.css",
     "@tabler/core/dist/js/tabler.min.js": "tabler.min.js",
 }
 FONTS = {"sarabun": ("400", "600", "700"), "noto-sans-thai": ("400", "600", "700")}
-LICENCES = ("htmx.org", "@tabler/core", "@fontsource/sarabun", "@fontsource/noto-sans-thai")
+LICENCES = (
+    "@dagrejs/dagre",
+    "@dagrejs/graphlib",  # part of dagre's file
+    "htmx.org",
+    "@tabler/core",
+    "@fontsource/sarabun",
+    "@fontsource/noto-sans-thai",
+)
 
 _SOURCE_MAP = re.compile(r"/[/*][#@] sourceMappingURL=[^\s*]+(?: ?\*/)?")
 _WOFF = re.compile(r",\s*url\([^)]*\.woff\)\s*format\('woff'\)")

@@ -136,13 +136,19 @@ async def sit(browser: Browser, site: str, sessions: dict[str, StorageState]) ->
     async with AsyncExitStack() as stack:
 
         async def sit_down(
-            username: str = "", *, language: str = "th", size: ViewportSize = DESK, moves: bool = False
+            username: str = "",
+            *,
+            language: str = "th",
+            size: ViewportSize = DESK,
+            moves: bool = False,
+            scripts: bool = True,
         ) -> Person:
             context = await browser.new_context(
                 viewport=size,
                 locale={"th": "th-TH", "en": "en-GB"}[language],
                 storage_state=sessions.get(username),
                 reduced_motion="no-preference" if moves else "reduce",
+                java_script_enabled=scripts,
             )
             stack.push_async_callback(context.close)
             page = await context.new_page()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
-from saraban.workflow.administration.domain import definition_changes, diagram, history_replay, mermaid, simulation
+from saraban.workflow.administration.domain import definition_changes, diagram, history_replay, simulation
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import compiled
 from saraban.workflow.language.review import (
@@ -264,10 +264,10 @@ class TestReading:
             "for": {"to": "approved"},
             "against": {"to": "rejected"},
         }
-        assert "s0 --> s1 : Review passed" in mermaid.mermaid(read, language="en")
-        drawn = diagram.draw(read, language="en")
+        assert "s0 --> s1 : Review passed" in diagram.mermaid(read, language="en")
+        drawn = diagram.diagram(read, language="en")
         assert drawn is not None
-        assert ("Review not passed",) in [box.lines for box in drawn.boxes]
+        assert ("Review not passed",) in [one.labels for one in drawn.transitions]
 
     def test_what_changed_in_it_is_told_by_place(self) -> None:
         after = definition(ASKED | {"completion": "all"})

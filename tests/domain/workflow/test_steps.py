@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
+from saraban.workflow.administration.domain.diagram import mermaid
 from saraban.workflow.administration.domain.history_replay import RecordedStep, replay
-from saraban.workflow.administration.domain.mermaid import mermaid
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationStep, simulate
 from saraban.workflow.engine import decisions
 from saraban.workflow.language import dsl

@@ -12,17 +12,69 @@ from hypothesis import strategies as st
 from saraban.kit.errors import Invalid
 from saraban.workflow.administration.domain import json_text
 from saraban.workflow.administration.domain.definition_changes import DefinitionChange, difference
+from saraban.workflow.administration.domain.diagram import (
+    MOST_TRANSITIONS,
+    DiagramState,
+    DiagramTransition,
+    diagram,
+    mermaid,
+)
 from saraban.workflow.administration.domain.history_replay import RecordedStep, replay
-from saraban.workflow.administration.domain.mermaid import mermaid
+from saraban.workflow.administration.domain.json_format import WIDTH, written
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationStep, simulate
+from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
 from tests.letterbox_definition import letterbox
 
+SHIPPED = {raw["workflow"]: raw for raw in shipped()}
 
-class TestPicture:
+
+class TestDiagram:
+    @pytest.mark.parametrize("code", sorted(SHIPPED))
+    def test_has_every_state_and_every_two_that_are_joined(self, code: str) -> None:
+        definition = definition_checks.verify(SHIPPED[code])
+
+        found = diagram(definition, language="en")
+
+        assert found
+        assert found.states == tuple(
+            DiagramState(name, state.label.en, state.initial, state.terminal)
+            for name, state in definition.states.items()
+        )
+        joined = [(one.start, one.to) for one in found.transitions]
+        assert sorted(joined) == sorted(
+            (name, target) for name, state in definition.states.items() for target in state.targets
+        )
+
+    def test_says_actions_with_their_codes_and_what_they_need(self) -> None:
+        raw = letterbox()
+        label = {"th": "ตอบ", "en": "Answer"}
+        responses = {"1A": {"to": "closed"}, "1N": {"to": "closed", "comment": "required"}, "4X": {"to": "open"}}
+        raw["states"][0]["on"]["answer"] = {"label": label, "responses": responses}
+        raw["states"][0]["on"]["close"] |= {"comment": "required", "label": {"th": "ปิด", "en": "Close"}}
+
+        found = diagram(definition_checks.verify(raw), language="th")
+
+        assert found
+        assert found.transitions == (
+            DiagramTransition("open", "closed", ("ปิด *", "ตอบ 1A, 1N *")),
+            DiagramTransition("open", "open", ("ตอบ 4X",)),
+        )
+
+    def test_gives_up_where_nobody_could_read_it(self) -> None:
+        states = [{"name": f"s{index}", "label": {"th": "ก", "en": "S"}} for index in range(MOST_TRANSITIONS // 8)]
+        for index, state in enumerate(states[:-1]):
+            to = [one["name"] for one in states[index + 1 : index + 13]]
+            state["on"] = {f"go-{name}": {"to": name, "label": {"th": "ก", "en": "Go"}} for name in to}
+        states[0]["initial"], states[-1]["terminal"] = True, True
+
+        assert diagram(definition_checks.verify({"workflow": "ROW", "states": states}), language="en") is None
+
+
+class TestMermaid:
     def test_shows_states_and_actions_with_their_labels(self) -> None:
         raw = letterbox()
         raw["states"][0]["on"]["close"] |= {"comment": "required", "label": {"th": "ปิด", "en": "Close"}}
@@ -43,6 +95,16 @@ class TestPicture:
         drawn = mermaid(definition_checks.verify(raw), language="th")
 
         assert drawn.splitlines()[1] == '    state "ก#34;#59; s0 --#62; s9" as s0'
+
+
+class TestWritten:
+    @pytest.mark.parametrize("code", sorted(SHIPPED))
+    def test_says_the_same_in_lines_that_can_be_read(self, code: str) -> None:
+        text = written(SHIPPED[code])
+
+        assert json.loads(text) == SHIPPED[code]
+        steps = written({key: part for key, part in SHIPPED[code].items() if key != "description"})
+        assert [line for line in steps.splitlines() if len(line) > WIDTH + 2] == []
 
 
 class TestDifference:

@@ -5,7 +5,7 @@ Templates get plain objects; what they show is decided by services.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -52,6 +52,7 @@ def environment(language: str) -> Environment:
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
     found.policies["ext.i18n.trimmed"] = True  # as the catalogue is extracted: a text may be broken into lines
+    found.policies["json.dumps_kwargs"] = {"default": asdict, "ensure_ascii": False}
     texts = languages.catalogue(language)
     found.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
     found.filters |= {

@@ -90,7 +90,7 @@ class DefinitionVersionPage(PageModel):
     definition: Definition
     text: str
     ways: Mapping[str, Sequence[ActionSummary]]
-    drawing: diagram.Drawing | None
+    drawing: diagram.Diagram | None
     mermaid: str
     before: int | None
     changes: Sequence[tuple[DefinitionChange, str, str]]
@@ -143,8 +143,8 @@ async def show(
             definition=definition,
             text=written(found.dsl),
             ways={name: list(action_summaries(definition, name)) for name in definition.states},
-            drawing=diagram.draw(definition, language=page.language),
-            mermaid=await workflow.diagram(session, code=code, version=version, language=page.language),
+            drawing=diagram.diagram(definition, language=page.language),
+            mermaid=diagram.mermaid(definition, language=page.language),
             before=before,
             changes=[(one, abbreviated(one.before), abbreviated(one.after)) for one in changes],
             starters=starters,

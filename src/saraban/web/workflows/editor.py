@@ -1,7 +1,7 @@
 """The editor of workflows: a text that is checked while somebody types, and published when nothing is wrong with it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
@@ -13,11 +13,12 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
 from saraban.kit.http import Db, ReadSession
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
 from saraban.kit.ids import new_id
+from saraban.kit.json import JsonObject
 from saraban.kit.problem import status_of
 from saraban.web.shell.forms import form_errors, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session_renewal import PageRoute
-from saraban.web.workflows.definitions import MANAGE
+from saraban.web.workflows.definitions import MANAGE, ActionSummary, action_summaries
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions
 from saraban.workflow.administration.domain import diagram
@@ -26,13 +27,14 @@ from saraban.workflow.administration.domain.json_format import written
 from saraban.workflow.administration.schemas.definitions import DefinitionIn, DefinitionText
 from saraban.workflow.administration.service import versions
 from saraban.workflow.language import dsl
+from saraban.workflow.language.definition import Definition
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/new")
 
 _OPERATION: Final = "PAGE /workflows/new"
 _TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.TOO_LARGE}
 # What an empty editor begins with: the smallest workflow that means something.
-STARTER: Final[dict[str, Any]] = {
+STARTER: Final[JsonObject] = {
     "workflow": "NEW_WORKFLOW",
     "description": {
         "th": "สองขั้นตอน: ส่งเอกสาร แล้วผู้รับรับทราบ",
@@ -78,7 +80,24 @@ class DefinitionCheck:
     """
 
     faults: tuple[tuple[str, int | None, str], ...] = ()
-    raw: Any = None
+    raw: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishPreview:
+    """
+    What publishing would make of a text.
+
+    :param newest: the version before it, and `changes` how many differences from that
+    """
+
+    code: str
+    version: int
+    newest: int | None
+    changes: int | None
+    definition: Definition
+    ways: Mapping[str, Sequence[ActionSummary]]
+    drawing: diagram.Diagram | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +106,7 @@ class CheckResultFragment(PageModel):
 
     verdict: DefinitionCheck
     empty: bool
-    ready: Mapping[str, Any] | None
+    ready: PublishPreview | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +151,7 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
         verdict = DefinitionCheck(
             tuple((one, None, "") for one in said or [error.words.say(page.language, error.values)])
         )
-    ready = None if verdict.faults else await _ready(page, session, verdict.raw)
+    ready = None if verdict.faults else await _ready(page, session, verdict.raw or {})
     return page.show(CheckResultFragment(verdict=verdict, empty=False, ready=ready))
 
 
@@ -150,8 +169,7 @@ def _pointer(fault: FieldProblem) -> str:
     return fault.pointer.removeprefix("/text")
 
 
-async def _ready(page: PageRequest, session: AsyncSession, raw: dict[str, Any]) -> dict[str, Any]:
-    """What publishing would make of it."""
+async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> PublishPreview:
     definition = dsl.read(raw)  # its faults have been looked for
     known = [one for one in await versions.workflows(session) if one.code == definition.code]
     newest = known[0].versions[0] if known else None
@@ -159,14 +177,15 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: dict[str, Any]) 
     if newest is not None:
         found = await workflow.find_definition(session, code=newest.code, version=newest.version)
         changes = len(difference(found.dsl or {}, raw))
-    return {
-        "code": definition.code,
-        "version": newest.version + 1 if newest else 1,
-        "newest": newest.version if newest else None,
-        "changes": changes,
-        "drawing": diagram.draw(definition, language=page.language),
-        "definition": definition,
-    }
+    return PublishPreview(
+        code=definition.code,
+        version=newest.version + 1 if newest else 1,
+        newest=newest.version if newest else None,
+        changes=changes,
+        definition=definition,
+        ways={name: list(action_summaries(definition, name)) for name in definition.states},
+        drawing=diagram.diagram(definition, language=page.language),
+    )
 
 
 @router.post("")

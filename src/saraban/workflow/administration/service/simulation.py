@@ -10,8 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.identity import service as identity
 from saraban.kit.pagination import Cursor
-from saraban.workflow.administration.domain import definition_changes, history_replay, mermaid, simulation
+from saraban.workflow.administration.domain import definition_changes, history_replay, simulation
 from saraban.workflow.administration.domain.definition_changes import DefinitionChange
+from saraban.workflow.administration.domain.diagram import mermaid
 from saraban.workflow.administration.domain.history_replay import Divergence, RecordedActor, RecordedStep
 from saraban.workflow.administration.domain.simulation import SimulationResult, SimulationStep
 from saraban.workflow.administration.repository import closed_instances
@@ -67,7 +68,7 @@ async def compare(session: AsyncSession, *, code: str, before: int, after: int) 
 
 async def diagram(session: AsyncSession, *, code: str, version: int, language: str) -> str:
     """Draw a version for Mermaid."""
-    return mermaid.mermaid(await versions.version(session, code=code, version=version), language=language)
+    return mermaid(await versions.version(session, code=code, version=version), language=language)
 
 
 async def simulate(
