@@ -6,11 +6,11 @@ import time
 
 import uvloop
 
-from benchmarks import full, imports, numbering, ours, workflow
-from benchmarks.table import Row, publish
+from benchmarks import allocator, full, number_import, numbering, workflow
+from benchmarks.results import Row, publish
 
 SECONDS, ROUNDS = 8.0, 3
-SUITES = numbering.SUITES | imports.SUITES | workflow.SUITES
+SUITES = numbering.SUITES | number_import.SUITES | workflow.SUITES
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:
@@ -19,7 +19,7 @@ async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row
     def say(what: str) -> None:
         sys.stderr.write(f"{time.monotonic() - started:6.0f} s  {what}\n")
 
-    ours.quiet()
+    allocator.quiet_logs()
     rows: list[Row] = []
     async with numbering.bench(seconds=seconds, rounds=rounds, say=say) as bench:
         for name in chosen:

@@ -1,4 +1,4 @@
-"""The product's application with one address more: everything that drawing a number passes, and no number."""
+"""The product's application with one address more: everything that issuing a number passes, and no number."""
 
 from typing import Any
 

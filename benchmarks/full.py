@@ -10,10 +10,10 @@ import orjson
 import uvloop
 from redis.asyncio import Redis
 
-from benchmarks import ours
-from benchmarks.loads import interleaved
+from benchmarks import allocator
+from benchmarks.load import interleaved
 from benchmarks.numbering import Bench, Suite, rate, ratio
-from benchmarks.table import Row
+from benchmarks.results import Row
 from saraban.bootstrap import carriers
 from saraban.kit.db import Database
 from saraban.kit.locks import RedisLocks
@@ -30,11 +30,11 @@ async def ten_million(b: Bench) -> list[Row]:
         b.say(f"{first - 1:,} rows")
         await asyncio.to_thread(b.mariadb.run, _filling(first, _CHUNK), database="bench")
     b.say("with ten million rows, and with none")
-    async with ours.world_in(b.mariadb.create("small")) as small:
+    async with allocator.world_in(b.mariadb.create("small")) as small:
         sides = await interleaved(
             {
-                "full": b.of(await ours.hot(b.world, b.locks()), 100),
-                "empty": b.of(await ours.hot(small, b.locks()), 100),
+                "full": b.of(await allocator.one_series(b.world, b.locks()), 100),
+                "empty": b.of(await allocator.one_series(small, b.locks()), 100),
             },
             rounds=b.rounds,
         )
@@ -48,7 +48,7 @@ async def ten_million(b: Bench) -> list[Row]:
 
 
 def _filling(first: int, count: int) -> str:
-    """Rows like those of drawn numbers, of a thousand other series."""
+    """Rows like those of issued numbers, of a thousand other series."""
     numbers = f"seq_{first}_to_{first + count - 1}"
     return f"""
     SET SESSION foreign_key_checks = 0;
@@ -83,10 +83,10 @@ async def memory(b: Bench) -> list[Row]:
 async def check(b: Bench) -> list[Row]:
     """`number verify` of what the other rows have left, a million numbers or more, and of ten thousand beside it."""
     b.say("verify")
-    async with ours.world_in(b.mariadb.create("few")) as small:
-        draw = await ours.hot(small, b.locks())
+    async with allocator.world_in(b.mariadb.create("few")) as small:
+        operation = await allocator.one_series(small, b.locks())
         for _ in range(100):
-            await asyncio.gather(*(draw() for _ in range(100)))
+            await asyncio.gather(*(operation() for _ in range(100)))
         few = await _apart("check", str(small.db.url.render_as_string(hide_password=False)))
     rows, seconds, found, peak = await _apart("check", b.url)
     return [
@@ -108,7 +108,7 @@ async def _apart(*words: str) -> Any:
 
 async def _check(url: str) -> None:
     """Print rows, seconds, discrepancies, and the most kilobytes that were resident."""
-    ours.quiet()
+    allocator.quiet_logs()
     db = Database(url)
     started, rows, found, most = time.monotonic(), 0, 0, 0
 
@@ -128,9 +128,9 @@ def _resident() -> int:
 
 
 async def _hold(url: str, redis_url: str) -> None:
-    ours.quiet()
-    async with ours.world_in(url, fresh=False) as world, Redis.from_url(redis_url) as redis:
-        draw = await ours.hot(world, RedisLocks(redis, ttl=5, rest=5))
+    allocator.quiet_logs()
+    async with allocator.world_in(url, fresh=False) as world, Redis.from_url(redis_url) as redis:
+        operation = await allocator.one_series(world, RedisLocks(redis, ttl=5, rest=5))
         sizes = []
         for wanted in (10_000, MILLION - 10_000):
             left = wanted
@@ -139,7 +139,7 @@ async def _hold(url: str, redis_url: str) -> None:
                 nonlocal left
                 while left > 0:
                     left -= 1
-                    await draw()
+                    await operation()
 
             await asyncio.gather(*(client() for _ in range(100)))
             sizes.append(_resident())

@@ -19,7 +19,7 @@ import httpx
 import orjson
 import sqlalchemy as sa
 
-from benchmarks.loads import Draw
+from benchmarks.load import Operation
 from saraban.identity.models import User
 from saraban.kit.db import Database
 from tests.conftest import PASSWORD
@@ -72,10 +72,10 @@ class Clients:
         while not self._free.empty():
             self._free.get_nowait().close()
 
-    def sending(self, requests: Sequence[bytes]) -> Draw:
+    def sending(self, requests: Sequence[bytes]) -> Operation:
         turns = cycle(requests)
 
-        async def draw() -> object:
+        async def operation() -> object:
             client = await self._free.get()
             try:
                 await client.send(next(turns))
@@ -87,7 +87,7 @@ class Clients:
             finally:
                 self._free.put_nowait(client)
 
-        return draw
+        return operation
 
 
 class Site:

@@ -1,4 +1,4 @@
-"""The rows of numbering: ours beside the peers, in process, with servers that fail, with several processes, over HTTP."""
+"""The rows of numbering: ours beside the baselines, in process, with servers that fail, with several processes, over HTTP."""
 
 import asyncio
 import tempfile
@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from redis.asyncio import Redis
 
-from benchmarks import http, ours, peers
-from benchmarks.loads import Draw, Outcome, Round, Side, closed, interleaved, opened
-from benchmarks.table import Row
+from benchmarks import allocator, http, number_baselines
+from benchmarks.load import LoadResult, Operation, Round, Side, closed_loop, interleaved, open_loop
+from benchmarks.results import Row
 from saraban.kit.locks import RedisLocks
 from tests.numbering_world import World
 from tests.servers import MariaDb, running_mariadb, running_redis
@@ -31,7 +31,7 @@ class Bench:
 
     :param seconds: of one round of what is compared
     :param template: statements that make a database with the demo project, as it was before anything was measured
-    :param glance: seconds of what is measured for information
+    :param brief_seconds: seconds of what is measured for information
     """
 
     mariadb: MariaDb
@@ -45,18 +45,18 @@ class Bench:
     say: Say
 
     @property
-    def glance(self) -> float:
+    def brief_seconds(self) -> float:
         return max(self.seconds / 3, 0.2)
 
     def locks(self) -> RedisLocks:
         return RedisLocks(self.client, ttl=5, rest=5)
 
-    def of(self, draw: Draw, clients: int) -> Round:
-        return partial(closed, draw, clients=clients, seconds=self.seconds)
+    def of(self, operation: Operation, clients: int) -> Round:
+        return partial(closed_loop, operation, clients=clients, seconds=self.seconds)
 
-    def glanced(self, draw: Draw, clients: int) -> Round:
+    def brief(self, operation: Operation, clients: int) -> Round:
         """A side that no wanted ratio is made of."""
-        return partial(closed, draw, clients=clients, seconds=self.glance)
+        return partial(closed_loop, operation, clients=clients, seconds=self.brief_seconds)
 
 
 Suite = Callable[[Bench], Awaitable[list[Row]]]
@@ -68,7 +68,7 @@ async def bench(*, seconds: float, rounds: int, say: Say) -> AsyncIterator[Bench
         mariadb = stack.enter_context(running_mariadb(on_disk=True))
         redis = stack.enter_context(running_redis())
         url = mariadb.create("bench")
-        world = await stack.enter_async_context(ours.world_in(url))
+        world = await stack.enter_async_context(allocator.world_in(url))
         template = mariadb.dump("bench")
         client = await stack.enter_async_context(Redis.from_url(redis.url, max_connections=500))
         yield Bench(mariadb, redis, url, template, world, client, seconds, rounds, say)
@@ -83,27 +83,27 @@ def rate(row: str, side: Side, unit: str = "numbers/s", times: int = 1) -> Row:
 
 
 async def in_process(b: Bench) -> list[Row]:
-    """100 clients on one hot series, beside every peer."""
-    b.say("100 clients, one series, beside the peers")
-    django = peers.DjangoSequences(b.world.db.url)
+    """100 clients on one hot series, beside every baseline."""
+    b.say("100 clients, one series, beside the baselines")
+    django = number_baselines.DjangoSequences(b.world.db.url)
     await _in_thread(django.prepare)
-    async with peers.Pool(b.world.db.url, 100) as pool, peers.Pool(b.world.db.url, 1) as single:
-        await peers.prepare(single)
+    async with number_baselines.Pool(b.world.db.url, 100) as pool, number_baselines.Pool(b.world.db.url, 1) as single:
+        await number_baselines.prepare(single)
         sides = await interleaved(
             {
-                "Saraban": b.of(await ours.hot(b.world, b.locks()), 100),
-                "naive double lock, polling 2 ms": b.of(peers.naive(pool, b.client, poll=0.002), 100),
-                "naive double lock, as redis-py polls": b.glanced(peers.naive(pool, b.client, poll=0.1), 100),
-                "FOR UPDATE counter": b.of(peers.for_update(pool), 100),
+                "Saraban": b.of(await allocator.one_series(b.world, b.locks()), 100),
+                "naive double lock, polling 2 ms": b.of(number_baselines.naive(pool, b.client, poll=0.002), 100),
+                "naive double lock, as redis-py polls": b.brief(number_baselines.naive(pool, b.client, poll=0.1), 100),
+                "FOR UPDATE counter": b.of(number_baselines.for_update(pool), 100),
                 "django-sequences, threads": lambda: _in_thread(partial(django.run, clients=100, seconds=b.seconds)),
-                "floor": b.of(peers.floor(pool), 100),
-                "Redis INCR": b.of(peers.increment(b.client), 100),
-                "batched limit": b.of(peers.batched(single), 1),
+                "floor": b.of(number_baselines.floor(pool), 100),
+                "Redis INCR": b.of(number_baselines.increment(b.client), 100),
+                "batched limit": b.of(number_baselines.batched(single), 1),
             },
             rounds=b.rounds,
         )
     rows = [
-        rate(f"100 clients: {name}", side, times=peers.BATCH if "batched" in name else 1)
+        rate(f"100 clients: {name}", side, times=number_baselines.BATCH if "batched" in name else 1)
         for name, side in sides.items()
     ]
     mine = sides["Saraban"]
@@ -113,7 +113,7 @@ async def in_process(b: Bench) -> list[Row]:
     rows.append(
         Row("numbering", "100 clients: naive double lock, polling 2 ms, p99", naive.percentile(0.99) * 1000, "ms")
     )
-    limit = sides["batched limit"].rate * peers.BATCH
+    limit = sides["batched limit"].rate * number_baselines.BATCH
     return [
         *rows,
         ratio("against the naive double lock, tuned", mine.rate / naive.rate, ">= 40", mine.refused),
@@ -127,13 +127,13 @@ async def in_process(b: Bench) -> list[Row]:
 async def alone(b: Bench) -> list[Row]:
     """One client."""
     b.say("one client")
-    async with peers.Pool(b.world.db.url, 1) as pool:
-        await peers.prepare(pool)
+    async with number_baselines.Pool(b.world.db.url, 1) as pool:
+        await number_baselines.prepare(pool)
         sides = await interleaved(
             {
-                "Saraban": b.of(await ours.hot(b.world, b.locks()), 1),
-                "naive double lock": b.of(peers.naive(pool, b.client, poll=0.1), 1),
-                "floor": b.glanced(peers.floor(pool), 1),
+                "Saraban": b.of(await allocator.one_series(b.world, b.locks()), 1),
+                "naive double lock": b.of(number_baselines.naive(pool, b.client, poll=0.1), 1),
+                "floor": b.brief(number_baselines.floor(pool), 1),
             },
             rounds=b.rounds,
         )
@@ -150,8 +150,8 @@ async def shapes(b: Bench) -> list[Row]:
             if series == 1 and clients in {1, 100}:
                 continue
             b.say(f"{clients} clients, {series} series")
-            draw = await ours.spread(b.world, b.locks(), series=series)
-            outcome = await closed(draw, clients=clients, seconds=b.glance)
+            operation = await allocator.many_series(b.world, b.locks(), series=series)
+            outcome = await closed_loop(operation, clients=clients, seconds=b.brief_seconds)
             rows.append(rate(f"{clients} clients, {series} series", Side([outcome])))
     return rows
 
@@ -162,12 +162,12 @@ async def without_redis(b: Bench) -> list[Row]:
     with running_redis() as server:
         async with Redis.from_url(server.url, socket_timeout=0.5, socket_connect_timeout=0.5) as client:
 
-            async def running() -> Outcome:
+            async def running() -> LoadResult:
                 # New locks every time: those of the round before still leave the server alone that was stopped for them.
-                draw = await ours.hot(b.world, RedisLocks(client, ttl=5, rest=5))
-                return await closed(draw, clients=100, seconds=b.seconds)
+                operation = await allocator.one_series(b.world, RedisLocks(client, ttl=5, rest=5))
+                return await closed_loop(operation, clients=100, seconds=b.seconds)
 
-            async def stopped() -> Outcome:
+            async def stopped() -> LoadResult:
                 server.stop()
                 try:
                     return await running()
@@ -182,14 +182,14 @@ async def without_redis(b: Bench) -> list[Row]:
 
 async def servers(b: Bench) -> list[Row]:
     """Several processes on one hot series."""
-    found: dict[int, list[list[Outcome]]] = {1: [], 2: [], 4: []}
+    found: dict[int, list[list[LoadResult]]] = {1: [], 2: [], 4: []}
     for number in range(b.rounds):
         for count, rounds in found.items():
             if count == 4 and number:
                 continue  # for information
             b.say(f"{count} processes, one series")
-            lasts = b.glance if count == 4 else b.seconds
-            rounds.append(await ours.several(b.url, b.redis.url, processes=count, clients=100, seconds=lasts))
+            lasts = b.brief_seconds if count == 4 else b.seconds
+            rounds.append(await allocator.in_processes(b.url, b.redis.url, processes=count, clients=100, seconds=lasts))
     total = {count: median(sum(one.rate for one in together) for together in rounds) for count, rounds in found.items()}
     fair = median(min(one.done for one in two) / max(one.done for one in two) for two in found[2])
     refused = sum(one.refused for rounds in found.values() for together in rounds for one in together)
@@ -207,12 +207,12 @@ async def over_http(b: Bench) -> list[Row]:
     async with _site(b) as site:
         async with http.Clients(site.port, 100) as clients:
             b.say("HTTP, 100 clients")
-            drawing, nothing = clients.sending([site.generate]), clients.sending([site.nothing])
-            sides = await interleaved({"draw": b.of(drawing, 100), "nothing": b.of(nothing, 100)}, rounds=b.rounds)
+            issuing, nothing = clients.sending([site.generate]), clients.sending([site.nothing])
+            sides = await interleaved({"draw": b.of(issuing, 100), "nothing": b.of(nothing, 100)}, rounds=b.rounds)
             b.say("HTTP, 100 requests a second")
-            calm = partial(opened, per_second=100, seconds=b.seconds)
+            calm = partial(open_loop, per_second=100, seconds=b.seconds)
             waits = await interleaved(
-                {"draw": partial(calm, drawing), "nothing": partial(calm, nothing)}, rounds=b.rounds
+                {"draw": partial(calm, issuing), "nothing": partial(calm, nothing)}, rounds=b.rounds
             )
         rows += [
             rate("HTTP, 100 clients: draw", sides["draw"]),
@@ -232,7 +232,7 @@ async def over_http(b: Bench) -> list[Row]:
         for count in (1, 16, 400):
             b.say(f"HTTP, {count} clients")
             async with http.Clients(site.port, count) as clients:
-                outcome = await closed(clients.sending([site.generate]), clients=count, seconds=b.glance)
+                outcome = await closed_loop(clients.sending([site.generate]), clients=count, seconds=b.brief_seconds)
             rows.append(rate(f"HTTP, {count} clients", Side([outcome])))
     return rows
 
@@ -243,10 +243,10 @@ async def load_test(b: Bench) -> list[Row]:
     rows: list[Row] = []
     async with _site(b) as site, http.Clients(site.port, 100) as clients:
         carried = await site.created("correspondences")
-        draw = clients.sending([site.document(register, carried) for register in mix])
+        operation = clients.sending([site.document(register, carried) for register in mix])
         for per_second, lasts in ((50, 7.5 * b.seconds), (100, 3.75 * b.seconds)):
             b.say(f"load test, {per_second}/s")
-            outcome = await opened(draw, per_second=per_second, seconds=lasts)
+            outcome = await open_loop(operation, per_second=per_second, seconds=lasts)
             name = f"load test {per_second}/s"
             for share, bound in ((0.5, 500), (0.95, 2000), (0.99, 5000)):
                 rows.append(

@@ -1,4 +1,4 @@
-"""The rows of the workflow engine: transitions beside the peers, the engine alone, the inbox, and events."""
+"""The rows of the workflow engine: transitions beside the baselines, the engine alone, the inbox, and events."""
 
 import asyncio
 import time
@@ -8,11 +8,11 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from benchmarks import peers, workflow_peers
-from benchmarks.desk import REVIEWER, Desk, desk_in, steps
-from benchmarks.loads import Outcome, Round, Side, closed, interleaved
+from benchmarks import number_baselines, workflow_baselines
+from benchmarks.load import LoadResult, Round, Side, closed_loop, interleaved
 from benchmarks.numbering import Bench, Suite
-from benchmarks.table import Row
+from benchmarks.pending_rfas import REVIEWER, PendingRfas, approvals_in_turn, pending_rfas_in
+from benchmarks.results import Row
 from saraban.bootstrap import closing, wire
 from saraban.worker.loop import Worker
 from saraban.workflow import service as workflow
@@ -43,22 +43,25 @@ def _seconds(b: Bench) -> float:
 
 
 @asynccontextmanager
-async def _desk(b: Bench, name: str) -> AsyncIterator[Desk]:
-    """A desk in a database of its own."""
-    async with desk_in(b.mariadb.create(name, statements=b.template), b.redis.url) as desk:
-        yield desk
+async def _pending(b: Bench, name: str) -> AsyncIterator[PendingRfas]:
+    """Pending RFAs in a database of their own."""
+    async with pending_rfas_in(b.mariadb.create(name, statements=b.template), b.redis.url) as pending:
+        yield pending
 
 
 async def transitions(b: Bench, *, instances: int = INSTANCES) -> list[Row]:
     """16 clients, 1,000 instances, beside the floor and the libraries, each with instances of its own."""
     b.say("transitions: a thousand RFAs for each side")
     async with AsyncExitStack() as stack:
-        desk = await stack.enter_async_context(_desk(b, "moves"))
-        pool = await stack.enter_async_context(peers.Pool(desk.system.db.url, CLIENTS))
-        alchemy = workflow_peers.engine_of(desk, clients=CLIENTS)
+        pending = await stack.enter_async_context(_pending(b, "moves"))
+        pool = await stack.enter_async_context(number_baselines.Pool(pending.system.db.url, CLIENTS))
+        alchemy = workflow_baselines.engine_of(pending, clients=CLIENTS)
         stack.push_async_callback(alchemy.dispose)
         sides = await interleaved(
-            {name: _of(b, draw) for name, draw in (await draws(desk, pool, alchemy, instances)).items()},
+            {
+                name: _of(b, operation)
+                for name, operation in (await operations(pending, pool, alchemy, instances)).items()
+            },
             rounds=b.rounds,
         )
     mine, refused = sides["Saraban"], sides["Saraban"].refused
@@ -79,23 +82,23 @@ MANY = "floor, as many statements as ours"
 SAME, FEW = "python-statemachine, the same rows", "python-statemachine, history and event alone"
 
 
-async def draws(desk: Desk, pool: peers.Pool, alchemy: Any, count: int) -> dict[str, Any]:
-    caller, spiff = desk.people[REVIEWER], workflow_peers.Spiff()
-    machine = partial(workflow_peers.state_machine, alchemy, caller=caller, pattern=desk.pattern)
-    stored = await desk.copies(count)
+async def operations(pending: PendingRfas, pool: number_baselines.Pool, alchemy: Any, count: int) -> dict[str, Any]:
+    caller, spiff = pending.people[REVIEWER], workflow_baselines.Spiff()
+    machine = partial(workflow_baselines.state_machine, alchemy, caller=caller, pattern=pending.pattern)
+    stored = await pending.copy(count)
     await spiff.prepare(alchemy, stored)
     return {
-        "Saraban": steps(desk, await desk.copies(count)),
-        "floor": workflow_peers.floor(pool, await desk.copies(count), caller=caller),
-        MANY: workflow_peers.floor(pool, await desk.copies(count), caller=caller, more=10),
-        SAME: machine(await desk.copies(count), whole=True),
-        FEW: machine(await desk.copies(count), whole=False),
+        "Saraban": approvals_in_turn(pending, await pending.copy(count)),
+        "floor": workflow_baselines.floor(pool, await pending.copy(count), caller=caller),
+        MANY: workflow_baselines.floor(pool, await pending.copy(count), caller=caller, more=10),
+        SAME: machine(await pending.copy(count), whole=True),
+        FEW: machine(await pending.copy(count), whole=False),
         "SpiffWorkflow": spiff.moving(alchemy, stored, caller=caller),
     }
 
 
-def _of(b: Bench, draw: Any) -> Round:
-    return partial(closed, draw, clients=CLIENTS, seconds=_seconds(b))
+def _of(b: Bench, operation: Any) -> Round:
+    return partial(closed_loop, operation, clients=CLIENTS, seconds=_seconds(b))
 
 
 async def advance(b: Bench) -> list[Row]:
@@ -103,10 +106,10 @@ async def advance(b: Bench) -> list[Row]:
     b.say("advance")
     definition = definition_checks.verify(next(raw for raw in shipped() if raw["workflow"] == "RFA_APPROVAL"))
     conditional = definition_checks.verify(_with_condition())
-    async with _desk(b, "advance") as desk, desk.system.db.reading() as session:
-        caller = desk.people[REVIEWER]
+    async with _pending(b, "advance") as pending, pending.system.db.reading() as session:
+        caller = pending.people[REVIEWER]
         row = await workflow.find(
-            context(caller=caller), session, subjects=desk.system.subjects, public_id=desk.pattern.instance
+            context(caller=caller), session, subjects=pending.system.subjects, public_id=pending.pattern.instance
         )
         facts = decisions.Facts(caller, row.facts)
     sides = {"as shipped": definition, "with a condition of three comparisons": conditional}
@@ -155,9 +158,9 @@ async def inbox(b: Bench, *, crowd: int = CROWD, few: int = INSTANCES) -> list[R
         pages: dict[str, Round] = {}
         for name, count in (("few", few), ("crowd", crowd)):
             b.say(f"inbox: {count:,} instances")
-            desk = await stack.enter_async_context(_desk(b, name))
-            await desk.copies(count)
-            pages[name] = partial(closed, page_of(desk), clients=1, seconds=_seconds(b) / 2)
+            pending = await stack.enter_async_context(_pending(b, name))
+            await pending.copy(count)
+            pages[name] = partial(closed_loop, page_of(pending), clients=1, seconds=_seconds(b) / 2)
         b.say("inbox: pages")
         sides = await interleaved(pages, rounds=b.rounds)
     times = {name: side.percentile(0.5) * 1000 for name, side in sides.items()}
@@ -168,32 +171,32 @@ async def inbox(b: Bench, *, crowd: int = CROWD, few: int = INSTANCES) -> list[R
     ]
 
 
-def page_of(desk: Desk) -> Any:
-    caller = desk.people[REVIEWER]
+def page_of(pending: PendingRfas) -> Any:
+    caller = pending.people[REVIEWER]
 
-    async def draw() -> object:
-        async with desk.system.db.reading() as session:
+    async def operation() -> object:
+        async with pending.system.db.reading() as session:
             page = await workflow.list_tasks(
-                context(caller=caller), session, subjects=desk.system.subjects, cursor=None, limit=PAGE
+                context(caller=caller), session, subjects=pending.system.subjects, cursor=None, limit=PAGE
             )
         assert len(page.items) == PAGE
         return page
 
-    return draw
+    return operation
 
 
 async def events(b: Bench, *, instances: int = INSTANCES, idle: int = 40) -> list[Row]:
     """One worker: how soon it handles what an idle system commits, and how fast it works off what a busy one did."""
     b.say("events: an idle system")
-    async with _desk(b, "told") as desk:
-        moved = steps(desk, await desk.copies(instances))
-        await _worker(desk).drain()
-        own, handled = await _idle(b, desk, moved, times=idle)
+    async with _pending(b, "told") as pending:
+        moved = approvals_in_turn(pending, await pending.copy(instances))
+        await _worker(pending).drain()
+        own, handled = await _idle(b, pending, moved, times=idle)
         b.say("events: a busy system")
         made, worked = Side([]), Side([])
         for _ in range(b.rounds):
-            made.rounds.append(await closed(moved, clients=CLIENTS, seconds=_seconds(b)))
-            worked.rounds.append(await drained(desk))
+            made.rounds.append(await closed_loop(moved, clients=CLIENTS, seconds=_seconds(b)))
+            worked.rounds.append(await drained(pending))
     return [
         Row(_NAME, "idle: a transition's own time", own * 1000, "ms"),
         Row(_NAME, "idle: committed to handled", handled * 1000, "ms"),
@@ -204,21 +207,21 @@ async def events(b: Bench, *, instances: int = INSTANCES, idle: int = 40) -> lis
     ]
 
 
-def _worker(desk: Desk) -> Worker:
-    return Worker(db=desk.system.db, clock=desk.system.clock, handlers=desk.system.handlers)
+def _worker(pending: PendingRfas) -> Worker:
+    return Worker(db=pending.system.db, clock=pending.system.clock, handlers=pending.system.handlers)
 
 
-async def drained(desk: Desk) -> Outcome:
+async def drained(pending: PendingRfas) -> LoadResult:
     began = time.perf_counter()
-    done = await _worker(desk).drain()
-    return Outcome(time.perf_counter() - began, done)
+    done = await _worker(pending).drain()
+    return LoadResult(time.perf_counter() - began, done)
 
 
-async def _idle(b: Bench, desk: Desk, moved: Any, *, times: int) -> tuple[float, float]:
+async def _idle(b: Bench, pending: PendingRfas, moved: Any, *, times: int) -> tuple[float, float]:
     """Medians of a transition's own time and of the time from its commit until a worker elsewhere has handled it."""
     own, handled = [], []
     settings = settings_in(
-        desk.system.settings.data_dir, database_url=desk.system.settings.database_url, redis_url=b.redis.url
+        pending.system.settings.data_dir, database_url=pending.system.settings.database_url, redis_url=b.redis.url
     )
     # A system of its own, with its own connections: what wakes the worker has to come through Redis.
     async with closing(wire(settings)) as elsewhere:
@@ -230,7 +233,7 @@ async def _idle(b: Bench, desk: Desk, moved: Any, *, times: int) -> tuple[float,
             poll=30.0,
         )
         worker.start()
-        connection = await peers.connect(desk.system.db.url)
+        connection = await number_baselines.connect(pending.system.db.url)
         try:
             for number in range(times + 5):
                 began = time.perf_counter()

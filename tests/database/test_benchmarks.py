@@ -1,4 +1,4 @@
-"""What the benchmarks compare with is honest: every peer issues each number once; a row is met or it is not."""
+"""What the benchmarks compare with is honest: every baseline issues each number once; a row is met or it is not."""
 
 import asyncio
 import inspect
@@ -12,11 +12,11 @@ from fastapi.routing import iter_route_contexts
 from redis.asyncio import Redis
 from sqlalchemy.engine import make_url
 
-from benchmarks import http, peers, workflow, workflow_peers
+from benchmarks import http, number_baselines, workflow, workflow_baselines
 from benchmarks.app import served
-from benchmarks.desk import BACK, THERE, Desk, desk_in, steps
-from benchmarks.loads import closed, interleaved, opened
-from benchmarks.table import Row, facts
+from benchmarks.load import closed_loop, interleaved, open_loop
+from benchmarks.pending_rfas import BACK, FORWARD, PendingRfas, approvals_in_turn, pending_rfas_in
+from benchmarks.results import Row, facts
 from saraban.workflow.runtime.service.transition_batch import LANES
 from tests.conftest import settings_in
 
@@ -25,25 +25,25 @@ pytestmark = pytest.mark.servers
 CLIENTS = 8
 
 
-class TestPeers:
+class TestBaselines:
     @pytest.mark.parametrize("name", ["floor", "naive", "for_update", "batched", "increment"])
     async def test_issue_each_number_once(self, name: str, mariadb_url: str, redis_url: str) -> None:
-        async with peers.Pool(make_url(mariadb_url), CLIENTS) as pool, Redis.from_url(redis_url) as redis:
-            await peers.prepare(pool)
+        async with number_baselines.Pool(make_url(mariadb_url), CLIENTS) as pool, Redis.from_url(redis_url) as redis:
+            await number_baselines.prepare(pool)
             made = {
-                "floor": lambda: peers.floor(pool),
-                "naive": lambda: peers.naive(pool, redis, poll=0.002),
-                "for_update": lambda: peers.for_update(pool),
-                "batched": lambda: peers.batched(pool),
-                "increment": lambda: peers.increment(redis),
+                "floor": lambda: number_baselines.floor(pool),
+                "naive": lambda: number_baselines.naive(pool, redis, poll=0.002),
+                "for_update": lambda: number_baselines.for_update(pool),
+                "batched": lambda: number_baselines.batched(pool),
+                "increment": lambda: number_baselines.increment(redis),
             }[name]()
             given: list[int] = []
 
-            async def draw() -> None:
+            async def operation() -> None:
                 number = await made()
                 given.extend(number if isinstance(number, tuple) else [number])
 
-            outcome = await closed(draw, clients=CLIENTS, seconds=0.3)
+            outcome = await closed_loop(operation, clients=CLIENTS, seconds=0.3)
 
         assert outcome.refused == 0
         assert sorted(given) == list(range(1, len(given) + 1))
@@ -51,7 +51,7 @@ class TestPeers:
 
     def test_of_threads_issue_each_number_once(self, mariadb_url: str) -> None:
         given: list[int] = []
-        django = peers.DjangoSequences(make_url(mariadb_url))
+        django = number_baselines.DjangoSequences(make_url(mariadb_url))
         django.prepare()
 
         outcome = django.run(clients=CLIENTS, seconds=0.3, given=given)
@@ -61,19 +61,22 @@ class TestPeers:
         assert outcome.done == len(given) > CLIENTS
 
 
-class TestDesk:
-    """One desk for all: every side moves rows of its own, and leaves as much as it says."""
+class TestPendingRfas:
+    """One pending for all: every side moves rows of its own, and leaves as much as it says."""
 
     async def test_every_side_moves_each_instance_and_leaves_its_rows(
         self, mariadb_demo_url: str, redis_url: str
     ) -> None:
-        async with desk_in(mariadb_demo_url, redis_url) as desk, peers.Pool(desk.system.db.url, CLIENTS) as pool:
-            alchemy = workflow_peers.engine_of(desk, clients=CLIENTS)
-            draws = await workflow.draws(desk, pool, alchemy, CLIENTS)
+        async with (
+            pending_rfas_in(mariadb_demo_url, redis_url) as pending,
+            number_baselines.Pool(pending.system.db.url, CLIENTS) as pool,
+        ):
+            alchemy = workflow_baselines.engine_of(pending, clients=CLIENTS)
+            operations = await workflow.operations(pending, pool, alchemy, CLIENTS)
             before = await self._rows(pool)
             outcomes = {}
-            for name, draw in draws.items():
-                outcomes[name] = [await draw() for _ in range(2 * CLIENTS)]
+            for name, operation in operations.items():
+                outcomes[name] = [await operation() for _ in range(2 * CLIENTS)]
                 after = await self._rows(pool)
                 told = 2 * CLIENTS
                 assert after["workflow_histories"] - before["workflow_histories"] == told, name
@@ -83,9 +86,9 @@ class TestDesk:
                 before = after
             await alchemy.dispose()
             await self._all_are_back(pool, outcomes)
-            await self._pages(desk)
+            await self._pages(pending)
 
-    async def _rows(self, pool: peers.Pool) -> dict[str, int]:
+    async def _rows(self, pool: number_baselines.Pool) -> dict[str, int]:
         found = {}
         async with pool.transaction() as cursor:
             for table in ("workflow_histories", "outbox_events", "audit_logs"):
@@ -93,7 +96,7 @@ class TestDesk:
                 ((found[table],),) = await cursor.fetchall()
         return found
 
-    async def _all_are_back(self, pool: peers.Pool, moved: dict[str, list[object]]) -> None:
+    async def _all_are_back(self, pool: number_baselines.Pool, moved: dict[str, list[object]]) -> None:
         """There and back: two steps for each, at the state it began in."""
         async with pool.transaction() as cursor:
             for name in ("Saraban", "floor", workflow.MANY, workflow.SAME, workflow.FEW):
@@ -104,27 +107,30 @@ class TestDesk:
                 )
                 assert await cursor.fetchall() == (("pending_review", 4),), name
 
-    async def _pages(self, desk: Desk) -> None:
-        page = await workflow.page_of(desk)()
+    async def _pages(self, pending: PendingRfas) -> None:
+        page = await workflow.page_of(pending)()
         assert len({item.envelope.instance_public_id for item in page.items}) == workflow.PAGE
 
     async def test_steps_of_ours_cost_no_more_statements_than_decision_30_says(
         self, mariadb_demo_url: str, redis_url: str
     ) -> None:
-        async with desk_in(mariadb_demo_url, redis_url) as desk, peers.Pool(desk.system.db.url, 1) as pool:
-            draw = steps(desk, await desk.copies(CLIENTS + 2))
-            await draw()  # what the process remembers of definitions is read now
+        async with (
+            pending_rfas_in(mariadb_demo_url, redis_url) as pending,
+            number_baselines.Pool(pending.system.db.url, 1) as pool,
+        ):
+            operation = approvals_in_turn(pending, await pending.copy(CLIENTS + 2))
+            await operation()  # what the process remembers of definitions is read now
             before = await self._asked(pool)
-            await draw()
+            await operation()
             one = await self._asked(pool) - before
             before = await self._asked(pool)
-            await asyncio.gather(*(draw() for _ in range(CLIENTS)))
+            await asyncio.gather(*(operation() for _ in range(CLIENTS)))
             many = await self._asked(pool) - before
 
         assert 10 < one <= 17
         assert many <= LANES * 20
 
-    async def _asked(self, pool: peers.Pool) -> int:
+    async def _asked(self, pool: number_baselines.Pool) -> int:
         """How many statements the server has been asked for, each of several in one message counted."""
         async with pool.transaction() as cursor:
             await cursor.execute("SHOW GLOBAL STATUS LIKE 'Questions'")
@@ -132,20 +138,20 @@ class TestDesk:
         return int(count)
 
     async def test_its_worker_tells_what_was_moved(self, mariadb_demo_url: str, redis_url: str) -> None:
-        async with desk_in(mariadb_demo_url, redis_url) as desk:
-            draw = steps(desk, await desk.copies(3))
+        async with pending_rfas_in(mariadb_demo_url, redis_url) as pending:
+            operation = approvals_in_turn(pending, await pending.copy(3))
             for _ in range(3):
-                await draw()
+                await operation()
             # The first document's own events are among them: it was made through the services.
-            assert (await workflow.drained(desk)).done >= 3
-            assert (await workflow.drained(desk)).done == 0
+            assert (await workflow.drained(pending)).done >= 3
+            assert (await workflow.drained(pending)).done == 0
 
 
 class TestSpiff:
     def test_stands_where_its_steps_lead(self) -> None:
-        spiff = workflow_peers.Spiff()
+        spiff = workflow_baselines.Spiff()
 
-        moved = spiff.step(spiff.fresh, THERE)
+        moved = spiff.step(spiff.fresh, FORWARD)
         back = spiff.step(moved, BACK)
 
         assert [spiff.stands(text) for text in (spiff.fresh, moved, back)] == [
@@ -159,12 +165,12 @@ class TestNothing:
     def test_passes_whatever_drawing_a_number_passes(self, tmp_path: Path) -> None:
         """Both are addresses of one application; they differ in what they do between the question and the answer."""
         contexts = {context.path: context for context in iter_route_contexts(served(settings_in(tmp_path)).routes)}
-        draw, nothing = contexts[f"{http.API}/generate"], contexts[http.NOTHING]
+        operation, nothing = contexts[f"{http.API}/generate"], contexts[http.NOTHING]
 
-        assert sorted(_names(nothing.dependant)) == sorted(_names(draw.dependant))
-        assert len(list(_names(draw.dependant))) > 5
-        assert type(nothing.original_route) is type(draw.original_route)
-        assert inspect.signature(nothing.endpoint).parameters == inspect.signature(draw.endpoint).parameters
+        assert sorted(_names(nothing.dependant)) == sorted(_names(operation.dependant))
+        assert len(list(_names(operation.dependant))) > 5
+        assert type(nothing.original_route) is type(operation.original_route)
+        assert inspect.signature(nothing.endpoint).parameters == inspect.signature(operation.endpoint).parameters
 
 
 def _names(dependant: Dependant) -> Iterator[str]:
@@ -173,13 +179,13 @@ def _names(dependant: Dependant) -> Iterator[str]:
         yield from _names(below)
 
 
-class TestLoads:
+class TestLoad:
     async def test_count_what_is_refused(self) -> None:
-        async def draw() -> None:
+        async def operation() -> None:
             await asyncio.sleep(0.001)
             raise ValueError
 
-        outcome = await closed(draw, clients=2, seconds=0.05)
+        outcome = await closed_loop(operation, clients=2, seconds=0.05)
 
         assert (outcome.done, outcome.refused > 2) == (0, True)
 
@@ -187,21 +193,21 @@ class TestLoads:
         """One that keeps the only client makes the others late, and that is what they are charged with."""
         turn = asyncio.Lock()
 
-        async def draw() -> None:
+        async def operation() -> None:
             async with turn:
                 await asyncio.sleep(0.05)
 
-        outcome = await opened(draw, per_second=100, seconds=0.1)
+        outcome = await open_loop(operation, per_second=100, seconds=0.1)
 
         assert outcome.done == 10
         assert outcome.percentile(1.0) > 0.3
 
     async def test_have_no_good_latency_where_nobody_was_answered(self) -> None:
-        async def draw() -> None:
+        async def operation() -> None:
             await asyncio.sleep(0.001)
             raise ValueError
 
-        outcome = await opened(draw, per_second=100, seconds=0.02)
+        outcome = await open_loop(operation, per_second=100, seconds=0.02)
 
         assert outcome.percentile(0.99) == math.inf
 
@@ -211,7 +217,7 @@ class TestLoads:
         def side(name: str) -> object:
             async def run() -> object:
                 order.append(name)
-                return await closed(lambda: asyncio.sleep(0.001), clients=1, seconds=0.01)
+                return await closed_loop(lambda: asyncio.sleep(0.001), clients=1, seconds=0.01)
 
             return run
 

@@ -1,5 +1,5 @@
 """
-The others that move a document one step, on rows of the same tables.
+What a transition is compared with: others that take a document one step, on rows of the same tables.
 
 Each locks its row, decides, writes history and event, and commits: one transaction a transition, nothing remembered
 between two. Whoever the libraries leave to the application (who may act) is checked against a set of organizations.
@@ -23,9 +23,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from statemachine import State, StateMachine
 
-from benchmarks.desk import BACK, THERE, Desk, Pattern
-from benchmarks.loads import Draw
-from benchmarks.peers import Pool
+from benchmarks.load import Operation
+from benchmarks.number_baselines import Pool
+from benchmarks.pending_rfas import BACK, FORWARD, Pattern, PendingRfas
 from saraban.audit.models import AuditLog
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.rfa.models import RfaRevision
@@ -37,7 +37,7 @@ from saraban.workflow.runtime.models import UuidText, WorkflowHistory, WorkflowI
 
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
 REVIEW, APPROVAL = "pending_review", "pending_approval"
-NEXT = {THERE: (REVIEW, APPROVAL), BACK: (APPROVAL, REVIEW)}
+NEXT = {FORWARD: (REVIEW, APPROVAL), BACK: (APPROVAL, REVIEW)}
 # As long as what our own transitions tell.
 TOLD = {"title": "รายละเอียดเหล็กเสริมฐานราก", "number": "LCBP3-C2-RFA-STR-SDW-0001-A", "more": "x" * 1000}
 _HISTORY = (
@@ -46,19 +46,19 @@ _HISTORY = (
 )
 _EVENT = (
     "INSERT INTO outbox_events (uuid, name, aggregate_type, aggregate_id, payload, created_at, available_at, "
-    "delivered_at) VALUES (%s, 'peer.moved', 'peer', %s, %s, %s, %s, %s)"
+    "delivered_at) VALUES (%s, 'baseline.moved', 'baseline', %s, %s, %s, %s, %s)"
 )
 
 
 def in_turn(instances: Iterable[UUID]) -> deque[tuple[UUID, str]]:
-    return deque((each, THERE) for each in instances)
+    return deque((each, FORWARD) for each in instances)
 
 
 def _now() -> datetime:
     return CLOCK.now()
 
 
-def floor(pool: Pool, instances: Iterable[UUID], *, caller: Caller, more: int = 0) -> Draw:
+def floor(pool: Pool, instances: Iterable[UUID], *, caller: Caller, more: int = 0) -> Operation:
     """
     Row lock, update, history, event, commit; the bare driver, and nobody asks who may.
 
@@ -67,7 +67,7 @@ def floor(pool: Pool, instances: Iterable[UUID], *, caller: Caller, more: int = 
     waiting = in_turn(instances)
     told = json.dumps(TOLD)
 
-    async def draw() -> object:
+    async def operation() -> object:
         instance, action = waiting.popleft()
         before, after = NEXT[action]
         key, now = str(instance), _now().replace(tzinfo=None)
@@ -84,12 +84,12 @@ def floor(pool: Pool, instances: Iterable[UUID], *, caller: Caller, more: int = 
             )
             who = (caller.user_id, str(caller.public_id))
             await cursor.execute(_HISTORY, (str(new_id()), key, before, after, action, *who, "{}", now))
-            # Delivered, because there is no worker for the peers' events and nobody shall wait behind them.
+            # Delivered, because there is no worker for the baselines' events and nobody shall wait behind them.
             await cursor.execute(_EVENT, (str(new_id()), key, told, now, now, now))
-        waiting.append((instance, BACK if action == THERE else THERE))
+        waiting.append((instance, BACK if action == FORWARD else FORWARD))
         return instance
 
-    return draw
+    return operation
 
 
 class Review(StateMachine):
@@ -110,7 +110,7 @@ class Review(StateMachine):
 
 def state_machine(
     engine: AsyncEngine, instances: Iterable[UUID], *, caller: Caller, pattern: Pattern, whole: bool
-) -> Draw:
+) -> Operation:
     """
     python-statemachine, its model a mapped row.
 
@@ -118,9 +118,9 @@ def state_machine(
     """
     waiting = in_turn(instances)
     seats = caller.organization_ids
-    events = {THERE: "approve", BACK: "send_back"}
+    events = {FORWARD: "approve", BACK: "send_back"}
 
-    async def draw() -> object:
+    async def operation() -> object:
         instance, action = waiting.popleft()
         now = _now()
         async with AsyncSession(engine, expire_on_commit=False) as session, session.begin():
@@ -132,10 +132,10 @@ def state_machine(
             session.add_all(_told(row, before, action, caller, now))
             if whole:
                 await _beside(session, row, caller, pattern, now)
-        waiting.append((instance, BACK if action == THERE else THERE))
+        waiting.append((instance, BACK if action == FORWARD else FORWARD))
         return instance
 
-    return draw
+    return operation
 
 
 def _told(row: WorkflowInstance, before: str, action: str, caller: Caller, now: datetime) -> Sequence[Any]:
@@ -155,8 +155,8 @@ def _told(row: WorkflowInstance, before: str, action: str, caller: Caller, now: 
 
 def _event(instance: UUID, now: datetime) -> OutboxEvent:
     return OutboxEvent(
-        name="peer.moved",
-        aggregate_type="peer",
+        name="baseline.moved",
+        aggregate_type="baseline",
         aggregate_id=str(instance),
         payload=TOLD,
         created_at=now,
@@ -176,9 +176,9 @@ async def _beside(
         AuditLog(
             user_id=caller.user_id,
             actor_uuid=caller.public_id,
-            action="peer.moved",
+            action="baseline.moved",
             severity="INFO",
-            entity_type="peer",
+            entity_type="baseline",
             entity_id=str(row.id),
             details_json={"to": row.current_state},
             created_at=now,
@@ -192,14 +192,14 @@ async def _beside(
     rfa.details = {"state": rfa_word, "pattern": pattern.revision, "version": row.version_no}
 
 
-class PeerBase(DeclarativeBase):
-    """The table that only a peer has."""
+class BaselineTables(DeclarativeBase):
+    """The table that only a baseline has."""
 
 
-class PeerWorkflow(PeerBase):
+class BaselineWorkflow(BaselineTables):
     """A workflow as SpiffWorkflow's serializer writes it."""
 
-    __tablename__ = "peer_workflows"
+    __tablename__ = "baseline_workflows"
 
     id: Mapped[UUID] = mapped_column(UuidText(), primary_key=True)
     serialized: Mapped[str] = mapped_column(mysql.LONGTEXT())
@@ -207,7 +207,7 @@ class PeerWorkflow(PeerBase):
 
 
 _BPMN = f"""<?xml version="1.0" encoding="UTF-8"?>
-<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" id="peer" targetNamespace="http://bpmn.io/schema/bpmn">
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" id="baseline" targetNamespace="http://bpmn.io/schema/bpmn">
   <process id="rfa" isExecutable="true">
     <startEvent id="start"><outgoing>a</outgoing></startEvent>
     <exclusiveGateway id="again"><incoming>a</incoming><incoming>d</incoming><outgoing>b</outgoing></exclusiveGateway>
@@ -259,21 +259,21 @@ class Spiff:
 
     async def prepare(self, engine: AsyncEngine, instances: Sequence[UUID]) -> None:
         async with engine.begin() as connection:
-            await connection.run_sync(PeerBase.metadata.drop_all)
-            await connection.run_sync(PeerBase.metadata.create_all)
+            await connection.run_sync(BaselineTables.metadata.drop_all)
+            await connection.run_sync(BaselineTables.metadata.create_all)
             now = _now().replace(tzinfo=None)
             rows = [{"id": key, "serialized": self.fresh, "updated_at": now} for key in instances]
-            await connection.execute(sa.insert(PeerWorkflow), rows)
+            await connection.execute(sa.insert(BaselineWorkflow), rows)
 
-    def moving(self, engine: AsyncEngine, instances: Iterable[UUID], *, caller: Caller) -> Draw:
+    def moving(self, engine: AsyncEngine, instances: Iterable[UUID], *, caller: Caller) -> Operation:
         waiting = in_turn(instances)
 
-        async def draw() -> object:
+        async def operation() -> object:
             instance, action = waiting.popleft()
             before, after = NEXT[action]
             now = _now()
             async with AsyncSession(engine, expire_on_commit=False) as session, session.begin():
-                row = await session.get_one(PeerWorkflow, instance, with_for_update=True)
+                row = await session.get_one(BaselineWorkflow, instance, with_for_update=True)
                 row.serialized, row.updated_at = self.step(row.serialized, action), now.replace(tzinfo=None)
                 session.add(
                     WorkflowHistory(
@@ -288,16 +288,16 @@ class Spiff:
                     )
                 )
                 session.add(_event(instance, now))
-            waiting.append((instance, BACK if action == THERE else THERE))
+            waiting.append((instance, BACK if action == FORWARD else FORWARD))
             return instance
 
-        return draw
+        return operation
 
 
-def engine_of(desk: Desk, *, clients: int) -> AsyncEngine:
+def engine_of(pending: PendingRfas, *, clients: int) -> AsyncEngine:
     """SQLAlchemy as the product uses it, with a connection for each client."""
     from sqlalchemy.ext.asyncio import create_async_engine
 
     return create_async_engine(
-        desk.system.db.url, pool_size=clients, isolation_level="READ COMMITTED", pool_reset_on_return=None
+        pending.system.db.url, pool_size=clients, isolation_level="READ COMMITTED", pool_reset_on_return=None
     )

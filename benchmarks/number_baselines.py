@@ -1,5 +1,5 @@
 """
-The others: each does the least that its name promises, with the bare driver, on the same servers.
+What numbering is compared with: each does the least that its name promises, with the bare driver, on the same servers.
 
 All issue numbers of one series. What each keeps beside the counter stands in its docstring.
 """
@@ -15,18 +15,18 @@ import asyncmy
 from redis.asyncio import Redis
 from sqlalchemy.engine import URL
 
-from benchmarks.loads import Draw, Outcome
+from benchmarks.load import LoadResult, Operation
 
 _TABLES = (
-    "CREATE OR REPLACE TABLE peer_counter (id INT PRIMARY KEY, last_number INT NOT NULL, version INT NOT NULL)",
-    "CREATE OR REPLACE TABLE peer_audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL, t VARCHAR(100) NOT NULL)",
-    "REPLACE INTO peer_counter VALUES (1, 0, 0)",
+    "CREATE OR REPLACE TABLE baseline_counter (id INT PRIMARY KEY, last_number INT NOT NULL, version INT NOT NULL)",
+    "CREATE OR REPLACE TABLE baseline_audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL, t VARCHAR(100) NOT NULL)",
+    "REPLACE INTO baseline_counter VALUES (1, 0, 0)",
 )
 BATCH = 50
 
 
 class Conflict(Exception):
-    """A compare-and-set was lost; the peers give up then, as their like do."""
+    """A compare-and-set was lost; the baselines give up then, as their like do."""
 
 
 async def connect(url: URL) -> Any:
@@ -77,79 +77,79 @@ async def prepare(pool: Pool) -> None:
             await cursor.execute(statement)
 
 
-def floor(pool: Pool) -> Draw:
+def floor(pool: Pool) -> Operation:
     """Keeps an audit row: counter, read, insert, commit. The least that any honest service does for one number."""
 
-    async def draw() -> object:
+    async def operation() -> object:
         async with pool.transaction() as cursor:
-            await cursor.execute("UPDATE peer_counter SET last_number = last_number + 1 WHERE id = 1")
-            await cursor.execute("SELECT last_number FROM peer_counter WHERE id = 1")
+            await cursor.execute("UPDATE baseline_counter SET last_number = last_number + 1 WHERE id = 1")
+            await cursor.execute("SELECT last_number FROM baseline_counter WHERE id = 1")
             (number,) = await cursor.fetchone()
-            await cursor.execute("INSERT INTO peer_audit (n, t) VALUES (%s, 'a row of the audit')", (number,))
+            await cursor.execute("INSERT INTO baseline_audit (n, t) VALUES (%s, 'a row of the audit')", (number,))
             return number
 
-    return draw
+    return operation
 
 
-def naive(pool: Pool, redis: Redis, *, poll: float) -> Draw:
+def naive(pool: Pool, redis: Redis, *, poll: float) -> Operation:
     """
     Keeps an audit row: redis-py's own lock, select, compare-and-set, audit, commit, release: the specification's shape.
 
     :param poll: seconds between two attempts at the lock; redis-py's default is 0.1
     """
 
-    async def draw() -> object:
-        async with redis.lock("peer", timeout=5, sleep=poll), pool.transaction() as cursor:
-            await cursor.execute("SELECT last_number, version FROM peer_counter WHERE id = 1")
+    async def operation() -> object:
+        async with redis.lock("baseline", timeout=5, sleep=poll), pool.transaction() as cursor:
+            await cursor.execute("SELECT last_number, version FROM baseline_counter WHERE id = 1")
             number, version = await cursor.fetchone()
             changed = await cursor.execute(
-                "UPDATE peer_counter SET last_number = %s, version = version + 1 WHERE id = 1 AND version = %s",
+                "UPDATE baseline_counter SET last_number = %s, version = version + 1 WHERE id = 1 AND version = %s",
                 (number + 1, version),
             )
             if not changed:
                 raise Conflict
-            await cursor.execute("INSERT INTO peer_audit (n, t) VALUES (%s, 'a row of the audit')", (number + 1,))
+            await cursor.execute("INSERT INTO baseline_audit (n, t) VALUES (%s, 'a row of the audit')", (number + 1,))
             return number + 1
 
-    return draw
+    return operation
 
 
-def for_update(pool: Pool) -> Draw:
+def for_update(pool: Pool) -> Operation:
     """Keeps nothing: the counter's row locked, read, moved."""
 
-    async def draw() -> object:
+    async def operation() -> object:
         async with pool.transaction() as cursor:
-            await cursor.execute("SELECT last_number FROM peer_counter WHERE id = 1 FOR UPDATE")
+            await cursor.execute("SELECT last_number FROM baseline_counter WHERE id = 1 FOR UPDATE")
             (number,) = await cursor.fetchone()
-            await cursor.execute("UPDATE peer_counter SET last_number = %s WHERE id = 1", (number + 1,))
+            await cursor.execute("UPDATE baseline_counter SET last_number = %s WHERE id = 1", (number + 1,))
             return number + 1
 
-    return draw
+    return operation
 
 
-def batched(pool: Pool) -> Draw:
+def batched(pool: Pool) -> Operation:
     """Keeps an audit row: fifty numbers a transaction, without knowing who wants them. One call is fifty numbers."""
     rows = ",".join(["(%s, 'a row of the audit')"] * BATCH)
 
-    async def draw() -> object:
+    async def operation() -> object:
         async with pool.transaction() as cursor:
-            await cursor.execute("UPDATE peer_counter SET last_number = last_number + %s WHERE id = 1", (BATCH,))
-            await cursor.execute("SELECT last_number FROM peer_counter WHERE id = 1")
+            await cursor.execute("UPDATE baseline_counter SET last_number = last_number + %s WHERE id = 1", (BATCH,))
+            await cursor.execute("SELECT last_number FROM baseline_counter WHERE id = 1")
             (last,) = await cursor.fetchone()
             numbers = tuple(range(last - BATCH + 1, last + 1))
-            await cursor.execute(f"INSERT INTO peer_audit (n, t) VALUES {rows}", numbers)
+            await cursor.execute(f"INSERT INTO baseline_audit (n, t) VALUES {rows}", numbers)
             return numbers
 
-    return draw
+    return operation
 
 
-def increment(redis: Redis) -> Draw:
+def increment(redis: Redis) -> Operation:
     """Keeps nothing, and forgets when Redis does."""
 
-    async def draw() -> object:
-        return await redis.incr("peer_counter")
+    async def operation() -> object:
+        return await redis.incr("baseline_counter")
 
-    return draw
+    return operation
 
 
 class DjangoSequences:
@@ -185,25 +185,25 @@ class DjangoSequences:
 
         call_command("migrate", verbosity=0)
 
-    def run(self, *, clients: int, seconds: float, given: list[int] | None = None) -> Outcome:
+    def run(self, *, clients: int, seconds: float, given: list[int] | None = None) -> LoadResult:
         """
-        Draw with so many threads; to be called in a thread of its own.
+        Issue with so many threads; to be called in a thread of its own.
 
         :param given: takes the numbers, for whoever wants to see that each is there once
         """
         from django.db import connections
         from sequences import get_next_value
 
-        outcomes = [Outcome() for _ in range(clients)]
+        outcomes = [LoadResult() for _ in range(clients)]
         connected = threading.Barrier(clients + 1)  # nobody's connecting is timed, here as in `Pool`
 
-        def client(outcome: Outcome) -> None:
+        def client(outcome: LoadResult) -> None:
             connections["default"].ensure_connection()
             connected.wait()
             end = time.perf_counter() + seconds
             while (begun := time.perf_counter()) < end:
                 try:
-                    number = get_next_value("peer")
+                    number = get_next_value("baseline")
                 except Exception:  # noqa: BLE001  a refusal of any kind is one
                     outcome.refused += 1
                 else:
@@ -220,7 +220,7 @@ class DjangoSequences:
         started = time.perf_counter()
         for thread in threads:
             thread.join()
-        return Outcome(
+        return LoadResult(
             time.perf_counter() - started,
             sum(one.done for one in outcomes),
             sum(one.refused for one in outcomes),

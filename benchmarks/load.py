@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from saraban.kit import processes
 
-Draw = Callable[[], Awaitable[object]]
+Operation = Callable[[], Awaitable[object]]
 
 
 @dataclass(slots=True)
-class Outcome:
+class LoadResult:
     """What happened in one stretch of load: latencies in seconds."""
 
     seconds: float = 0.0
@@ -32,17 +32,17 @@ class Outcome:
         return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 
-async def closed(draw: Draw, *, clients: int, seconds: float) -> Outcome:
-    """Have `clients` draw one after the other for so long; what raises counts as refused."""
-    outcome = Outcome()
+async def closed_loop(operation: Operation, *, clients: int, seconds: float) -> LoadResult:
+    """Have `clients` work one after the other for so long; what raises counts as refused."""
+    outcome = LoadResult()
     started = time.perf_counter()
     end = started + seconds
 
     async def client() -> None:
         while (begun := time.perf_counter()) < end:
             try:
-                await draw()
-            except Exception:  # noqa: BLE001  a refusal of any peer is one
+                await operation()
+            except Exception:  # noqa: BLE001  a refusal of any baseline is one
                 outcome.refused += 1
             else:
                 outcome.done += 1
@@ -53,14 +53,14 @@ async def closed(draw: Draw, *, clients: int, seconds: float) -> Outcome:
     return outcome
 
 
-async def opened(draw: Draw, *, per_second: float, seconds: float) -> Outcome:
-    """Begin a draw every so often, however long the others take; waiting for a free client counts."""
-    outcome = Outcome(seconds=seconds)
+async def open_loop(operation: Operation, *, per_second: float, seconds: float) -> LoadResult:
+    """Begin an operation every so often, however long the others take; waiting for a free client counts."""
+    outcome = LoadResult(seconds=seconds)
     started = time.perf_counter()
 
     async def one(due: float) -> None:
         try:
-            await draw()
+            await operation()
         except Exception:  # noqa: BLE001  a refusal of any kind is one
             outcome.refused += 1
         else:
@@ -80,7 +80,7 @@ async def opened(draw: Draw, *, per_second: float, seconds: float) -> Outcome:
 class Side:
     """The rounds of one side of a comparison."""
 
-    rounds: list[Outcome]
+    rounds: list[LoadResult]
 
     @property
     def rate(self) -> float:
@@ -94,7 +94,7 @@ class Side:
         return statistics.median(one.percentile(share) for one in self.rounds)
 
 
-Round = Callable[[], Awaitable[Outcome]]
+Round = Callable[[], Awaitable[LoadResult]]
 
 
 async def interleaved(sides: Mapping[str, Round], *, rounds: int) -> dict[str, Side]:

@@ -15,7 +15,7 @@ import structlog
 import uvloop
 from redis.asyncio import Redis
 
-from benchmarks.loads import Draw, Outcome, closed
+from benchmarks.load import LoadResult, Operation, closed_loop
 from saraban.kit import migrations
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
@@ -28,7 +28,7 @@ from tests.numbering_world import World, world_of
 from tests.people import cheap_passwords
 
 
-def quiet() -> None:
+def quiet_logs() -> None:
     """Warnings of retries are the faults' business, not the clock's."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
 
@@ -47,21 +47,21 @@ async def world_in(url: str, *, fresh: bool = True) -> AsyncIterator[World]:
         await db.close()
 
 
-async def hot(world: World, locks: Locks) -> Draw:
+async def one_series(world: World, locks: Locks) -> Operation:
     """One series that everybody wants."""
-    return await spread(world, locks, series=1)
+    return await many_series(world, locks, series=1)
 
 
-async def spread(world: World, locks: Locks, *, series: int) -> Draw:
+async def many_series(world: World, locks: Locks, *, series: int) -> Operation:
     """So many series, in turn; they differ in their series' name alone, as if each had a recipient of its own."""
     allocator = world.allocator(locks)
     plan = await world.plan(world.letter(recipient="ผรม.2"))
     plans = cycle([plan] if series == 1 else [_like(plan, number) for number in range(series)])
 
-    async def draw() -> object:
+    async def operation() -> object:
         return await allocator.issue(context(caller=world.caller, address="127.0.0.1"), next(plans), token=new_id())
 
-    return draw
+    return operation
 
 
 def _like(plan: Plan, number: int) -> Plan:
@@ -79,9 +79,9 @@ def _like(plan: Plan, number: int) -> Plan:
     )
 
 
-async def several(url: str, redis: str, *, processes: int, clients: int, seconds: float) -> list[Outcome]:
-    """Have so many processes draw from one series at the same moment, and return what each did."""
-    command = [sys.executable, "-m", "benchmarks.ours", url, redis, str(clients), str(seconds)]
+async def in_processes(url: str, redis: str, *, processes: int, clients: int, seconds: float) -> list[LoadResult]:
+    """Have so many processes issue from one series at the same moment, and return what each did."""
+    command = [sys.executable, "-m", "benchmarks.allocator", url, redis, str(clients), str(seconds)]
     running = [
         await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
         for _ in range(processes)
@@ -91,18 +91,18 @@ async def several(url: str, redis: str, *, processes: int, clients: int, seconds
         await process.stdout.readline()  # it is ready
     answers = await asyncio.gather(*(process.communicate(b"go\n") for process in running))
     told = [orjson.loads(out) for out, _ in answers]
-    return [Outcome(one["seconds"], one["done"], one["refused"]) for one in told]
+    return [LoadResult(one["seconds"], one["done"], one["refused"]) for one in told]
 
 
-async def _alone(url: str, redis_url: str, clients: int, seconds: float) -> None:
-    quiet()
+async def _in_own_process(url: str, redis_url: str, clients: int, seconds: float) -> None:
+    quiet_logs()
     async with world_in(url, fresh=False) as world, Redis.from_url(redis_url) as redis:
-        draw = await hot(world, RedisLocks(redis, ttl=5, rest=5))
-        await draw()
+        operation = await one_series(world, RedisLocks(redis, ttl=5, rest=5))
+        await operation()
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         await asyncio.to_thread(sys.stdin.readline)
-        outcome = await closed(draw, clients=clients, seconds=seconds)
+        outcome = await closed_loop(operation, clients=clients, seconds=seconds)
     told = {"seconds": outcome.seconds, "done": outcome.done, "refused": outcome.refused}
     sys.stdout.write(orjson.dumps(told).decode())
 
@@ -114,7 +114,7 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("clients", type=int)
     parser.add_argument("seconds", type=float)
     given = parser.parse_args(words)
-    uvloop.run(_alone(given.url, given.redis, given.clients, given.seconds))
+    uvloop.run(_in_own_process(given.url, given.redis, given.clients, given.seconds))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from benchmarks.loads import Draw
-from benchmarks.peers import connect
+from benchmarks.load import Operation
+from benchmarks.number_baselines import connect
 from saraban.bootstrap import System, closing, stage, wire
 from saraban.documents.core import service as core
 from saraban.documents.demo.service import find_demo_project
@@ -30,7 +30,7 @@ from tests.factories.contexts import context
 
 ADDRESS = "127.0.0.1"
 CODE = "RFA_APPROVAL"
-THERE, BACK = "approve", "return"
+FORWARD, BACK = "approve", "return"
 AUTHOR, REVIEWER, OWNER = "dc.contractor", "reviewer.consultant", "approver.owner"
 _blocks = counting(1)
 
@@ -45,14 +45,14 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Desk:
+class PendingRfas:
     """The product's parts at one database, its people, and the RFA that others are copied from."""
 
     system: System
     people: Mapping[str, Caller]
     pattern: Pattern
 
-    async def act(self, instance: UUID, action: str, *, by: str) -> None:
+    async def transition(self, instance: UUID, action: str, *, by: str) -> None:
         """What the door does with one request, after it knows who asks."""
         system = self.system
         await system.transitions.take(
@@ -61,7 +61,7 @@ class Desk:
             command=Command(action),
         )
 
-    async def copies(self, count: int) -> list[UUID]:
+    async def copy(self, count: int) -> list[UUID]:
         """Make so many RFAs like the first, each with an instance of its own, and return their instances."""
         connection = await connect(self.system.db.url)
         try:
@@ -72,28 +72,28 @@ class Desk:
             connection.close()
 
 
-def steps(desk: Desk, instances: Iterable[UUID]) -> Draw:
+def approvals_in_turn(pending: PendingRfas, instances: Iterable[UUID]) -> Operation:
     """
     Each call is one transition of one RFA: the consultant approves, and the next time the owner sends it back.
 
     Instances are taken in turn and never by two clients at once, so that nobody is refused.
     """
-    waiting = deque((each, THERE, REVIEWER) for each in instances)
+    waiting = deque((each, FORWARD, REVIEWER) for each in instances)
 
-    async def draw() -> object:
+    async def operation() -> object:
         instance, action, by = waiting.popleft()
         try:
-            await desk.act(instance, action, by=by)
+            await pending.transition(instance, action, by=by)
         except BaseException:
             waiting.append((instance, action, by))
             raise
-        waiting.append((instance, *((BACK, OWNER) if action == THERE else (THERE, REVIEWER))))
+        waiting.append((instance, *((BACK, OWNER) if action == FORWARD else (FORWARD, REVIEWER))))
         return instance
 
-    return draw
+    return operation
 
 
-def there_and_back() -> dict[str, Any]:
+def reversible_approval() -> dict[str, Any]:
     """The shipped approval of RFAs with one action more: the owner returns it, so that an instance can go on for ever."""
     raw = next(one for one in shipped() if one["workflow"] == CODE)
     states = {state["name"]: state for state in raw["states"]}
@@ -104,8 +104,8 @@ def there_and_back() -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def desk_in(url: str, redis_url: str) -> AsyncIterator[Desk]:
-    """Return a desk in a database that has the demo project."""
+async def pending_rfas_in(url: str, redis_url: str) -> AsyncIterator[PendingRfas]:
+    """Make the RFA that is copied, in a database that has the demo project."""
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_in(Path(folder), database_url=url, redis_url=redis_url)
         async with closing(wire(settings)) as system:
@@ -115,11 +115,11 @@ async def desk_in(url: str, redis_url: str) -> AsyncIterator[Desk]:
                 lambda session: workflow.create(
                     context(known.looker, system.clock.now(), address=ADDRESS),
                     session,
-                    raw=there_and_back(),
+                    raw=reversible_approval(),
                     activate=True,
                 )
             )
-            yield Desk(system, known.people, await _first(system, known))
+            yield PendingRfas(system, known.people, await _first(system, known))
 
 
 async def _first(system: System, known: Any) -> Pattern:
@@ -138,8 +138,8 @@ async def _first(system: System, known: Any) -> Pattern:
     ctx = context(known.people[AUTHOR], system.clock.now(), parts.zone, ADDRESS)
     answer = await core.create(ctx, system.db, parts.allocator, rfas.RFA, order=order)
     instance = UUID(answer.body["workflow"]["instancePublicId"])
-    desk = Desk(system, known.people, Pattern(0, 0, instance))
-    await desk.act(instance, "submit", by=AUTHOR)
+    pending = PendingRfas(system, known.people, Pattern(0, 0, instance))
+    await pending.transition(instance, "submit", by=AUTHOR)
     return await _pattern(system, UUID(answer.body["data"]["publicId"]), instance)
 
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from benchmarks.number_baselines import connect
 from benchmarks.numbering import Bench, Suite, ratio
-from benchmarks.peers import connect
-from benchmarks.table import Row
+from benchmarks.results import Row
 from saraban.numbering.imports.domain import register_row
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import Cells, SourceFile
