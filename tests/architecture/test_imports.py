@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PRIVATE = {"repository", "endpoints", "tasks"}
 # Features whose rooms share their private floors; which room may look into which is said in `.importlinter`.
 OF_ROOMS = ("saraban.numbering", "saraban.workflow")
-COMPOSITION_ROOTS = {"saraban.app", "saraban.bootstrap"}
+# They gather the endpoints of others into one router.
+COMPOSITION_ROOTS = {"saraban.app", "saraban.bootstrap", "saraban.documents.endpoints"}
 
 
 @pytest.fixture(scope="module")
