@@ -1,16 +1,26 @@
-"""Puts the pages into the application: their routers, their and what they show when something goes wrong."""
+"""Puts the pages into the application: their routers, and what people see when something goes wrong."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+from urllib.parse import quote
 
+import structlog
 from fastapi import FastAPI, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.errors import DomainError, FieldProblem
-from saraban.web.documents import document_forms, document_page, editing, interventions, registers
-from saraban.web.numbers import counter_reset, formats, imports, manual_number, number_page, ranges, register
-from saraban.web.people import delegations, my_tasks, notifications, passwords, project_calendar, review_teams, webhooks
-from saraban.web.shell import assets, failure_page, session
+from saraban.identity.dependencies import current_caller, request_context
+from saraban.identity.service import NotSetUp
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
+from saraban.kit.problem import to_problem
+from saraban.kit.trace import trace_id
+from saraban.web.documents import document_forms, document_page, interventions, registers
+from saraban.web.numbers import formats, imports, manual_number, ranges, register
+from saraban.web.people import my_tasks, notifications, project_calendar, review_teams
+from saraban.web.shell import assets, session
+from saraban.web.shell import language as languages
+from saraban.web.shell.page import PageModel, PageRequest, page_request, render, set_retry_after
+from saraban.web.shell.session import delete_session_cookies, set_session_cookies
 from saraban.web.workflows import definitions, editor, migration, simulation, workflow_assignment
 
 PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
@@ -20,14 +30,10 @@ Explain = Callable[[Sequence[Mapping[str, Any]]], list[FieldProblem]]
 ROUTERS: Final = (
     session.router,
     session.guarded,
-    passwords.router,
-    passwords.guarded,
     my_tasks.router,
     notifications.router,
-    delegations.router,
     formats.router,
     manual_number.router,
-    counter_reset.router,
     ranges.router,
     imports.router,
     register.router,
@@ -37,15 +43,13 @@ ROUTERS: Final = (
     migration.router,
     project_calendar.router,
     review_teams.router,
-    webhooks.router,
     definitions.router,
-    number_page.router,
     registers.router,
     document_forms.router,
     interventions.router,
     document_page.router,
-    editing.router,
 )
+log = structlog.get_logger(__name__)
 
 
 def install(app: FastAPI, explain: Explain) -> PageAnswer:
@@ -58,4 +62,83 @@ def install(app: FastAPI, explain: Explain) -> PageAnswer:
     app.mount(assets.MOUNT, assets.StaticAssets(), name="static")
     for router in ROUTERS:
         app.include_router(router)
-    return failure_page.answer
+    return answer_failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeFragment(PageModel):
+    template: ClassVar[str] = "shell/parts/notice.html"
+
+    problem: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotSetUpPage(PageModel):
+    template: ClassVar[str] = "shell/setup.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailurePage(PageModel):
+    """For a reader of whom nothing is known."""
+
+    template: ClassVar[str] = "shell/failure.html"
+
+    problem: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedPage(PageModel):
+    """For somebody who is signed in."""
+
+    template: ClassVar[str] = "shell/failed.html"
+
+    problem: Mapping[str, Any]
+
+
+async def answer_failure(request: Request, error: DomainError, status: int) -> Response:
+    """Answer an exception of a page; fragments go to the place for notices, so that nothing is lost."""
+    response = (
+        _to_login(request) if error.kind is ErrorKind.UNAUTHENTICATED else await _rendered(request, error, status)
+    )
+    set_session_cookies(request, response)
+    set_retry_after(response, error)
+    return response
+
+
+def _to_login(request: Request) -> Response:
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    address = f"/login?next={quote(here)}" if request.method == "GET" and here != "/" else "/login"
+    if "hx-request" in request.headers:
+        response = Response(status_code=401, headers={"HX-Redirect": "/login"})
+    else:
+        response = RedirectResponse(address, status_code=303)
+    delete_session_cookies(response)
+    return response
+
+
+async def _rendered(request: Request, error: DomainError, status: int) -> Response:
+    problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) | {"status": status}
+    if "hx-request" in request.headers:
+        response = render(request, NoticeFragment(problem=problem), status=status)
+        response.headers["HX-Retarget"] = "#notices"
+        response.headers["HX-Reswap"] = "innerHTML"
+        return response
+    if isinstance(error, NotSetUp):
+        return render(request, NotSetUpPage(), status=status)
+    known = await _page_of_caller(request, error)
+    if known is None:
+        return render(request, FailurePage(problem=problem), status=status)
+    return known.show(FailedPage(problem=problem), status=status)
+
+
+async def _page_of_caller(request: Request, error: DomainError) -> PageRequest | None:
+    """Give the page of somebody who is signed in, so that the ways on stay where they are."""
+    if error.kind is ErrorKind.BUSY:
+        return None
+    try:
+        return await page_request(
+            request, await request_context(request, await current_caller(request)), request.app.state.db
+        )
+    except Exception:  # whatever has failed may fail again, and the answer_failure must not
+        log.info("failure_without_navigation", exc_info=True)
+        return None

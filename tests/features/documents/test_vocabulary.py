@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from saraban.documents.core import models
 from saraban.identity import service as identity
 from saraban.kit.db import Database
-from saraban.web.workflows.simulated_facts import CHOICES, NAMES
+from saraban.web.workflows.simulation import CHOICES, NAMES
 from saraban.workflow.engine import decisions
 from saraban.workflow.language import vocabulary
 from saraban.workflow.language.registers import REGISTERS

@@ -5,7 +5,7 @@ import re
 import pytest
 import pytest_asyncio
 
-from saraban.web.documents.reply import subject_of
+from saraban.web.documents.payloads import reply_subject
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.web.conftest import Sit
@@ -57,9 +57,9 @@ class TestReply:
         assert replies in (await reader.get(answer)).text.split('id="s-references"')[1]
 
     def test_says_once_what_it_refers_to(self) -> None:
-        assert [subject_of(one, "en") for one in ("Piles", "Re: Piles", "อ้างถึง Piles")] == [
+        assert [reply_subject(one, "en") for one in ("Piles", "Re: Piles", "อ้างถึง Piles")] == [
             "Re: Piles",
             "Re: Piles",
             "อ้างถึง Piles",
         ]
-        assert len(subject_of("x" * 500, "th")) == 500
+        assert len(reply_subject("x" * 500, "th")) == 500

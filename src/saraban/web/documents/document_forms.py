@@ -1,4 +1,4 @@
-"""Writing a new document: the form, its choices, the number it would get, and the deed."""
+"""The forms of a document: a new one with its choices and the number it would get, and a draft changed unless somebody else did."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from saraban.numbering.issue.dependencies import Numbers, limit_issuing, limit_r
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, SubTypeSummary
 from saraban.projects.service import ProjectRef
-from saraban.web.documents import reply
+from saraban.web.documents.document_page import SHOWN_ON_FORM
 from saraban.web.documents.document_pages import DocumentPages, pages_at
-from saraban.web.documents.payloads import payload_of
+from saraban.web.documents.payloads import changes_of, form_of, payload_of, reply_form, replying_organization
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import (
@@ -39,7 +39,7 @@ from saraban.web.shell.forms import (
     validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -197,10 +197,10 @@ async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path
     :raises NotFound: when there is nothing that the reader could answer
     """
     found = await pages_at(path).read(page.context, session, public_id=public_id)
-    sender = await reply.sender(page.context, session, found.data)
+    sender = await replying_organization(page.context, session, found.data)
     if sender is None:
         raise NotFound("There is nothing here that the reader could answer.")
-    return reply.form_of(found.data, sender, page.language)
+    return reply_form(found.data, sender, page.language)
 
 
 @router.post("/{path}/new/choices")
@@ -295,3 +295,79 @@ async def _form(
             today=local_date(page.context.now, page.context.zone),
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftChoices:
+    """Whom a draft may be sent to besides the main recipient, or who may be asked by a sheet."""
+
+    others: list[Any]
+    people: tuple[OrganizationMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditPage(PageModel):
+    template: ClassVar[str] = "documents/edit.html"
+
+    kind: WebKind
+    document: Any
+    choices: DraftChoices
+    etag: str
+    form: FormValues
+    today: None = None  # a draft has its dates; none is proposed
+
+
+async def _draft_choices(session: AsyncSession, page: PageRequest, shelf: DocumentPages, document: Any) -> DraftChoices:
+    project = document.project
+    if shelf.web.is_sheet:
+        place = await projects.find_project(session, public_id=project.public_id, pointer="/projectPublicId")
+        return DraftChoices([], await people_of(session, place, str(document.originator.public_id)))
+    detail = await projects.read_project(page.context, session, public_id=project.public_id)
+    main = next(one.public_id for one in document.recipients if one.recipient_type == "TO")
+    known = {one.public_id: one for one in (*detail.organizations, *document.recipients)}
+    return DraftChoices([one for key, one in known.items() if key not in {main, document.originator.public_id}])
+
+
+async def _show_draft(
+    page: PageRequest,
+    session: AsyncSession,
+    shelf: DocumentPages,
+    found: Any,
+    *,
+    error: DomainError | None = None,
+    form: FormValues | None = None,
+) -> Response:
+    return page.show(
+        EditPage(
+            kind=shelf.web,
+            document=found.data,
+            choices=await _draft_choices(session, page, shelf, found.data),
+            etag=shelf.etag(found) if form is None else text(form, "version") or "",
+            form=form_of(shelf.web, found.data) if form is None else form,
+            faults=form_errors(error, page.language),
+        )
+    )
+
+
+@router.get("/{path}/{public_id}/edit")
+async def edit_form(path: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
+    shelf = pages_at(path)
+    found = await shelf.read(page.context, session, public_id=public_id)
+    return await _show_draft(page, session, shelf, found)
+
+
+@router.post("/{path}/{public_id}/edit")
+async def edit(path: str, public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
+    """Changes a draft, unless somebody else did since the form was opened."""
+    shelf = pages_at(path)
+    form = await read_form(request)
+    try:
+        changes = validated(request, shelf.changes, changes_of(shelf.web, form))
+        await shelf.edit(page.context, db, public_id=public_id, changes=changes, if_match=text(form, "version"))
+    except DomainError as error:
+        if error.kind not in SHOWN_ON_FORM:
+            raise
+        async with db.reading() as session:
+            found = await shelf.read(page.context, session, public_id=public_id)
+            return await _show_draft(page, session, shelf, found, error=error, form=form)
+    return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)

@@ -19,10 +19,9 @@ from saraban.kit.http import Db, ReadSession
 from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
-from saraban.web.documents import reply
 from saraban.web.documents.document_pages import PAGES_BY_PATH, DocumentPages, pages_at
 from saraban.web.documents.page_model import DocumentView, KindFields, needs_files, read_view
-from saraban.web.documents.step_data import StepForm, payload_of_step, step_form
+from saraban.web.documents.payloads import StepForm, payload_of_step, replying_organization, step_form
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
 from saraban.web.shell.forms import (
@@ -36,7 +35,7 @@ from saraban.web.shell.forms import (
     validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.schemas import TransitionIn
@@ -146,7 +145,7 @@ async def _show(
             form=form,
             dialog=dialog if error and _is_for_the_form(error, form) else "",
             created=created,
-            may_reply=await reply.sender(page.context, session, seen.document) is not None,
+            may_reply=await replying_organization(page.context, session, seen.document) is not None,
             happened=happened,
             next_task=await _next_task(page, session, subjects, public_id) if happened else None,
             by_name=BY_NAME,

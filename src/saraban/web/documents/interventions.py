@@ -15,7 +15,7 @@ from saraban.web.documents.document_page import instance_of, submit_on_page, ver
 from saraban.web.documents.document_pages import DocumentPages, pages_at
 from saraban.web.shell.forms import await_first_answer, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas.interventions import ForceIn, ReassignmentIn, TerminationIn
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.runtime.dependencies import RegisteredSubjects

@@ -24,7 +24,7 @@ from saraban.web.documents.document_pages import (
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import id_of
 from saraban.web.shell.page import CurrentPage, PageModel
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 

@@ -21,7 +21,7 @@ from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import chosen_project, projects_with_permission
 from saraban.web.shell.forms import form_errors, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/formats")
 

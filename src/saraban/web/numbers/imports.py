@@ -19,7 +19,7 @@ from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
 from saraban.web.shell.forms import FormValues, form_errors, has_own_page, read_form, texts
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/imports")
 

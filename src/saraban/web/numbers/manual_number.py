@@ -1,8 +1,9 @@
-"""A number stated by hand in the browser: what that would do is shown before it is done."""
+"""A number registered by hand, with what that would do shown first; and a counter reset by a Super Admin who says why."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -10,19 +11,20 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError
+from saraban.kit.errors import DomainError, ErrorKind, Forbidden
 from saraban.kit.http import Db, ReadSession
 from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
 from saraban.kit.ids import new_id
 from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
-from saraban.numbering.issue.schemas import ManualNumberIn
+from saraban.numbering.issue.schemas import ManualNumberIn, ResetIn
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ProjectDetail, SubTypeSummary, TypeSummary
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
 from saraban.web.shell.forms import (
+    EMPTY_FORM,
     FormErrors,
     FormValues,
     await_first_answer,
@@ -36,9 +38,9 @@ from saraban.web.shell.forms import (
     validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 
-router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/by-hand")
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 _OPERATION = "PAGE /numbers/by-hand"
 _REQUEST = set(numbering.NumberRequest.__dataclass_fields__)
@@ -46,6 +48,7 @@ _TEXTS = (
     *("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId", "contractPublicId"),
     *("disciplineCode", "rfaTypeCode", "subTypeCode", "revision", "documentNumber", "issuedOn", "reason"),
 )
+_TOLD_HERE = {ErrorKind.INVALID}
 
 
 class ManualNumberDraft(ManualNumberIn):
@@ -76,13 +79,13 @@ class ManualNumberPage(PageModel):
     key: str
 
 
-@router.get("")
+@router.get("/numbers/by-hand")
 async def show(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
     return await _show(page, session, form_with(projectPublicId=str(project or page.project or "")))
 
 
-@router.post("/check")
+@router.post("/numbers/by-hand/check")
 async def check(page: CurrentPage, session: ReadSession, request: Request) -> Response:
     """What the number would be and what it would do; half a form is no error."""
     page.caller.require_somewhere(MANAGE_FORMATS)
@@ -97,7 +100,7 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
     return page.show(ManualNumberEffectFragment(effect=effect, faults=faults), status=200)
 
 
-@router.post("")
+@router.post("/numbers/by-hand")
 async def state(page: CurrentPage, db: Db, request: Request) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
     form = await read_form(request)
@@ -203,3 +206,69 @@ async def _shown_again(
         return await _effect(page, session, validated(request, ManualNumberDraft, _payload(form)))
     except DomainError:
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterResetPage(PageModel):
+    template: ClassVar[str] = "numbers/counter_reset.html"
+
+    account: numbering.SeriesLedger
+    place: UUID
+    form: FormValues
+
+
+@router.get("/numbers/reset")
+async def show_reset(
+    page: CurrentPage, session: ReadSession, project: UUID, series: Annotated[str, Query(max_length=255)]
+) -> Response:
+    return await _show_reset(page, session, project, series)
+
+
+@router.post("/numbers/reset")
+async def reset(page: CurrentPage, db: Db, request: Request) -> Response:
+    form = await read_form(request)
+
+    async def work(session: AsyncSession) -> ResetIn:
+        order: ResetIn = validated(request, ResetIn, _reset_payload(form))
+        await numbering.reset_counter(
+            page.context,
+            session,
+            project_public_id=order.project_public_id,
+            series=order.series,
+            to=order.last_number,
+            reason=order.reason,
+        )
+        return order
+
+    try:
+        order = await db.transact(work)
+    except DomainError as error:
+        project = id_of(text(form, "projectPublicId"))
+        if error.kind not in _TOLD_HERE or project is None:
+            raise
+        async with db.reading() as session:
+            return await _show_reset(page, session, project, text(form, "series") or "", form=form, error=error)
+    where = urlencode({"project": order.project_public_id, "series": order.series})
+    return RedirectResponse(f"/numbers/account?{where}", status_code=303)
+
+
+def _reset_payload(form: FormValues) -> dict[str, Any]:
+    needed = {name: text(form, name) or "" for name in ("projectPublicId", "series", "reason")}
+    return needed | {"lastNumber": number_or_text(text(form, "lastNumber") or "")}
+
+
+async def _show_reset(
+    page: PageRequest,
+    session: AsyncSession,
+    project: UUID,
+    series: str,
+    *,
+    form: FormValues = EMPTY_FORM,
+    error: DomainError | None = None,
+) -> Response:
+    if not numbering.may_reset_counter(page.context):
+        raise Forbidden("Only a Super Admin resets a counter.")
+    found = await numbering.series_ledger(page.context, session, project_public_id=project, series=series, limit=1)
+    return page.show(
+        CounterResetPage(account=found, place=project, form=form, faults=form_errors(error, page.language))
+    )

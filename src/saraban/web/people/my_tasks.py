@@ -1,24 +1,63 @@
-"""What waits for the reader, across all kinds of documents."""
+"""What awaits the reader across all kinds of documents, and who acts for them while they are away."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Final
+from uuid import UUID
 
-from fastapi import APIRouter
-from starlette.responses import Response
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
-from saraban.kit.http import PageCursor, ReadSession
+from saraban.kit.errors import DomainError, Text
+from saraban.kit.http import Db, PageCursor, ReadSession
+from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
+from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.page import CurrentPage, PageModel
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.forms import (
+    EMPTY_FORM,
+    FormValues,
+    form_errors,
+    read_form,
+    submit,
+    text,
+    texts,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
+from saraban.workflow.runtime.schemas.delegations import DelegationIn
+from saraban.workflow.runtime.service import delegations
+from saraban.workflow.runtime.service.delegations import DelegationView, NewDelegation
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 ROWS = 25
+DELEGATION_ROWS: Final = 50
+DELEGATIONS: Final = "/delegations"
+# Workflows as people know them: by the documents they carry.
+_CARRIED: Final = {
+    "CORRESPONDENCE_FLOW_V1": "correspondence",
+    "RFA_APPROVAL": "rfa",
+    "TRANSMITTAL_FLOW_V1": "transmittal",
+    "CIRCULATION_FLOW_V1": "circulation",
+}
+_NAMED: Final = {
+    "RFI_FLOW_V1": labels.type_name("RFI"),
+    "SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings"),
+}
+PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
+    "upcoming": (Text("ยังไม่เริ่ม", "Upcoming"), "blue"),
+    "active": (Text("มีผลอยู่", "Active"), "green"),
+    "ended": (Text("สิ้นสุดแล้ว", "Ended"), "grey"),
+    "revoked": (Text("ยกเลิกแล้ว", "Revoked"), "grey"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,4 +89,127 @@ async def inbox(
             items=found.items, next_cursor=found.next_cursor, today=local_date(ctx.now, ctx.zone), by_name=BY_NAME
         ),
         template,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleOptions(PageModel):
+    template: ClassVar[str] = "people/parts/people_options.html"
+
+    people: Sequence[OrganizationMember]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationsPage(PageModel):
+    template: ClassVar[str] = "people/delegations.html"
+
+    given: Sequence[DelegationView]
+    received: Sequence[DelegationView]
+    next_cursor: str | None
+    older: bool
+    people: Sequence[OrganizationMember]
+    codes: Sequence[str]
+    places: Sequence[ProjectRef]
+    name_of: Callable[[str], Text]
+    states: Mapping[str, tuple[Text, str]]
+    picked: Collection[str]
+    form: FormValues
+    done: str
+
+
+@router.get("/delegations")
+async def delegations_page(
+    page: CurrentPage,
+    session: ReadSession,
+    cursor: PageCursor = None,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """What the reader has lent and was lent, and the form for a new delegation."""
+    return await _show(page, session, cursor=cursor, done=done, form=EMPTY_FORM)
+
+
+@router.get("/delegations/colleagues")
+async def colleagues(
+    page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=100)] = ""
+) -> Response:
+    """The choices of the form that fit what was typed."""
+    found = await delegations.colleagues(page.context, session, text=q)
+    return page.show(PeopleOptions(people=found, chosen=""))
+
+
+@router.post("/delegations")
+async def delegate(page: CurrentPage, db: Db, request: Request) -> Response:
+    form = await read_form(request)
+
+    async def work(session: AsyncSession) -> None:
+        order: DelegationIn = validated(request, DelegationIn, _payload(form))
+        wanted = NewDelegation(**order.model_dump())
+        await delegations.delegate(
+            page.context,
+            session,
+            wanted=wanted,
+        )
+
+    async def again(session: AsyncSession, error: DomainError) -> Response:
+        return await _show(page, session, form=form, error=error)
+
+    return await submit(db, work, again, f"{DELEGATIONS}?done=lent")
+
+
+@router.post("/delegations/{public_id}/revoke")
+async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
+    """Takes a delegation back at once."""
+    await db.transact(
+        lambda session: delegations.revoke(
+            page.context,
+            session,
+            public_id=public_id,
+            if_match=None,
+        )
+    )
+    return RedirectResponse(f"{DELEGATIONS}?done=revoked", status_code=303)
+
+
+def _payload(form: FormValues) -> dict[str, Any]:
+    """What was left empty is left out: what is needed is then asked for by name."""
+    names = ("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
+    typed = {name: value for name in names if (value := text(form, name))}
+    codes = texts(form, "workflowCodes")
+    return typed | ({"workflowCodes": codes} if codes else {})
+
+
+def name_of(code: str) -> Text:
+    """Return what a workflow is called on the page."""
+    web = BY_NAME.get(_CARRIED.get(code, ""))
+    return web.plural if web else _NAMED.get(code, Text(code, code))
+
+
+async def _show(
+    page: PageRequest,
+    session: AsyncSession,
+    *,
+    form: FormValues,
+    cursor: str | None = None,
+    done: str = "",
+    error: DomainError | None = None,
+) -> Response:
+    found = await delegations.listing(page.context, session, cursor=cursor, limit=DELEGATION_ROWS)
+    mine = page.caller.public_id
+    return page.show(
+        DelegationsPage(
+            given=[one for one in found.items if one.delegator.public_id == mine],
+            received=[one for one in found.items if one.delegator.public_id != mine],
+            next_cursor=found.next_cursor,
+            older=cursor is not None,
+            people=await delegations.colleagues(page.context, session),
+            codes=await delegations.known_workflows(session),
+            places=await projects.projects_of(page.context, session),
+            name_of=name_of,
+            states=PERIOD_STATES,
+            picked=set(texts(form, "workflowCodes")) if form else set(),
+            form=form,
+            done=done,
+            faults=form_errors(error, page.language),
+        )
     )

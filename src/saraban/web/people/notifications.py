@@ -1,4 +1,4 @@
-"""The bell, the list behind it, and the choices about being told."""
+"""What people and systems are notified of: the bell, the list behind it, the settings; webhooks and how they fare."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,21 +10,27 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import Context
+from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
 from saraban.notifications.domain.kinds import KINDS, NAMES, NoticeKind
 from saraban.notifications.schemas import PreferencesAnswer, PreferencesOrder
 from saraban.notifications.service.inbox import NotificationView
+from saraban.projects import service as projects
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
 from saraban.web.shell.forms import FormValues, form_errors, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
+from saraban.webhooks import service as webhooks
+from saraban.webhooks.service import Webhook
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 ROWS = 25
 IN_BELL = 6
+EDIT_PROJECT = "project.edit"
+MOST_WEBHOOKS = 100  # more than a person or a project may have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,3 +157,60 @@ async def _show(
     mail_is_on = page.request.app.state.mail_settings is not None
     chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on)
     return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=done, faults=form_errors(error, page.language)))
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookGroup:
+    """Webhooks of one project, or the reader's own when `code` is None."""
+
+    code: str | None
+    rows: list[Webhook]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhooksPage(PageModel):
+    template: ClassVar[str] = "people/webhooks.html"
+
+    groups: Sequence[WebhookGroup]
+    done: str
+
+
+@router.get("/webhooks")
+async def webhooks_page(
+    page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = ""
+) -> Response:
+    own = await webhooks.listing_own(page.context, session, cursor=None, limit=MOST_WEBHOOKS)
+    groups = [WebhookGroup(None, own.items)]
+    for project in await projects.projects_of(page.context, session):
+        if page.caller.may(EDIT_PROJECT, Scope(project=project.id)):
+            found = await webhooks.listing(
+                page.context, session, project_public_id=project.public_id, cursor=None, limit=MOST_WEBHOOKS
+            )
+            groups.append(WebhookGroup(project.code, found.items))
+    return page.show(WebhooksPage(groups=groups, done=done))
+
+
+@router.post("/webhooks/{public_id}/on")
+async def on(public_id: UUID, page: CurrentPage, db: Db) -> Response:
+    """Also what Saraban itself has switched off because nothing got through."""
+    return await _switched(page, db, public_id, is_active=True)
+
+
+@router.post("/webhooks/{public_id}/off")
+async def off(public_id: UUID, page: CurrentPage, db: Db) -> Response:
+    """What happens meanwhile is not told later."""
+    return await _switched(page, db, public_id, is_active=False)
+
+
+async def _switched(page: PageRequest, db: Any, public_id: UUID, *, is_active: bool) -> Response:
+    async def work(session: AsyncSession) -> None:
+        await webhooks.change(
+            page.context,
+            session,
+            public_id=public_id,
+            change=webhooks.WebhookChange(is_active=is_active),
+            if_match=None,
+        )
+
+    await db.transact(work)
+    return RedirectResponse(f"/webhooks?done={'on' if is_active else 'off'}", status_code=303)

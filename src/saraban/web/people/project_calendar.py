@@ -37,7 +37,7 @@ from saraban.web.shell.forms import (
     validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/calendar")
 

@@ -19,7 +19,7 @@ from saraban.kit.schema import Schema, SingleLine
 from saraban.projects import service as projects
 from saraban.projects.domain.reference import ProjectRef
 from saraban.projects.schemas import CodeSummary, ReviewTeamIn, ReviewTeamOut, TeamMemberIn
-from saraban.web.people.delegations import PeopleOptions
+from saraban.web.people.my_tasks import PeopleOptions
 from saraban.web.shell.forms import (
     EMPTY_FORM,
     FormValues,
@@ -32,7 +32,7 @@ from saraban.web.shell.forms import (
     validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/review-teams")
 

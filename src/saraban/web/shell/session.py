@@ -1,31 +1,137 @@
-"""Log-in, log-out, renewal and the choice of language."""
+"""
+Signing in and out, passwords, and the choice of language and project; keeps a visitor signed in.
 
-from collections.abc import Mapping
+An access token that has run out is renewed on the way in, and the new cookies go out with the answer, whatever it is.
+Only pages read the refresh cookie; the API takes the access cookie alone.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi.routing import APIRoute
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from saraban.identity import service as identity
 from saraban.identity.dependencies import (
     ACCESS_COOKIE,
+    DEVICE_COOKIE,
     REFRESH_COOKIE,
+    Attempts,
     CurrentCaller,
     Throttle,
     Tokens,
     refuse_cross_site,
 )
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.service import LogInThrottled, NotSignedIn, PasswordsBusy, WrongCredentials
-from saraban.kit.errors import DomainError
-from saraban.kit.http import Address, Db, Now
+from saraban.identity.service import (
+    DEVICE_COOKIE_LIFE,
+    Device,
+    InvitationEnded,
+    LogInThrottled,
+    NotSignedIn,
+    OpenedSession,
+    PasswordsBusy,
+    SessionEnded,
+    WrongCredentials,
+)
+from saraban.kit.errors import DomainError, invalid
+from saraban.kit.http import Address, Db, Now, client_address
 from saraban.kit.problem import status_of, to_problem
 from saraban.kit.trace import trace_id
 from saraban.web.shell import language as languages
-from saraban.web.shell.page import PROJECT_COOKIE, PageModel, remember_language, render, set_retry_after
-from saraban.web.shell.session_renewal import PageRoute, delete_session_cookies, device_of, set_session_cookies
+from saraban.web.shell.forms import form_errors, has_own_page
+from saraban.web.shell.page import (
+    PROJECT_COOKIE,
+    CurrentPage,
+    PageModel,
+    PageRequest,
+    remember_language,
+    render,
+    set_retry_after,
+)
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class PageRoute(APIRoute):
+    """A route whose visitor need not notice that tokens are short-lived."""
+
+    def get_route_handler(self) -> Handler:
+        answer = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            response = await answer(await _with_renewed_session(request))
+            set_session_cookies(request, response)
+            return response
+
+        return handle
+
+
+async def _with_renewed_session(request: Request) -> Request:
+    refresh_token = request.cookies.get(REFRESH_COOKIE)
+    if not refresh_token or "authorization" in request.headers or _is_signed_in(request):
+        return request
+    refuse_cross_site(request)
+    try:
+        opened = await identity.refresh(
+            request.app.state.db,
+            issuer=request.app.state.tokens,
+            refresh_token=refresh_token,
+            device=device_of(request),
+        )
+    except SessionEnded:
+        return request
+    request.state.opened = opened
+    _replace_cookie(request, opened)
+    return Request(request.scope, request.receive)
+
+
+def _is_signed_in(request: Request) -> bool:
+    try:
+        request.app.state.tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
+    except NotSignedIn:
+        return False
+    return True
+
+
+def _replace_cookie(request: Request, opened: OpenedSession) -> None:
+    """The endpoint reads its caller from the cookie header, so the new token is put there."""
+    jar = dict(request.cookies) | {ACCESS_COOKIE: opened.access_token}
+    crumbs = "; ".join(f"{name}={value}" for name, value in jar.items())
+    others = [(name, value) for name, value in request.scope["headers"] if name != b"cookie"]
+    request.scope["headers"] = [*others, (b"cookie", crumbs.encode("latin-1", "replace"))]
+
+
+def device_of(request: Request) -> Device:
+    cookie = request.cookies.get(DEVICE_COOKIE, "")
+    return Device(client_address(request), request.headers.get("user-agent", ""), cookie)
+
+
+def set_session_cookies(request: Request, response: Response) -> None:
+    """Send the cookies of a session that was opened or renewed during this request."""
+    opened: OpenedSession | None = getattr(request.state, "opened", None)
+    if opened is None:
+        return
+    life = request.app.state.tokens.refresh_life
+    secure = request.url.scheme == "https"
+    for name, value, seconds in (
+        (ACCESS_COOKIE, opened.access_token, opened.expires_in),
+        (REFRESH_COOKIE, opened.refresh_token, int(life.total_seconds())),
+        (DEVICE_COOKIE, opened.device_cookie, int(DEVICE_COOKIE_LIFE.total_seconds())),
+    ):
+        if not value:
+            continue
+        response.set_cookie(name, value, max_age=seconds, path="/", httponly=True, secure=secure, samesite="lax")
+
+
+def delete_session_cookies(response: Response) -> None:
+    """Take the session's cookies away; the browser stays known to the throttle."""
+    for name in (ACCESS_COOKIE, REFRESH_COOKIE):
+        response.delete_cookie(name, path="/", httponly=True, samesite="lax")
+
 
 router = APIRouter(include_in_schema=False)
 guarded = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -187,5 +293,119 @@ def _form(
         ),
         status=status_of(error) if error else 200,
     )
+    set_retry_after(response, error)
+    return response
+
+
+OWN = "/account/password"
+
+Token = Annotated[str, Path(max_length=200)]
+Typed = Annotated[str, Form(max_length=1000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationPage(PageModel):
+    template: ClassVar[str] = "people/invitation.html"
+
+    person: identity.Invitation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasswordPage(PageModel):
+    template: ClassVar[str] = "people/password.html"
+
+    done: str
+
+
+@router.get("/invitations/{token}")
+async def invitation(request: Request, token: Token, db: Db, clock: Now) -> Response:
+    """The form for a first password; works without being signed in."""
+    return await _invited(request, token, db, clock)
+
+
+@router.post("/invitations/{token}")
+async def accept(
+    request: Request,
+    token: Token,
+    db: Db,
+    attempts: Attempts,
+    address: Address,
+    clock: Now,
+    password: Typed = "",
+    repeat: Typed = "",
+) -> Response:
+    """Sets the password and goes on to the log-in; whoever was signed in here before is not any more."""
+    refuse_cross_site(request)
+    try:
+        _require_same(password, repeat)
+        username = await identity.accept_invitation(
+            db, limiter=attempts, token=token, password=password, address=address, now=clock.now()
+        )
+    except DomainError as error:
+        if has_own_page(error):
+            raise
+        return await _invited(request, token, db, clock, error)
+    response = RedirectResponse(f"/login?{urlencode({'username': username, 'done': 'password'})}", status_code=303)
+    delete_session_cookies(response)
+    return response
+
+
+@guarded.get("/account/password")
+async def own(page: CurrentPage, done: Annotated[str, Query(max_length=20)] = "") -> Response:
+    """The form for another password."""
+    return _own(page, done=done)
+
+
+@guarded.post("/account/password")
+async def change(
+    page: CurrentPage,
+    request: Request,
+    db: Db,
+    attempts: Attempts,
+    clock: Now,
+    current: Typed = "",
+    password: Typed = "",
+    repeat: Typed = "",
+) -> Response:
+    """Replaces the own password; the session of this browser goes on, the others end."""
+    try:
+        _require_same(password, repeat)
+        await identity.change_password(
+            page.context,
+            db,
+            limiter=attempts,
+            current=current,
+            new=password,
+            refresh_token=request.cookies.get(REFRESH_COOKIE, ""),
+            clock=clock,
+        )
+    except DomainError as error:
+        if has_own_page(error):
+            raise
+        return _own(page, error=error)
+    return RedirectResponse(f"{OWN}?done=changed", status_code=303)
+
+
+def _require_same(password: str, repeat: str) -> None:
+    if password != repeat:
+        raise invalid("/repeat", "differs", "รหัสผ่านสองช่องไม่ตรงกัน", "The two passwords do not match.")
+
+
+async def _invited(request: Request, token: str, db: Db, clock: Now, error: DomainError | None = None) -> Response:
+    person = None
+    try:
+        async with db.reading() as session:
+            person = await identity.read_invitation(session, token=token, now=clock.now())
+    except InvitationEnded as ended:
+        error = error or ended
+    language = languages.of(request)
+    response = render(request, InvitationPage(person=person, faults=form_errors(error, language)))
+    set_retry_after(response, error)
+    return response
+
+
+def _own(page: PageRequest, *, done: str = "", error: DomainError | None = None) -> Response:
+    faults = form_errors(error, page.language)
+    response = page.show(PasswordPage(done=done, faults=faults))
     set_retry_after(response, error)
     return response

@@ -13,7 +13,7 @@ from saraban.identity.domain.catalogue import permission_words, role_words
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions

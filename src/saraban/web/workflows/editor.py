@@ -17,7 +17,7 @@ from saraban.kit.json import JsonObject
 from saraban.kit.problem import status_of
 from saraban.web.shell.forms import form_errors, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.definitions import MANAGE, ActionSummary, action_summaries
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions

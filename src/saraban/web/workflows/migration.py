@@ -14,7 +14,7 @@ from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.web.shell.forms import form_errors, read_form, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
-from saraban.web.shell.session_renewal import PageRoute
+from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.definitions import MANAGE, Code, Version
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.domain.migration import WORDS, MigrationOutcome
