@@ -96,6 +96,15 @@ def test_every_room_that_is_named_is_there() -> None:
     assert lost == []
 
 
+def test_every_module_that_the_index_of_the_docs_names_is_there() -> None:
+    text = (ROOT / "docs" / "README.md").read_text("utf-8")
+    named = re.findall(r"`([a-z_]+(?:/[a-z_.]+)+)`", text)
+    lost = [name for name in named if not is_room(name) and not any((top / name).exists() for top in (SOURCE, ROOT))]
+
+    assert len(named) > 20
+    assert lost == []
+
+
 def test_every_requirement_names_a_test_that_exists_or_says_why_it_is_not_met() -> None:
     silent = [
         f"{row[0]}: {row[3]}"

@@ -38,7 +38,8 @@ def _below(parent: type[DomainError]) -> set[type[DomainError]]:
 
 
 def cause(error: type[DomainError]) -> str:
-    return " ".join((vars(error).get("__doc__") or "").split())
+    """Return the docstring of a class without what it says of parameters."""
+    return " ".join((vars(error).get("__doc__") or "").partition(":param")[0].split())
 
 
 def as_markdown(errors: list[type[DomainError]]) -> str:

@@ -171,7 +171,11 @@ class NumberRange(HasPublicId, Base):
 
 
 class LedgerEntry(HasPublicId, Base):
-    """Every number ever issued, one row each, with its state, holder, request token and what it was rendered from."""
+    """
+    Every number ever issued, one row each, with its state, holder, request token and what it was rendered from.
+
+    `user_id` is who issued it. Who voided, cancelled or confirmed it is in `NumberAudit`, under that operation.
+    """
 
     __tablename__ = "document_number_reservations"
     __table_args__ = public_id_index(
@@ -239,7 +243,7 @@ class NumberRendering(Base):
 
 
 class NumberAudit(HasPublicId, Base):
-    """One row per operation on a number; append-only (REQ-NUM-19)."""
+    """One row per operation on a number, with who did it, when and why; append-only (REQ-NUM-19)."""
 
     __tablename__ = "document_number_audit"
     __table_args__ = public_id_index(
