@@ -12,7 +12,13 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Code, Database, UtcDateTime
-from saraban.kit.pipeline import DriverConnection, delete_statement, insert_mappings_statement, send, update_statement
+from saraban.kit.pipeline import (
+    DriverConnection,
+    Pipeline,
+    delete_statement,
+    insert_mappings_statement,
+    update_statement,
+)
 from saraban.kit.statements import PreparedStatement, Query, fetch_each
 from saraban.workflow.runtime.models import UuidText
 
@@ -118,7 +124,9 @@ class TestAnswers:
 
 class TestChanges:
     async def test_that_are_due_are_made_when_they_are_sent(self, session: AsyncSession) -> None:
-        await send(session, await CLOSE.bind_or_execute(session, keys=[1, 3], at=AT.replace(day=21)))
+        pipeline = Pipeline(session)
+        pipeline.execute(CLOSE, keys=[1, 3], at=AT.replace(day=21))
+        await pipeline.send()
 
         open_ones = [row[0] for row in await NAMED.rows(session, names=ODD)]
         assert open_ones == [2, *range(4, len(ODD) + 1)]

@@ -181,15 +181,15 @@ class TestTogether:
             broken = await session.scalar(
                 sa.select(WorkflowInstance.entity_id).where(WorkflowInstance.id == instances[1])
             )
-        moved = office.box.moved
+        apply = office.box.apply
 
-        async def breaks(session: Any, moves: Any) -> Any:
-            if any(move.entity_id == broken for move in moves):
+        async def breaks(pipeline: Any, steps: Any) -> Any:
+            if any(one.entity_id == broken for one in steps):
                 raise NotFound("It is gone.")
-            return await moved(session, moves)
+            return await apply(pipeline, steps)
 
         monkeypatch.setattr(
-            office.box, "moved", breaks
+            office.box, "apply", breaks
         )  # the document's part of the step, which no test can break else
         calls = [await asked(office, each) for each in instances]
 

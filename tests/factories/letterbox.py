@@ -22,11 +22,11 @@ from saraban.identity.models import Organization
 from saraban.identity.service import seed as identity_seed
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
+from saraban.kit.pipeline import Pipeline
 from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
 from saraban.workflow.service import (
-    AppliedSteps,
     Command,
     Envelope,
     Step,
@@ -64,9 +64,9 @@ class Letterbox:
         self.queries += 1
         return {key: self.letters[key] for key, caller in callers.items() if self.may_see(caller, key)}
 
-    async def moved(self, session: AsyncSession, moves: Sequence[SubjectStep]) -> AppliedSteps:
-        self.steps += [(move.entity_id, move.step) for move in moves]
-        return AppliedSteps([move.entity_id for move in moves])
+    async def apply(self, _pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Collection[str]:
+        self.steps += [(one.entity_id, one.step) for one in steps]
+        return [one.entity_id for one in steps]
 
 
 @dataclass

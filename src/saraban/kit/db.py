@@ -24,7 +24,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id
@@ -203,7 +203,7 @@ class Database:
                 },
             }
         self.engine = create_async_engine(self.url, **options)
-        self._writing_engine = self.engine.execution_options(saraban_writes=True)
+        self._writing_engine = self.engine.execution_options(saraban_writes=True, saraban_notify=self._notify)
         options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _POOL_WAIT}
         if self.is_sqlite:
             _configure_sqlite(self.engine.sync_engine)
@@ -283,7 +283,9 @@ class Database:
             await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
             raise
         session.sync_session.close()  # its connection went back with the commit, so there is nothing to wait for
-        if self.commit_listener is not None and session.info.get(_COMMIT_NOTICE):
+
+    def _notify(self) -> None:
+        if self.commit_listener is not None:
             self.commit_listener()
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
@@ -403,12 +405,16 @@ def _configure_sqlite(engine: sa.Engine) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-_COMMIT_NOTICE = "saraban_commit_notice"
-
-
 def notify_after_commit(session: AsyncSession) -> None:
     """Call the database's `commit_listener` once the session's transaction is committed."""
-    session.info[_COMMIT_NOTICE] = True
+    if not event.contains(session.sync_session, "after_commit", _notify_committed):
+        event.listen(session.sync_session, "after_commit", _notify_committed)
+
+
+def _notify_committed(session: Session) -> None:
+    notify: Callable[[], None] | None = session.get_bind().get_execution_options().get("saraban_notify")
+    if notify is not None:  # a session that only reads has none
+        notify()
 
 
 def table_of(model: type[Base]) -> sa.Table:

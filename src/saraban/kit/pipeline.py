@@ -10,22 +10,22 @@ quoted once; columns in which every row has null are left out. Names come from t
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self, cast
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+from sqlalchemy.orm import SessionTransaction
 from sqlalchemy.pool import PoolProxiedConnection
 
 from saraban.kit.db import SessionOrConnection
 
 _SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
 _MOST_ROWS = 1000
-
-_INFO_KEY = "saraban_driver"
 
 Convert = Callable[[Any], Any] | None
 _Null = type(None)
@@ -52,13 +52,14 @@ class DriverConnection:
         """Return the same for as long as the session is in the same transaction."""
         if not isinstance(connected, AsyncSession):
             return await cls._under(connected)
-        session = connected.sync_session
-        known = session.info.get(_INFO_KEY)
-        if known is not None and known[0] is session.get_transaction():
-            return known[1]  # type: ignore[no-any-return]
-        driver = await cls._under(await connected.connection())
-        session.info[_INFO_KEY] = session.get_transaction(), driver
-        return driver
+        transaction = connected.sync_session.get_transaction()
+        known = _drivers.get(transaction) if transaction is not None else None
+        if known is None:
+            known = await cls._under(await connected.connection())
+            transaction = connected.sync_session.get_transaction()
+            assert transaction is not None  # the connection belongs to it
+            _drivers[transaction] = known
+        return cast("Self", known)
 
     @classmethod
     async def _under(cls, connection: AsyncConnection) -> Self:
@@ -141,11 +142,104 @@ class DriverConnection:
             return changed
 
 
-async def send(session: AsyncSession, statements: Sequence[SqlStatement]) -> None:
-    """Execute statements in the session's transaction, if there are any."""
-    if statements:
-        await flush_pending(session)
-        await (await DriverConnection.of(session)).run(statements)
+# To ask a session for its connection takes longer than to send it a small statement.
+_drivers: "WeakKeyDictionary[SessionTransaction, DriverConnection]" = WeakKeyDictionary()
+
+
+class RowsMissed(Exception):
+    """A statement changed another number of rows than it was meant to; nothing may be committed."""
+
+
+class Prepared(Protocol):
+    """As much of a `PreparedStatement` as a pipeline needs."""
+
+    @property
+    def statement(self) -> Any: ...
+
+    def render(self, driver: DriverConnection, parameters: Mapping[str, Any]) -> str: ...
+
+
+class _Queued(NamedTuple):
+    """What is to be sent; `executed` on SQLite, where no round trip is to be saved and SQLAlchemy binds the values."""
+
+    make: Callable[[DriverConnection], SqlStatement]
+    expect: int | None = None
+    executed: tuple[Any, Mapping[str, Any]] | None = None
+
+
+class Pipeline:
+    """
+    Statements of one transaction that are sent together: in one round trip on MariaDB, one by one on SQLite.
+
+    Repositories say what is to be sent, and who opened it sends it; what has to be read is read from `session`.
+    """
+
+    def __init__(self, session: AsyncSession) -> None:
+        self.session = session
+        self._queued: list[_Queued] = []
+
+    def insert(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows, each by the same columns."""
+        if rows:
+            self._queued.append(_Queued(partial(insert_mappings_statement, table=table, rows=rows)))
+
+    def update(
+        self,
+        table: sa.Table,
+        values: Mapping[str, Any],
+        *,
+        where: Mapping[str, Sequence[Any]],
+        expect: int | None = None,
+        by_key: bool = False,
+    ) -> None:
+        """
+        Change rows.
+
+        :param where: for each column the values that it may have
+        :param expect: how many rows it must change
+        :param by_key: the primary key is among these columns, and MariaDB need not weigh its other indexes
+        """
+        make = partial(update_statement, table=table, values=values, where=where, by_key=by_key)
+        self._queued.append(_Queued(make, expect))
+
+    def delete(self, table: sa.Table, *, where: Mapping[str, Sequence[Any]]) -> None:
+        self._queued.append(_Queued(partial(delete_statement, table=table, where=where)))
+
+    def execute(self, prepared: Prepared, **values: Any) -> None:
+        """Change rows by a statement that was made once; its named parameters are the values."""
+        make = partial(_rendered, prepared=prepared, values=values)
+        self._queued.append(_Queued(make, executed=(prepared.statement, values)))
+
+    async def send(self) -> None:
+        """
+        Send all that was queued, after what the session itself still holds.
+
+        :raises DBAPIError: as SQLAlchemy would, for the first that failed
+        :raises RowsMissed: when one changed another number of rows than expected
+        """
+        queued, self._queued = self._queued, []
+        if not queued:
+            return
+        await flush_pending(self.session)
+        driver = await DriverConnection.of(self.session)
+        if driver.on_sqlite:
+            changed = [await self._send_one(driver, one) for one in queued]
+        else:
+            changed = await driver.run([one.make(driver) for one in queued])
+        for one, count in zip(queued, changed, strict=True):
+            if one.expect is not None and one.expect != count:
+                raise RowsMissed(f"{count} rows were changed, not {one.expect}.")
+
+    async def _send_one(self, driver: DriverConnection, one: _Queued) -> int:
+        if one.executed is None:
+            return (await driver.run([one.make(driver)]))[0]
+        statement, values = one.executed
+        done: Any = await self.session.execute(statement, values)
+        return int(done.rowcount)
+
+
+def _rendered(driver: DriverConnection, *, prepared: Prepared, values: Mapping[str, Any]) -> SqlStatement:
+    return SqlStatement(prepared.render(driver, values))
 
 
 async def flush_pending(session: AsyncSession) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from saraban.kit.pipeline import Convert, DriverConnection, SqlStatement
+from saraban.kit.pipeline import Convert, DriverConnection
 
 Found = TypeVar("Found")
 
@@ -53,18 +53,6 @@ class PreparedStatement:
                 row[place] = convert(row[place])
             rows.append(tuple(row))
         return rows
-
-    async def bind_or_execute(self, session: AsyncSession, **parameters: Any) -> list[SqlStatement]:
-        """
-        Return a statement that changes rows, for the caller to send with others.
-
-        :returns: nothing on SQLite, where it has been sent: no round trip is to be saved there
-        """
-        driver = await DriverConnection.of(session)
-        if driver.on_sqlite:
-            await session.execute(self.statement, parameters)
-            return []
-        return [SqlStatement(self.render(driver, parameters))]
 
     def _compile(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[tuple[int, Any]]]:
         """The text with marks, how each parameter is converted and whether it is a list, and which columns are, and how."""

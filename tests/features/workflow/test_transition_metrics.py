@@ -8,11 +8,11 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, NotFound
+from saraban.kit.pipeline import Pipeline
 from saraban.workflow.runtime.service import transition_metrics
-from saraban.workflow.service import AppliedSteps, Step, SubjectStep
+from saraban.workflow.service import Step, SubjectStep
 from tests.factories.letterbox import NOW, Office
 from tests.logged import lines_of
 
@@ -106,11 +106,11 @@ class TestAttempt:
     ) -> None:
         instance = await office.pending()
 
-        async def broken(session: AsyncSession, _moves: Sequence[SubjectStep]) -> None:
-            await session.execute(sa.text("SELECT * FROM nowhere"))
+        async def broken(pipeline: Pipeline, _steps: Sequence[SubjectStep]) -> None:
+            await pipeline.session.execute(sa.text("SELECT * FROM nowhere"))
 
         monkeypatch.setattr(
-            office.box, "moved", broken
+            office.box, "apply", broken
         )  # the document's part of the step, which no test can break else
         with attempt() as line:
             await office.act(instance, "approve", by="reviewer.consultant")
@@ -124,13 +124,13 @@ class TestAttempt:
         instance = await office.pending()
         taken: list[Step] = []
 
-        async def collides(_session: AsyncSession, moves: Sequence[SubjectStep]) -> AppliedSteps:
-            taken.extend(move.step for move in moves)
+        async def collides(_pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Sequence[str]:
+            taken.extend(one.step for one in steps)
             if len(taken) == 1:
                 raise OperationalError("UPDATE", {}, Exception("database is locked"))
-            return AppliedSteps()
+            return ()
 
-        monkeypatch.setattr(office.box, "moved", collides)  # a collision at the moment that it is wanted
+        monkeypatch.setattr(office.box, "apply", collides)  # a collision at the moment that it is wanted
         with attempt() as line:
             await office.act(instance, "approve", by="reviewer.consultant")
 

@@ -11,8 +11,8 @@ from saraban.audit.service.sealer import Sealer
 from saraban.audit.service.trail import (
     AuditEntry,
     AuditRecord,
-    insert_statement,
     list_records,
+    queue,
     record,
 )
 from saraban.audit.service.verification import (
@@ -39,9 +39,9 @@ __all__ = [
     "VerificationReport",
     "count_sealed_blocks",
     "export",
-    "insert_statement",
     "list_records",
     "purge",
+    "queue",
     "record",
     "unsealed",
     "verify",

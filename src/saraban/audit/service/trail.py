@@ -14,7 +14,7 @@ from saraban.audit.models import AuditLog, Severity
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, newest_first, page_of
-from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_mappings_statement
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.trace import trace_id
 
 _INSERT = sa.insert(table_of(AuditLog))
@@ -60,9 +60,9 @@ async def record(ctx: AuditContext, session: AsyncSession, entry: AuditEntry) ->
     await session.execute(_INSERT, _row(ctx, entry))
 
 
-def insert_statement(driver: DriverConnection, entries: Sequence[tuple[AuditContext, AuditEntry]]) -> SqlStatement:
-    """Return the one statement that adds the rows of several entries, in their order."""
-    return insert_mappings_statement(driver, table_of(AuditLog), [_row(ctx, entry) for ctx, entry in entries])
+def queue(pipeline: Pipeline, entries: Sequence[tuple[AuditContext, AuditEntry]]) -> None:
+    """Add the rows of several entries, in their order, when the pipeline is sent."""
+    pipeline.insert(table_of(AuditLog), [_row(ctx, entry) for ctx, entry in entries])
 
 
 def _row(ctx: AuditContext, entry: AuditEntry) -> dict[str, object]:

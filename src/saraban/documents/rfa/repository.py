@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.kit.db import table_of
-from saraban.kit.pipeline import SqlStatement
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import RfaApproveCode, RfaStatusCode, RfaType
 
@@ -48,8 +48,8 @@ async def add(session: AsyncSession, row: Rfa | RfaRevision) -> None:
     await session.flush()
 
 
-async def verdict_set(
-    session: AsyncSession,
+def set_verdict(
+    pipeline: Pipeline,
     *,
     revision_ids: Collection[int],
     status: str,
@@ -57,9 +57,9 @@ async def verdict_set(
     approve_code: str | None,
     keeps: bool,
     day: date | None,
-) -> list[SqlStatement]:
+) -> None:
     """
-    Return what sets the status of revisions, and the approve code and the day of the approval where they are given.
+    Set the status of revisions, and the approve code and the day of the approval where they are given.
 
     :param answered: the code that somebody gave, which is the approve code when there is one of this name
     :param approve_code: what it is otherwise
@@ -67,7 +67,7 @@ async def verdict_set(
     """
     given = {"status": status, "answered": answered, "approve_code": approve_code, "day": day}
     asked = {name: value for name, value in given.items() if value is not None}
-    return await _verdict(frozenset(asked), keeps=keeps).bind_or_execute(session, revisions=list(revision_ids), **asked)
+    pipeline.execute(_verdict(frozenset(asked), keeps=keeps), revisions=list(revision_ids), **asked)
 
 
 @cache

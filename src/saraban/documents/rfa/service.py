@@ -14,7 +14,7 @@ from saraban.documents.rfa.domain import RFA_RULES, may_ask, verdict
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
 from saraban.kit.errors import invalid
-from saraban.kit.pipeline import SqlStatement
+from saraban.kit.pipeline import Pipeline
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES, RFA_STATUSES
 
@@ -69,14 +69,12 @@ class RfaKind(core.RevisionedKind):
             for revision_id, facts in found.items()
         }
 
-    async def own_statuses(
-        self, session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
-    ) -> Sequence[SqlStatement]:
+    async def own_statuses(self, pipeline: Pipeline, revision_ids: Collection[int], reached: core.ReachedState) -> None:
         shown = verdict(
             reached.state, ended=reached.ended, meaning=reached.meaning, response_code=reached.response_code
         )
-        return await repository.verdict_set(
-            session,
+        repository.set_verdict(
+            pipeline,
             revision_ids=revision_ids,
             status=shown.status,
             answered=reached.response_code,

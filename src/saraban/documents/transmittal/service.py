@@ -27,7 +27,7 @@ from saraban.documents.transmittal.schemas import (
 )
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
-from saraban.kit.pipeline import SqlStatement
+from saraban.kit.pipeline import Pipeline
 
 TRANSMITTAL_RULES = KindRules(
     name="transmittal",
@@ -116,13 +116,10 @@ class TransmittalKind(core.RevisionedKind):
         sent = await repository.transmitted(session, revision_ids=list(fields))
         return {key: {**more, "items": [_item(one) for one in sent.get(key, ())]} for key, more in fields.items()}
 
-    async def own_statuses(
-        self, session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
-    ) -> Sequence[SqlStatement]:
+    async def own_statuses(self, pipeline: Pipeline, revision_ids: Collection[int], reached: core.ReachedState) -> None:
         if reached.issued:
             for revision_id in revision_ids:
-                await _issue_items(session, revision_id)
-        return ()
+                await _issue_items(pipeline.session, revision_id)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges

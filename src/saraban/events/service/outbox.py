@@ -23,7 +23,7 @@ from saraban.events.service.handlers import Handlers, Postponed
 from saraban.kit.db import database_fault, notify_after_commit
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_mappings_statement
+from saraban.kit.pipeline import Pipeline
 
 LEASE = timedelta(seconds=60)
 KEEP_DELIVERED = timedelta(hours=24)
@@ -85,10 +85,10 @@ async def record_all(session: AsyncSession, news: Sequence[NewEvent]) -> list[UU
     return [row["uuid"] for row in rows]
 
 
-def insert_statement(session: AsyncSession, driver: DriverConnection, news: Sequence[NewEvent]) -> SqlStatement:
-    """Return the statement that does the same, for the caller to send in the session's transaction."""
-    notify_after_commit(session)
-    return insert_mappings_statement(driver, repository.TABLE, [_row(one) for one in news])
+def queue(pipeline: Pipeline, news: Sequence[NewEvent]) -> None:
+    """Do the same when the pipeline is sent."""
+    notify_after_commit(pipeline.session)
+    pipeline.insert(repository.TABLE, [_row(one) for one in news])
 
 
 def _row(one: NewEvent) -> dict[str, Any]:

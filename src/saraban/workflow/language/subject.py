@@ -52,6 +52,7 @@ class SubjectFacts:
     :param seen_by: whether a person may see it once it stands in a state: a step can open it to its recipients
     :param open_to: the same for those of an organization who may view at all there; who may besides is asked by person
     :param edit_permission: what a member of the originator needs to edit it while the state allows editing
+    :param source: what the port read, for itself: it need not read it again for a step that follows
     """
 
     entity_id: str
@@ -73,6 +74,7 @@ class SubjectFacts:
     zone: ZoneInfo = BANGKOK
     seen_by: Callable[[Caller, str], bool] = field(default=_everybody, compare=False, repr=False)
     open_to: Callable[[int, str], bool] = field(default=_every_organization, compare=False, repr=False)
+    source: object = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

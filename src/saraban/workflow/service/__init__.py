@@ -33,7 +33,7 @@ from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.language.subject import ActionChoice, Envelope, StepFile, SubjectFacts
 from saraban.workflow.runtime.service.definitions import WorkflowNotDefined
 from saraban.workflow.runtime.service.instances import cancel, envelopes, lock, renew_pending, start
-from saraban.workflow.runtime.service.subjects import AppliedSteps, SubjectPort, Subjects, SubjectStep
+from saraban.workflow.runtime.service.subjects import SubjectPort, Subjects, SubjectStep
 from saraban.workflow.runtime.service.tasks import (
     HistoryStep,
     Task,
@@ -53,7 +53,6 @@ __all__ = [
     "TRANSITIONED",
     "ActionChoice",
     "ActionForbidden",
-    "AppliedSteps",
     "Command",
     "ConditionNotMet",
     "DefinitionRaced",

@@ -14,6 +14,7 @@ from saraban.documents.circulation.service.assignees import NotAssigned, close_o
 from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
+from saraban.kit.pipeline import Pipeline
 from saraban.workflow import service as workflow
 
 RESPOND = "respond"
@@ -76,15 +77,15 @@ class CirculationSubject:
             found |= await self.facts(session, caller=caller, entity_ids=[key])
         return found
 
-    async def moved(self, session: AsyncSession, moves: Sequence[workflow.SubjectStep]) -> workflow.AppliedSteps:
-        for move in moves:
-            await self._moved(session, move)
-        return workflow.AppliedSteps([move.entity_id for move in moves])  # who has still to answer is another
+    async def apply(self, pipeline: Pipeline, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
+        for one in steps:
+            await self._apply(pipeline.session, one)
+        return [one.entity_id for one in steps]  # who has still to answer is another
 
-    async def _moved(self, session: AsyncSession, move: workflow.SubjectStep) -> None:
-        step, now = move.step, move.now
-        row = (await repository.visible(session, reach=None, public_ids=[UUID(move.entity_id)]))[0]
-        status = domain.status_code(step.next_state, ended=step.terminal, outcome=move.meaning.outcome)
+    async def _apply(self, session: AsyncSession, one: workflow.SubjectStep) -> None:
+        step, now = one.step, one.now
+        row = (await repository.visible(session, reach=None, public_ids=[UUID(one.entity_id)]))[0]
+        status = domain.status_code(step.next_state, ended=step.terminal, outcome=one.meaning.outcome)
         values: dict[str, Any] = {
             "circulation_status_code": status,
             "updated_at": now,
@@ -95,7 +96,7 @@ class CirculationSubject:
             values["closed_at"] = now
         await repository.change(session, circulation_id=row.circulation.id, values=values)
         if step.action == RESPOND:
-            own = _own_row(move.caller, row.assignees)
+            own = _own_row(one.caller, row.assignees)
             await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
         if status in domain.WITHOUT_ANSWERS or (step.forced and step.terminal):
             await close_open(session, row.assignees, reason=step.comment, now=now)

@@ -17,7 +17,7 @@ from saraban.documents.core.models import Document, DocumentRecipient, DocumentR
 from saraban.documents.core.repository.documents import DocumentRow, may_see_revision
 from saraban.identity.models import Organization
 from saraban.kit.db import UtcDateTime, table_of
-from saraban.kit.pipeline import SqlStatement
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
 
@@ -187,11 +187,10 @@ _COME = PreparedStatement(_SET_STATUS)
 _ISSUE = PreparedStatement(_SET_STATUS.values(issued_date=sa.bindparam("issued_at", type_=UtcDateTime())))
 
 
-async def status_update(
-    session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
-) -> list[SqlStatement]:
-    """Return what sets the status of revisions, and the moment they were issued where one is given."""
+def set_status(pipeline: Pipeline, *, revision_ids: Collection[int], code: str, issued_at: datetime | None) -> None:
+    """Set the status of revisions, and the moment they were issued where one is given, when the pipeline is sent."""
     asked: dict[str, Any] = {"revisions": list(revision_ids), "code": code}
     if issued_at is None:
-        return await _COME.bind_or_execute(session, **asked)
-    return await _ISSUE.bind_or_execute(session, **asked, issued_at=issued_at)
+        pipeline.execute(_COME, **asked)
+    else:
+        pipeline.execute(_ISSUE, **asked, issued_at=issued_at)

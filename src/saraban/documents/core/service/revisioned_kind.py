@@ -46,7 +46,7 @@ from saraban.documents.core.service.workflow_subject import DocumentSubject, fac
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.pagination import Page
-from saraban.kit.pipeline import SqlStatement, send
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
@@ -100,12 +100,11 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def own_statuses(
         self,
-        session: AsyncSession,
+        pipeline: Pipeline,
         revision_ids: Collection[int],
         reached: ReachedState,
-    ) -> Sequence[SqlStatement]:
-        """Return what sets the subtype's own status columns for a workflow state that revisions have come to."""
-        return ()
+    ) -> None:
+        """Set the subtype's own status columns for a workflow state that revisions have come to."""
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: Any
@@ -264,7 +263,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             values["issued_date"] = now
         await writes.change_revision(session, revision_id=row.revision.id, values=values)
         reached = ReachedState(state, local_date(now, zone))
-        await send(session, await self.own_statuses(session, [row.revision.id], reached))
+        pipeline = Pipeline(session)
+        await self.own_statuses(pipeline, [row.revision.id], reached)
+        await pipeline.send()
 
     async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:
         recipients = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]

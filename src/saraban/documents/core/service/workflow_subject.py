@@ -22,13 +22,13 @@ from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date
-from saraban.kit.pipeline import SqlStatement
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each
 from saraban.projects import service as projects
 from saraban.workflow.language.subject import SubjectFacts
-from saraban.workflow.runtime.service.subjects import AppliedSteps, SubjectStep
+from saraban.workflow.runtime.service.subjects import SubjectStep
 
-OwnStatuses = Callable[[AsyncSession, Collection[int], ReachedState], Awaitable[Sequence[SqlStatement]]]
+OwnStatuses = Callable[[Pipeline, Collection[int], ReachedState], Awaitable[None]]
 Parties = Mapping[str, frozenset[int]]
 
 
@@ -122,6 +122,7 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
         zone=zone,
         seen_by=_readers(around),
         open_to=_open(around),
+        source=around,
     )
 
 
@@ -156,9 +157,6 @@ def _open(around: SubjectContext) -> Callable[[int, str], bool]:
     return may
 
 
-_READ = "saraban_documents_read"
-
-
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
     """Return the public ids among texts that should be some."""
     found = []
@@ -186,13 +184,10 @@ class DocumentSubject:
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
         around = await self._read(session, reach=reach(caller), revision_ids=ids_of(entity_ids))
-        # A step that follows in this transaction changes what was read here, and need not read it again.
-        session.info.setdefault(_READ, {}).update(around)
         return {key: facts_in(self.rules, one, zone=self.zone) for key, one in around.items()}
 
     async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
         around = await self._read(session, reach=None, revision_ids=ids_of(callers))
-        session.info.setdefault(_READ, {}).update(around)
         # Not by person: one who was given a right meanwhile asks with and without it.
         reaches = {id(caller): reach(caller) for caller in callers.values()}
         return {
@@ -201,34 +196,32 @@ class DocumentSubject:
             if may_see(reaches[id(callers[key])], placement(one))
         }
 
-    async def moved(self, session: AsyncSession, moves: Sequence[SubjectStep]) -> AppliedSteps:
+    async def apply(self, pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Collection[str]:
         """One statement for all that come to the same status."""
-        known: dict[str, SubjectContext] = session.info.get(_READ, {})
-        unread = [UUID(move.entity_id) for move in moves if move.entity_id not in known]
-        around = {**known, **(await self._read(session, reach=None, revision_ids=unread) if unread else {})}
         statuses: dict[tuple[str, datetime | None], list[int]] = {}
         reached: dict[ReachedState, list[int]] = {}
-        for move in moves:
-            row, step = around[move.entity_id].row, move.step
-            main = around[move.entity_id].main_role
-            meaning = move.meaning
-            code = self.rules.status_code(step.next_state, main, left=step.state, ended=step.terminal, meaning=meaning)
-            issued_at = (
-                move.now if counts_as_issued(step.next_state, meaning.outcome) and row.issued_date is None else None
-            )
-            statuses.setdefault((code, issued_at), []).append(row.revision_id)
-            day = local_date(move.now, self.zone)
-            issued = issued_at is not None
-            there = ReachedState(
-                step.next_state, day, step.response_code, step.automatic, step.terminal, meaning, issued
-            )
-            reached.setdefault(there, []).append(row.revision_id)
-        due: list[SqlStatement] = []
+        for one in steps:
+            around = one.facts.source
+            assert isinstance(around, SubjectContext)  # it was this port that gave the facts
+            there, status = self._reached(one, around)
+            statuses.setdefault(status, []).append(around.row.revision_id)
+            reached.setdefault(there, []).append(around.row.revision_id)
         for (code, issued_at), revisions in statuses.items():
-            due += await repository.status_update(session, revision_ids=revisions, code=code, issued_at=issued_at)
+            repository.set_status(pipeline, revision_ids=revisions, code=code, issued_at=issued_at)
         for there, revisions in reached.items():
-            due += await self.own_statuses(session, revisions, there)
-        return AppliedSteps(due=due)
+            await self.own_statuses(pipeline, revisions, there)
+        return ()
+
+    def _reached(self, one: SubjectStep, around: SubjectContext) -> tuple[ReachedState, tuple[str, datetime | None]]:
+        """Return what a kind hears of a state that was come to, and the status to show with the moment of its issue."""
+        step, meaning = one.step, one.meaning
+        code = self.rules.status_code(
+            step.next_state, around.main_role, left=step.state, ended=step.terminal, meaning=meaning
+        )
+        issued = counts_as_issued(step.next_state, meaning.outcome) and around.row.issued_date is None
+        day = local_date(one.now, self.zone)
+        there = ReachedState(step.next_state, day, step.response_code, step.automatic, step.terminal, meaning, issued)
+        return there, (code, one.now if issued else None)
 
     async def _read(
         self, session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID]

@@ -13,14 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.models import Attachment
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import (
-    DriverConnection,
-    SqlStatement,
-    delete_statement,
-    flush_pending,
-    insert_mappings_statement,
-    update_statement,
-)
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.workflow.runtime.models import Instance, UuidText, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 
@@ -72,11 +65,11 @@ async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequen
     return [(Instance(*row[:-1]), bool(row[-1])) for row in rows]
 
 
-def instance_updates(driver: DriverConnection, rows: Sequence[Instance]) -> list[SqlStatement]:
+def update_instances(pipeline: Pipeline, rows: Sequence[Instance]) -> None:
     """
-    Return the compare-and-sets of `version_no` that write what steps have changed.
+    Write what steps have changed by compare-and-set of `version_no`; the pipeline fails where one finds another version.
 
-    One statement for all that come to the same state at the same version; together they must change every row.
+    One statement for all that come to the same state at the same version.
 
     :param rows: as they stand after the step, the new version number included
     """
@@ -84,41 +77,37 @@ def instance_updates(driver: DriverConnection, rows: Sequence[Instance]) -> list
     for row in rows:
         new = (orjson.dumps(value) if name == "context" else value for name, value in _new(row).items())
         alike.setdefault((row.version_no, *new), []).append(row)
-    return [
-        update_statement(
-            driver,
+    for those in alike.values():
+        pipeline.update(
             _INSTANCES,
             {"version_no": those[0].version_no, **_new(those[0])},
             where={"id": [row.id for row in those], "version_no": [those[0].version_no - 1]},
+            expect=len(those),
             by_key=True,
         )
-        for those in alike.values()
-    ]
 
 
 def _new(row: Instance) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _WRITTEN}
 
 
-def history_insertion(driver: DriverConnection, histories: Sequence[Mapping[str, Any]]) -> SqlStatement:
-    """Return the statement that writes rows of histories; the values are by column."""
-    return insert_mappings_statement(driver, _HISTORIES, histories)
+def insert_histories(pipeline: Pipeline, histories: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows of histories; the values are by column."""
+    pipeline.insert(_HISTORIES, histories)
 
 
-def work_item_statements(driver: DriverConnection, awaited: Sequence[WorkItems]) -> list[SqlStatement]:
-    """Return the statements that make the work items of instances exactly these."""
-    if not awaited:
-        return []
-    rows = [row for one in awaited for row in _items(one)]
-    removal = delete_statement(driver, _ITEMS, where={"instance_id": [one.instance_id for one in awaited]})
-    return [removal, insert_mappings_statement(driver, _ITEMS, rows)] if rows else [removal]
+def replace_work_items(pipeline: Pipeline, awaited: Sequence[WorkItems]) -> None:
+    """Make the work items of instances exactly these."""
+    if awaited:
+        pipeline.delete(_ITEMS, where={"instance_id": [one.instance_id for one in awaited]})
+        pipeline.insert(_ITEMS, [row for one in awaited for row in _items(one)])
 
 
 async def write_work_items(session: AsyncSession, one: WorkItems) -> None:
-    """Make the work items of an instance exactly these."""
-    await flush_pending(session)
-    driver = await DriverConnection.of(session)
-    await driver.run(work_item_statements(driver, [one]))
+    """Make the work items of an instance exactly these, at once."""
+    pipeline = Pipeline(session)
+    replace_work_items(pipeline, [one])
+    await pipeline.send()
 
 
 def _items(one: WorkItems) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import DriverConnection, SqlStatement, flush_pending
+from saraban.kit.pipeline import Pipeline, RowsMissed
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
@@ -163,12 +163,13 @@ async def _envelope(session: AsyncSession, after: HeldInstance, files: Sequence[
 
 async def _take(session: AsyncSession, decided: Sequence[Decision]) -> list[HeldInstance]:
     """One step of each on its terms, with everything that belongs to it; gives the instances as they stand then."""
-    facts, due = await _apply(session, decided)
+    pipeline = Pipeline(session)
+    facts = await _apply(session, pipeline, decided)
     stand = [_after(one.held, _moved(one), known) for one, known in zip(decided, facts, strict=True)]
     for one, after in zip(decided, stand, strict=True):
         if one.record.applies and after.definition.reviews:
             await branches.open_round(session, instance=after.row, definition=after.definition, now=one.now)
-    ahead = await _write(session, decided, stand, due)
+    ahead = await _write(session, pipeline, decided, stand)
     for one, after, waiting in zip(decided, stand, ahead, strict=True):
         record_taken(session, after.row.id, one.step, by=after.caller, nobody=waiting.nobody)
     return [
@@ -185,7 +186,7 @@ def _after(
 
 
 async def _write(
-    session: AsyncSession, decided: Sequence[Decision], stand: Sequence[HeldInstance], due: Sequence[SqlStatement]
+    session: AsyncSession, pipeline: Pipeline, decided: Sequence[Decision], stand: Sequence[HeldInstance]
 ) -> Sequence[PendingAssignees]:
     """
     Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB.
@@ -205,23 +206,15 @@ async def _write(
         for (one, after), waiting, key in zip(pairs, ahead, keys, strict=True)
     ]
     told = await news_of.events_of(session, news)
-    await flush_pending(session)
-    driver = await DriverConnection.of(session)
-    moves = stepping.instance_updates(driver, [after.row for after in stand])
-    changed = await driver.run(
-        [
-            *moves,
-            *due,
-            stepping.history_insertion(driver, histories),
-            *stepping.work_item_statements(driver, awaited),
-            events.insert_statement(session, driver, told),
-            audit.insert_statement(
-                driver, [(replace(after.ctx, now=one.now), _entry(one, after)) for one, after in pairs]
-            ),
-        ]
-    )
-    if sum(changed[: len(moves)]) != len(stand):
-        raise VersionLost("The version changed between the lock and the update.")
+    stepping.update_instances(pipeline, [after.row for after in stand])
+    stepping.insert_histories(pipeline, histories)
+    stepping.replace_work_items(pipeline, awaited)
+    events.queue(pipeline, told)
+    audit.queue(pipeline, [(replace(after.ctx, now=one.now), _entry(one, after)) for one, after in pairs])
+    try:
+        await pipeline.send()
+    except RowsMissed as missed:
+        raise VersionLost("The version changed between the lock and the update.") from missed
     for (one, _), key in zip(pairs, keys, strict=True):
         if one.command.attachment_public_ids:
             await attachments.attach_to_step(
@@ -320,33 +313,27 @@ def _moved(one: Decision) -> Instance:
     return replace(row, **values | dict(one.record.values))
 
 
-async def _apply(session: AsyncSession, decided: Sequence[Decision]) -> tuple[list[SubjectFacts], list[SqlStatement]]:
-    """
-    Tells the subjects; where one says that this has changed who has still to act, its facts are read again.
-
-    Gives the facts, and what the subjects want to be sent.
-    """
-    moves: dict[str, list[SubjectStep]] = {}
+async def _apply(session: AsyncSession, pipeline: Pipeline, decided: Sequence[Decision]) -> list[SubjectFacts]:
+    """Tell the subjects, and return the facts; where a step has changed who has still to act, they are read again."""
+    steps: dict[str, list[SubjectStep]] = {}
     ports = {one.held.row.entity_type: one.held.port for one in decided}
     for one in decided:
         if one.record.applies:
-            moves.setdefault(one.held.row.entity_type, []).append(_move(one))
-    applied = {kind: await ports[kind].moved(session, those) for kind, those in moves.items()}
-    changed = {(kind, key) for kind, done in applied.items() for key in done.changed}
-    facts = [
+            steps.setdefault(one.held.row.entity_type, []).append(_subject_step(one))
+    changed = {(kind, key) for kind, those in steps.items() for key in await ports[kind].apply(pipeline, those)}
+    return [
         await _facts(session, one.held, changed=(one.held.row.entity_type, one.held.facts.entity_id) in changed)
         for one in decided
     ]
-    return facts, [statement for done in applied.values() for statement in done.due]
 
 
-def _move(one: Decision) -> SubjectStep:
+def _subject_step(one: Decision) -> SubjectStep:
     """The step with what the definition says of it, so that a subject reads nothing out of names."""
     held, step = one.held, one.step
     there, left = held.definition.state(step.next_state), held.definition.states.get(step.state)
     taken = left.on.get(step.action) if left else None
     return SubjectStep(
-        held.facts.entity_id,
+        held.facts,
         held.seat or held.caller,
         step,
         one.now,

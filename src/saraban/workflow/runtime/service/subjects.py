@@ -10,7 +10,7 @@ from typing import Protocol
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.caller import Caller
-from saraban.kit.pipeline import SqlStatement
+from saraban.kit.pipeline import Pipeline
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.language.outcome import NOTHING, Meaning
 from saraban.workflow.language.subject import SubjectFacts
@@ -21,28 +21,20 @@ class SubjectStep:
     """
     A step of one subject, as its port hears of it.
 
+    :param facts: as the port gave them
     :param caller: whose step it is: who acts, or the person in whose place he does
     :param meaning: what its definition says of it
     """
 
-    entity_id: str
+    facts: SubjectFacts
     caller: Caller
     step: Step
     now: datetime
     meaning: Meaning = NOTHING
 
-
-@dataclass(frozen=True, slots=True)
-class AppliedSteps:
-    """
-    What a port has done with steps.
-
-    :param changed: the entities of which `facts` tells anything else afterwards
-    :param due: what is still to be sent to the database, with the rows of the steps themselves
-    """
-
-    changed: Collection[str] = ()
-    due: Sequence[SqlStatement] = ()
+    @property
+    def entity_id(self) -> str:
+        return self.facts.entity_id
 
 
 class SubjectPort(Protocol):
@@ -61,8 +53,13 @@ class SubjectPort(Protocol):
         """Do the same where each is asked for by a caller of its own."""
         ...
 
-    async def moved(self, session: AsyncSession, moves: Sequence[SubjectStep]) -> AppliedSteps:
-        """Apply one step of each of several subjects to their own status columns, in the transition's transaction."""
+    async def apply(self, pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Collection[str]:
+        """
+        Apply one step of each of several subjects to their own rows, in the transition's transaction.
+
+        :param pipeline: takes what the port's repository writes; it is sent with the rows of the steps, after facts are read again
+        :returns: the entities of which `facts` tells anything else afterwards
+        """
         ...
 
 
