@@ -154,9 +154,9 @@ class Prepared(Protocol):
     """As much of a `PreparedStatement` as a pipeline needs."""
 
     @property
-    def statement(self) -> Any: ...
+    def statement(self) -> sa.Executable: ...
 
-    def render(self, driver: DriverConnection, parameters: Mapping[str, Any]) -> str: ...
+    def render(self, driver: DriverConnection, parameters: Mapping[str, object]) -> str: ...
 
 
 class _Queued(NamedTuple):
@@ -164,7 +164,7 @@ class _Queued(NamedTuple):
 
     make: Callable[[DriverConnection], SqlStatement]
     expect: int | None = None
-    executed: tuple[Any, Mapping[str, Any]] | None = None
+    executed: tuple[sa.Executable, Mapping[str, object]] | None = None
 
 
 class Pipeline:
@@ -178,7 +178,7 @@ class Pipeline:
         self.session = session
         self._queued: list[_Queued] = []
 
-    def insert(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    def insert(self, table: sa.Table, rows: Sequence[Mapping[str, object]]) -> None:
         """Insert rows, each by the same columns."""
         if rows:
             self._queued.append(_Queued(partial(insert_mappings_statement, table=table, rows=rows)))
@@ -186,9 +186,9 @@ class Pipeline:
     def update(
         self,
         table: sa.Table,
-        values: Mapping[str, Any],
+        values: Mapping[str, object],
         *,
-        where: Mapping[str, Sequence[Any]],
+        where: Mapping[str, Sequence[object]],
         expect: int | None = None,
         by_key: bool = False,
     ) -> None:
@@ -202,10 +202,10 @@ class Pipeline:
         make = partial(update_statement, table=table, values=values, where=where, by_key=by_key)
         self._queued.append(_Queued(make, expect))
 
-    def delete(self, table: sa.Table, *, where: Mapping[str, Sequence[Any]]) -> None:
+    def delete(self, table: sa.Table, *, where: Mapping[str, Sequence[object]]) -> None:
         self._queued.append(_Queued(partial(delete_statement, table=table, where=where)))
 
-    def execute(self, prepared: Prepared, **values: Any) -> None:
+    def execute(self, prepared: Prepared, **values: object) -> None:
         """Change rows by a statement that was made once; its named parameters are the values."""
         make = partial(_rendered, prepared=prepared, values=values)
         self._queued.append(_Queued(make, executed=(prepared.statement, values)))
@@ -238,7 +238,7 @@ class Pipeline:
         return int(done.rowcount)
 
 
-def _rendered(driver: DriverConnection, *, prepared: Prepared, values: Mapping[str, Any]) -> SqlStatement:
+def _rendered(driver: DriverConnection, *, prepared: Prepared, values: Mapping[str, object]) -> SqlStatement:
     return SqlStatement(prepared.render(driver, values))
 
 
