@@ -353,7 +353,7 @@ async def seed(system: System, *, demo: bool) -> None:
         raise DemoInProduction
     await system.db.transact(lambda session: _ship(session, system))
     for raw in workflow.shipped():
-        await system.definition_cache.delete(code=raw["workflow"])
+        await system.definition_cache.delete(code=str(raw["workflow"]))
     await refill.refill(system.db, subjects=system.subjects)
     if demo and not await has_demo(system):
         await system.db.transact(lambda session: _load_demo(session, system))

@@ -80,6 +80,8 @@ class Base(DeclarativeBase):
     }
 
 
+# A row of some columns, read by their names.
+AnyRow = sa.Row[*tuple[Any, ...]]
 # What a statement can be executed on.
 SessionOrConnection = AsyncSession | AsyncConnection
 

@@ -7,11 +7,11 @@ Roles and permissions of that day are not kept, so they are not asked.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import FieldProblem, Invalid, Text
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Facts, Step
 from saraban.workflow.language.condition import Condition
@@ -54,7 +54,7 @@ class RecordedStep:
     action: str
     to_state: str
     comment: str | None
-    payload: Mapping[str, Any]
+    payload: JsonObject
     imposed: bool = False
     response_code: str | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -133,7 +133,7 @@ def replay(
 
     :param caller: the system, in whose name the engine acts
     """
-    state, context = definition.initial, dict[str, Any]()
+    state, context = definition.initial, dict[str, Json]()
     in_charge: UUID | None = None
     for place, step in enumerate(past, start=1):
         facts = _facts(step, subject, caller, context)
@@ -156,7 +156,7 @@ def replay(
     return None
 
 
-def _facts(step: RecordedStep, subject: SubjectFacts, system: Caller, context: Mapping[str, Any]) -> Facts:
+def _facts(step: RecordedStep, subject: SubjectFacts, system: Caller, context: JsonObject) -> Facts:
     who, deputy = step.who, None
     if who is not None and who.deputy_id is not None:
         deputy = _person(who.deputy_id, who.public_id, frozenset())

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+
+from saraban.kit.json import Json
 
 WIDTH = 100
 _STEP = "  "
 
 
-def written(raw: Any, *, depth: int = 0, room: int = WIDTH) -> str:
+def written(raw: Json, *, depth: int = 0, room: int = WIDTH) -> str:
     """
     Write JSON with two blanks for each level; what fits on a line stays on it.
 

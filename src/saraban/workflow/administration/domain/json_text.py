@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.json import Json
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r"[^,\]}\s]+")
@@ -51,7 +51,7 @@ class JsonText:
     :param places: pointer to line, counted from 1
     """
 
-    value: Any
+    value: Json
     places: Mapping[str, int]
     repeats: Sequence[RepeatedKey] = ()
 
@@ -68,7 +68,7 @@ class JsonText:
         )
 
 
-def read(text: str) -> tuple[Any, Mapping[str, int]]:
+def read(text: str) -> tuple[Json, Mapping[str, int]]:
     """
     Read a JSON text, and tell the line of every part by its JSON pointer.
 
@@ -101,7 +101,7 @@ def twice_in(body: bytes) -> tuple[FieldProblem, ...]:
     """Name what stands twice in a body that was read as JSON before, or would not be read again."""
     lost = 0
 
-    def count(pairs: list[tuple[str, Any]]) -> None:
+    def count(pairs: list[tuple[str, Json]]) -> None:
         nonlocal lost
         lost += len(pairs) - len({key for key, _ in pairs})
 

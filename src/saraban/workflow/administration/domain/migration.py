@@ -7,10 +7,10 @@ What one instance is told is the same in a dry run and under the lock; only the 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import FieldProblem, Invalid, Text
+from saraban.kit.json import JsonObject
 from saraban.workflow.administration.domain import review_migration
 from saraban.workflow.administration.domain.review_migration import MigratedBranch, MigratedReview, ReviewBarrier
 from saraban.workflow.engine import pending_assignees
@@ -84,7 +84,7 @@ class MigratingInstance:
 
     definition: Definition
     state: str
-    context: Mapping[str, Any]
+    context: JsonObject
     facts: SubjectFacts | None
     assigned_user_id: int | None = None
     round: tuple[MigratedBranch, ...] = ()

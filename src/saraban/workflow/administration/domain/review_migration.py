@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations_with_replacement
-from typing import Any
 
-from saraban.workflow.language.review import Branch, Review, verdict
+from saraban.kit.errors import Text
+from saraban.workflow.language.review import Assignee, Branch, Review, verdict
 
 
 class ReviewBarrier(StrEnum):
@@ -95,7 +95,7 @@ def continued(before: Review, after: Review, round_: Collection[MigratedBranch])
     return MigratedReview(opened, asked, tuple(name for name in waiting if name not in after.branches))
 
 
-def _asks(review: Review, name: str) -> Any:
+def _asks(review: Review, name: str) -> Assignee | None:
     branch = review.branches.get(name)
     return branch.assignee if branch is not None else None
 
@@ -133,8 +133,8 @@ def _matters(before: Review, after: Review, known: Mapping[str, str], hidden: Co
     return _meaning(before, said) != _meaning(after, said)
 
 
-def _meaning(review: Review, said: Collection[str]) -> tuple[Any, ...]:
+def _meaning(review: Review, said: Collection[str]) -> tuple[dict[str, str], dict[str, Text], frozenset[str]]:
     """What could be answered and for what it counts, and the words of what was."""
-    counts = {code: choice.counts for code, choice in review.answers.items()}
+    counts: dict[str, str] = {code: choice.counts for code, choice in review.answers.items()}
     words = {code: choice.label for code, choice in review.answers.items() if code in said}
     return counts, words, review.veto

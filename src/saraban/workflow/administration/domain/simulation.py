@@ -4,15 +4,15 @@ A definition played through before anybody's document depends on it.
 Actors are described by what they would hold; nothing is read and nothing is kept.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant, Scope
 from saraban.kit.errors import DomainError, Text, invalid
+from saraban.kit.json import JsonObject, as_text
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Facts, Step
 from saraban.workflow.language.definition import Definition
@@ -66,7 +66,7 @@ class SimulationStep:
     actor: SimulatedActor
     action: str
     comment: str | None = None
-    payload: Mapping[str, Any] = field(default_factory=dict)
+    payload: JsonObject = field(default_factory=dict)
     with_files: bool = False
     response_code: str | None = None
     branch: str | None = None
@@ -90,7 +90,7 @@ class SimulationResult:
     terminal: bool
     refusal: DomainError | None = None
     automatic: tuple[str, ...] = ()
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: JsonObject = field(default_factory=dict)
     cautions: tuple[Text, ...] = ()
 
 
@@ -98,8 +98,8 @@ def simulate(
     definition: Definition,
     tries: Sequence[SimulationStep],
     *,
-    document: Mapping[str, Any],
-    context: Mapping[str, Any] | None = None,
+    document: JsonObject,
+    context: JsonObject | None = None,
 ) -> list[SimulationResult]:
     """
     Play the tries in their order, from the initial state on.
@@ -159,7 +159,7 @@ def _user(actor: SimulatedActor) -> int:
     return _SUBMITTER if actor.is_submitter else _ACTOR
 
 
-def _due_date(document: Mapping[str, Any]) -> date | None:
+def _due_date(document: JsonObject) -> date | None:
     given = document.get("dueDate")
     if given is None:
         return None
@@ -195,7 +195,7 @@ def _by_itself(definition: Definition, step: Step, facts: Facts) -> Iterator[Ste
         following = decisions.automatic(definition, following, facts)
 
 
-def _facts(one: SimulationStep, document: Mapping[str, Any], due: date | None, context: Mapping[str, Any]) -> Facts:
+def _facts(one: SimulationStep, document: JsonObject, due: date | None, context: JsonObject) -> Facts:
     actor = one.actor
     seats = {_ORIGINATOR} if "originator" in actor.party else set()
     seats |= {_RECIPIENT} if "recipient" in actor.party else set()
@@ -224,7 +224,7 @@ def _facts(one: SimulationStep, document: Mapping[str, Any], due: date | None, c
         number=str(document.get("number", "")),
         title=str(document.get("title", "")),
         due_date=due,
-        priority=document.get("priority"),
+        priority=as_text(document.get("priority")),
         context=dict(document),
     )
     return Facts(caller, subject, one.comment, one.payload, context, one.with_files, one.response_code)

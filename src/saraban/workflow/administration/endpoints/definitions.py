@@ -1,6 +1,6 @@
 """`/workflow/definitions`: versions, published, compared, drawn and tried out."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,6 +12,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, ReadSession, to_response
 from saraban.kit.idempotency import OperationResult, Remember, answer_once
+from saraban.kit.pagination import Page
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep
 from saraban.workflow.administration.schemas.definitions import (
@@ -41,6 +42,7 @@ from saraban.workflow.administration.schemas.workflow_assignments import (
     WorkflowWarning,
 )
 from saraban.workflow.administration.service import simulation, versions, workflow_assignment
+from saraban.workflow.administration.service.versions import DefinitionView
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.schemas.labels import LabelOut
@@ -58,7 +60,7 @@ async def list_definitions(
     code: Annotated[str | None, Query(max_length=50)] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 20,
-) -> Any:
+) -> Page[DefinitionView]:
     """All versions, newest first, without their text."""
     return await versions.listing(session, code=code, cursor=cursor, limit=limit)
 
@@ -120,7 +122,7 @@ async def validate_definition(body: DefinitionText, session: ReadSession, twice:
     response_model=DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_definition(code: Code, version: Version, definitions: Definitions) -> Any:
+async def read_definition(code: Code, version: Version, definitions: Definitions) -> DefinitionView:
     return await definitions.version(code=code, version=version)
 
 
@@ -129,27 +131,29 @@ async def read_definition(code: Code, version: Version, definitions: Definitions
     response_model=DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_active_definition(code: Code, definitions: Definitions) -> Any:
+async def read_active_definition(code: Code, definitions: Definitions) -> DefinitionView:
     """The version that new instances start on; 404 while none is active."""
     return await definitions.active(code=code)
 
 
 @router.post(
     "/workflow/definitions/{code}/versions/{version}/activate",
-    response_model=ActivatedOut,
     dependencies=[guarded(MAY_MANAGE)],
 )
-async def activate_definition(code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions) -> Any:
+async def activate_definition(
+    code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
+) -> ActivatedOut:
     """New instances start on this version; running ones keep theirs."""
     return await _switched(ctx, db, definitions, code=code, version=version, is_active=True)
 
 
 @router.post(
     "/workflow/definitions/{code}/versions/{version}/deactivate",
-    response_model=ActivatedOut,
     dependencies=[guarded(MAY_MANAGE)],
 )
-async def deactivate_definition(code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions) -> Any:
+async def deactivate_definition(
+    code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
+) -> ActivatedOut:
     """Without an active version no new instance can start; running ones go on."""
     return await _switched(ctx, db, definitions, code=code, version=version, is_active=False)
 

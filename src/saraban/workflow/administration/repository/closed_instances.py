@@ -1,7 +1,6 @@
 """Instances of a workflow that came to an end by their steps, in pages, the latest first."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,7 +16,7 @@ def _ended(code: str, after: Cursor | None) -> list[sa.ColumnElement[bool]]:
     of_code = _I.definition_id.in_(sa.select(_D.id).where(_D.workflow_code == code))
     found: list[sa.ColumnElement[bool]] = [of_code, _I.status == InstanceStatus.COMPLETED]
     if after is not None:
-        at: Any = _I.last_transition_at
+        at = _I.last_transition_at
         found.append(sa.or_(at < after.at, sa.and_(at == after.at, _I.id < after.public_id)))
     return found
 

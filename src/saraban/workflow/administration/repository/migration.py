@@ -1,7 +1,6 @@
 """Running instances of a workflow that are not on a certain version yet, in pages, and locked for their move."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -13,7 +12,7 @@ from saraban.workflow.runtime.models import Instance, WorkflowDefinition, Workfl
 _I, _D = WorkflowInstance, WorkflowDefinition
 
 
-def _elsewhere(code: str, definition_id: UUID) -> Any:
+def _elsewhere(code: str, definition_id: UUID) -> sa.Select[UUID, int]:
     return (
         sa.select(_I.id, _D.version)
         .join(_D, _D.id == _I.definition_id)
@@ -28,7 +27,7 @@ async def page(
     statement = _elsewhere(code, definition_id)
     if after is not None:
         statement = statement.where(_I.id > after)
-    return [tuple(row) for row in (await session.execute(statement.order_by(_I.id).limit(limit))).all()]
+    return [(row.id, row.version) for row in await session.execute(statement.order_by(_I.id).limit(limit))]
 
 
 async def count(session: AsyncSession, *, code: str, definition_id: UUID) -> int:
@@ -50,7 +49,9 @@ async def states(session: AsyncSession, *, code: str) -> frozenset[str]:
     return frozenset(name for compiled in found for name in compiled["states"])
 
 
-async def running_by_state(session: AsyncSession, *, code: str | None) -> Sequence[Any]:
+async def running_by_state(
+    session: AsyncSession, *, code: str | None
+) -> Sequence[sa.Row[str, int, bool, str | None, int]]:
     """Rows of (code, version, is active, state or None, how many run there), by code and version, the newest first."""
     running = sa.and_(_I.definition_id == _D.id, _I.status == InstanceStatus.ACTIVE)
     statement = (

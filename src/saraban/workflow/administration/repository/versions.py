@@ -1,7 +1,6 @@
 """Versions of definitions: held while one is published, and as a list shows them, with the names of those who published them."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -9,6 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import defer
 
 from saraban.identity.models import Permission, Role, User
+from saraban.kit.db import AnyRow
+from saraban.kit.json import Json
 from saraban.kit.pagination import Cursor
 from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
@@ -16,7 +17,7 @@ from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 _D = WorkflowDefinition
 
 
-async def summaries(session: AsyncSession, *, code: str | None) -> Sequence[Any]:
+async def summaries(session: AsyncSession, *, code: str | None) -> Sequence[AnyRow]:
     """Rows of (id, code, version, description, is active, when, first name, last name, user name), newest version first."""
     statement = (
         sa.select(
@@ -39,7 +40,7 @@ async def summaries(session: AsyncSession, *, code: str | None) -> Sequence[Any]
     return (await session.execute(statement)).all()
 
 
-async def descriptions(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, Any]:
+async def descriptions(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, Json]:
     """What each of the versions says that it is for, as it was written."""
     found = sa.select(_D.id, _D.dsl["description"].label("description")).where(_D.id.in_(ids))
     return {row.id: row.description for row in await session.execute(found)}

@@ -1,12 +1,13 @@
 """Rows of workflow assignments, and what they can be made of."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
+from saraban.kit.db import AnyRow
 from saraban.projects.models import Contract, Project, RfaType
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.runtime.models.assignments import WorkflowAssignment
@@ -20,7 +21,7 @@ async def choice(session: AsyncSession, *, kind: str, reach: int, type_code: str
     )
 
 
-async def choices(session: AsyncSession, *, reaches: Collection[int] | None = None) -> Sequence[Any]:
+async def choices(session: AsyncSession, *, reaches: Collection[int] | None = None) -> Sequence[AnyRow]:
     """Rows of (choice, project's public id and code, who chose, whether it has an active version), by place."""
     active = sa.exists().where(_D.workflow_code == _C.workflow_code, _D.is_active)
     statement = (
@@ -42,13 +43,13 @@ async def choices(session: AsyncSession, *, reaches: Collection[int] | None = No
     return (await session.execute(statement)).all()
 
 
-async def matters_of(session: AsyncSession, code: str) -> Sequence[Any]:
+async def matters_of(session: AsyncSession, code: str) -> Sequence[sa.Row[str, str]]:
     """Rows of (kind, type) for which a workflow is chosen anywhere; the type is empty for all of the kind."""
     statement = sa.select(_C.kind, _C.type_code).where(_C.workflow_code == code).distinct()
     return (await session.execute(statement.order_by(_C.kind, _C.type_code))).all()
 
 
-async def in_force(session: AsyncSession) -> Sequence[Any]:
+async def in_force(session: AsyncSession) -> Sequence[sa.Row[UUID, str, int]]:
     """Rows of (id, code, version) of every active version, by code."""
     statement = sa.select(_D.id, _D.workflow_code, _D.version).where(_D.is_active).order_by(_D.workflow_code)
     return (await session.execute(statement)).all()

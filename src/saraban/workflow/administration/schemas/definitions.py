@@ -1,17 +1,18 @@
 """What the endpoints of definitions take and give."""
 
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from saraban.kit.json import Json
 from saraban.kit.schema import MultiLine, Schema
 from saraban.workflow.runtime.schemas import Storable
 from saraban.workflow.runtime.schemas.labels import LabelOut
 
-_DEFINITION: Final[dict[str, Any]] = {
+_DEFINITION: Final[dict[str, Json]] = {
     "workflow": "SITE_MEMO",
     "description": {"th": "บันทึกถึงอีกฝ่ายหนึ่ง", "en": "A memo that one party sends to another."},
     "states": [
@@ -65,7 +66,7 @@ class DefinitionOut(Schema):
 
 
 class DefinitionDetailOut(DefinitionOut):
-    dsl: dict[str, Any] = Field(examples=[_DEFINITION])
+    dsl: dict[str, Json] = Field(examples=[_DEFINITION])
 
 
 class DefinitionPage(Schema):
@@ -94,8 +95,8 @@ class ChangeOut(Schema):
         description="JSON pointer in which a state stands by its name.", examples=["/states/draft/on/submit/to"]
     )
     what: Literal["added", "removed", "changed"]
-    before: Any = Field(None, examples=["pending_review"])
-    after: Any = Field(None, examples=["pending_approval"])
+    before: Json = Field(None, examples=["pending_review"])
+    after: Json = Field(None, examples=["pending_approval"])
 
 
 class DifferenceOut(Schema):

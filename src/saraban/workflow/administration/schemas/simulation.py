@@ -1,10 +1,11 @@
 """What came of a rehearsal."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
+from saraban.kit.json import Json
 from saraban.kit.schema import MultiLine, Schema, SingleLine
 from saraban.workflow.administration.schemas.definitions import DefinitionFault
 from saraban.workflow.runtime.schemas import Payload
@@ -23,7 +24,7 @@ class SimulatedStepOut(Schema):
     code: str | None = Field(None, examples=[None])
     message: LabelOut | None = None
     automatic: list[str] = Field(default_factory=list, description="Actions that the engine took by itself after it.")
-    values: dict[str, Any] = Field(
+    values: dict[str, Json] = Field(
         default_factory=dict, description="What the document remembers afterwards.", examples=[{"amount": 420000}]
     )
     cautions: list[LabelOut] = Field(

@@ -7,7 +7,6 @@ For reading only: what an instance starts on, and what it runs on, comes from th
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import orjson
@@ -16,7 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database
+from saraban.kit.db import Database, T
 from saraban.workflow.administration.service import versions
 from saraban.workflow.administration.service.versions import DefinitionView
 from saraban.workflow.language import dsl
@@ -88,7 +87,7 @@ class DefinitionCache:
         if view.is_active:
             await self._ask(lambda redis: redis.set(_key(view.code), b"%d" % view.version, ex=LIFETIME, nx=True))
 
-    async def _ask(self, command: Callable[[Redis], Awaitable[Any]]) -> Any:
+    async def _ask(self, command: Callable[[Redis], Awaitable[T]]) -> T | None:
         if self._redis is None or stopwatch() < self._closed_until:
             return None
         try:
@@ -103,7 +102,7 @@ def _key(code: str, version: int | None = None) -> str:
     return f"wf:def:{code}:{version or 'active'}"
 
 
-def _view(text: bytes, *, is_active: bool) -> DefinitionView | None:
+def _view(text: bytes | str, *, is_active: bool) -> DefinitionView | None:
     """Return what is written there; None for what another version of this program has written in another way."""
     try:
         public_id, code, version, created_at, raw = orjson.loads(text)

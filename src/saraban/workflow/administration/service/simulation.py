@@ -1,14 +1,14 @@
 """Versions looked at and tried out: two compared, one drawn, played through, or held against what is finished."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.identity import service as identity
+from saraban.kit.json import Json, JsonObject
 from saraban.kit.pagination import Cursor
 from saraban.workflow.administration.domain import definition_changes, history_replay, simulation
 from saraban.workflow.administration.domain.definition_changes import DefinitionChange
@@ -77,8 +77,8 @@ async def simulate(
     code: str,
     version: int,
     tries: Sequence[SimulationStep],
-    document: Mapping[str, Any],
-    context: Mapping[str, Any],
+    document: JsonObject,
+    context: JsonObject,
 ) -> list[SimulationResult]:
     """
     Play a list of actors and actions against a version; nothing is kept.
@@ -164,7 +164,7 @@ def _past(step: WorkflowHistory) -> RecordedStep:
     )
 
 
-def _who(step: WorkflowHistory, seats: Any) -> RecordedActor | None:
+def _who(step: WorkflowHistory, seats: Json) -> RecordedActor | None:
     if step.action_by_user_id is None or step.action_by_user_uuid is None:
         return None
     acted_for = frozenset(seats) if isinstance(seats, list) else None
@@ -174,7 +174,7 @@ def _who(step: WorkflowHistory, seats: Any) -> RecordedActor | None:
     return RecordedActor(step.on_behalf_of_user_id, absent, acted_for, deputy_id=step.action_by_user_id)
 
 
-def _given_to(details: Mapping[str, Any]) -> UUID | None:
+def _given_to(details: JsonObject) -> UUID | None:
     """The one person to whom a step gave the state that it led to, or an administrator the present one."""
     assigned, reassigned = details.get("assigned"), details.get("reassigned")
     if isinstance(reassigned, dict) and "branch" not in reassigned:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
 from itertools import groupby
-from typing import Any
 from uuid import UUID
 
 import orjson
@@ -16,8 +15,10 @@ from saraban.audit import service as audit
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service.callers import display_name
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
 from saraban.kit.ids import new_id
+from saraban.kit.json import Json, JsonObject
 from saraban.kit.pagination import Page, page_of
 from saraban.workflow.administration.domain import json_text
 from saraban.workflow.administration.repository import versions as repository
@@ -90,7 +91,7 @@ async def role_names(session: AsyncSession) -> list[str]:
     return sorted(roles)
 
 
-def _line(row: Any) -> VersionSummary:
+def _line(row: AnyRow) -> VersionSummary:
     return VersionSummary(
         row.id,
         row.workflow_code,
@@ -120,10 +121,10 @@ class DefinitionView:
     description: Text | None
     is_active: bool
     created_at: datetime
-    dsl: dict[str, Any] | None = None
+    dsl: dict[str, Json] | None = None
 
 
-async def validate(session: AsyncSession, *, raw: Any) -> tuple[FieldProblem, ...]:
+async def validate(session: AsyncSession, *, raw: Json) -> tuple[FieldProblem, ...]:
     """Return what `create` would refuse, and save nothing."""
     return await _problems(session, raw)
 
@@ -155,7 +156,7 @@ def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:
 
 
 async def create(
-    ctx: audit.AuditContext, session: AsyncSession, *, raw: dict[str, Any], activate: bool
+    ctx: audit.AuditContext, session: AsyncSession, *, raw: dict[str, Json], activate: bool
 ) -> DefinitionView:
     """
     Keep a definition as the next version of its code.
@@ -268,7 +269,7 @@ async def listing(session: AsyncSession, *, code: str | None, cursor: str | None
     return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
 
 
-def shipped() -> Iterator[dict[str, Any]]:
+def shipped() -> Iterator[dict[str, Json]]:
     """Return the definitions that come with the product."""
     folder = files("saraban.workflow.language") / "shipped"
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
@@ -284,7 +285,7 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
     documents start on the workflow that it does not fit: what administrators put in force or out of force stays so.
     """
     for raw in shipped():
-        versions = await repository.locked_versions(session, raw["workflow"])
+        versions = await repository.locked_versions(session, str(raw["workflow"]))
         if any(each.dsl == raw for each in versions):
             continue
         in_force = next((each for each in versions if each.is_active), None)
@@ -293,7 +294,7 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
         await create(audit.AuditOrigin(None, now), session, raw=raw, activate=ours)
 
 
-async def _problems(session: AsyncSession, raw: Any, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
+async def _problems(session: AsyncSession, raw: Json, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
     try:
         definition = definition_checks.verify(raw, known=await _known(session, raw), root=root)
     except dsl.WorkflowNotValid as fault:
@@ -301,7 +302,7 @@ async def _problems(session: AsyncSession, raw: Any, *, root: str = "/dsl") -> t
     return await unfit(session, definition, root=root)
 
 
-async def _known(session: AsyncSession, raw: Any) -> dsl.Known:
+async def _known(session: AsyncSession, raw: Json) -> dsl.Known:
     roles, permissions = await repository.known_names(session)
     people = await identity.load_callers(session, dsl.assigned(raw))
     return dsl.Known(roles, permissions, people.keys())
@@ -329,7 +330,7 @@ async def _note(ctx: audit.AuditContext, session: AsyncSession, action: str, row
     )
 
 
-def _view(row: WorkflowDefinition, said: Mapping[str, Any] | None = None, *, with_dsl: bool = True) -> DefinitionView:
+def _view(row: WorkflowDefinition, said: JsonObject | None = None, *, with_dsl: bool = True) -> DefinitionView:
     return DefinitionView(
         public_id=row.id,
         code=row.workflow_code,

@@ -8,7 +8,6 @@ all. Where nobody chose it is the workflow that ships for the kind. Documents th
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,7 +16,9 @@ from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.identity.service.callers import display_name
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import Forbidden, NotFound, Text, invalid
+from saraban.kit.json import JsonObject
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.workflow.administration.repository import workflow_assignments as repository
@@ -265,7 +266,7 @@ async def _check(session: AsyncSession, register: Register, code: str) -> None:
         raise invalid("/workflowCode", "does_not_fit", th, en, **values)
 
 
-def _view(row: Any) -> WorkflowAssignmentView:
+def _view(row: AnyRow) -> WorkflowAssignmentView:
     one = row[0]
     return WorkflowAssignmentView(
         one.kind,
@@ -284,7 +285,7 @@ async def _note(
     action: str,
     row: WorkflowAssignment,
     project: ProjectRef | None,
-    what: dict[str, Any],
+    what: JsonObject,
 ) -> None:
     details = {
         "kind": row.kind,
