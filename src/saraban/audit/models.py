@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -10,7 +9,8 @@ from sqlalchemy import event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, ORMExecuteState, Session, declared_attr, mapped_column
 
-from saraban.kit.db import Base, HasPublicId, public_id_index
+from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
+from saraban.kit.json import Json
 
 
 class Severity(StrEnum):
@@ -43,14 +43,14 @@ class AuditLog(HasPublicId, Base):
     )
     entity_type: Mapped[str | None] = mapped_column(sa.String(50))
     entity_id: Mapped[str | None] = mapped_column(sa.String(50))
-    details_json: Mapped[dict[str, Any] | None]
+    details_json: Mapped[dict[str, Json] | None]
     ip_address: Mapped[str | None] = mapped_column(sa.String(45))
     user_agent: Mapped[str | None] = mapped_column(sa.String(255))
     created_at: Mapped[datetime]
 
     @declared_attr.directive
     @classmethod
-    def __table_args__(cls) -> tuple[Any, ...]:
+    def __table_args__(cls) -> TableArguments:
         return public_id_index(
             "audit_logs",
             sa.Index("idx_audit_request_id", "request_id"),

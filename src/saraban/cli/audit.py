@@ -72,7 +72,7 @@ def show(
         about = entry.entity_id or ""
         if entry.action == "project.apply":  # it says who sat at the keyboard, and which project
             actor = f"{actor} ({entry.details['operator']})" if entry.details.get("operator") else actor
-            about = entry.details.get("project") or about
+            about = str(entry.details.get("project") or about)
         table.add_row(
             f"{entry.created_at:%Y-%m-%d %H:%M:%S}Z",
             f"{entry.action}\n{actor}, {entry.address or '-'}",

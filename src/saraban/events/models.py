@@ -1,13 +1,13 @@
 """The outbox and the dead letters: what is still to be told to whoever reacts, and what could not be told."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, declared_attr, mapped_column
 
-from saraban.kit.db import Base, HasPublicId, public_id_index
+from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
+from saraban.kit.json import Json
 
 BigKey = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -21,7 +21,7 @@ class OutboxEvent(HasPublicId, Base):
     name: Mapped[str] = mapped_column(sa.String(100))
     aggregate_type: Mapped[str] = mapped_column(sa.String(50))
     aggregate_id: Mapped[str] = mapped_column(sa.String(50))
-    payload: Mapped[dict[str, Any]]
+    payload: Mapped[dict[str, Json]]
     created_at: Mapped[datetime]
     available_at: Mapped[datetime]
     attempts: Mapped[int] = mapped_column(default=0, server_default="0")
@@ -32,7 +32,7 @@ class OutboxEvent(HasPublicId, Base):
 
     @declared_attr.directive
     @classmethod
-    def __table_args__(cls) -> tuple[Any, ...]:
+    def __table_args__(cls) -> TableArguments:
         return public_id_index(
             "outbox_events",
             sa.Index("idx_outbox_events_claim", "delivered_at", "available_at"),
@@ -51,7 +51,7 @@ class DeadLetter(HasPublicId, Base):
     name: Mapped[str] = mapped_column(sa.String(100))
     aggregate_type: Mapped[str] = mapped_column(sa.String(50))
     aggregate_id: Mapped[str] = mapped_column(sa.String(50))
-    data: Mapped[dict[str, Any]]
+    data: Mapped[dict[str, Json]]
     attempts: Mapped[int]
     error: Mapped[str] = mapped_column(sa.String(500))
     recorded_at: Mapped[datetime]

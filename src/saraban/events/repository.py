@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.events.domain.lane import Lane
 from saraban.events.models import DeadLetter, OutboxEvent
-from saraban.kit.db import table_of
+from saraban.kit.db import AnyRow, table_of
 from saraban.kit.pagination import newest_first
 
 PURGE_STEP = 1000
@@ -25,11 +25,11 @@ TABLE = table_of(OutboxEvent)
 _ADD = sa.insert(TABLE)
 
 
-async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> None:
+async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) -> None:
     await session.execute(_ADD, rows)
 
 
-async def lock_due(session: AsyncSession, *, now: datetime, limit: int, lane: Lane | None = None) -> Sequence[Any]:
+async def lock_due(session: AsyncSession, *, now: datetime, limit: int, lane: Lane | None = None) -> Sequence[AnyRow]:
     """
     Lock the oldest undelivered event of each of up to `limit` aggregates, of those that are due, and give
     the key of each, with the parts of an `Event` after it.

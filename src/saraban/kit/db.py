@@ -25,9 +25,11 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
+from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id
+from saraban.kit.json import Json
 
 T = TypeVar("T")
 
@@ -75,8 +77,11 @@ class Base(DeclarativeBase):
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime(),
         UUID: sa.Uuid(),
-        dict[str, Any]: sa.JSON(),
-        list[Any]: sa.JSON(),
+        dict[str, Json]: sa.JSON(),
+        list[Json]: sa.JSON(),
+        list[str]: sa.JSON(),
+        list[int]: sa.JSON(),
+        list[dict[str, str]]: sa.JSON(),
     }
 
 
@@ -84,6 +89,9 @@ class Base(DeclarativeBase):
 AnyRow = sa.Row[*tuple[Any, ...]]
 # What a statement can be executed on.
 SessionOrConnection = AsyncSession | AsyncConnection
+
+
+TableArguments = tuple[SchemaItem, ...]
 
 
 class HasPublicId:
@@ -96,11 +104,11 @@ class HasPublicId:
 
     @declared_attr.directive
     @classmethod
-    def __table_args__(cls) -> tuple[Any, ...]:
+    def __table_args__(cls) -> TableArguments:
         return public_id_index(cls.__tablename__)  # type: ignore[attr-defined]
 
 
-def public_id_index(table: str, *more: Any, unique: bool = True) -> tuple[Any, ...]:
+def public_id_index(table: str, *more: SchemaItem, unique: bool = True) -> TableArguments:
     """Return `__table_args__` with the index that REQ-IDN-04 names, and whatever `more` the table has."""
     return (sa.Index(f"idx_{table}_uuid", "uuid", unique=unique), *more)
 

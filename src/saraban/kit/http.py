@@ -7,7 +7,7 @@ Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import wraps
-from typing import Annotated, Any, Final, ParamSpec, TypeVar
+from typing import Annotated, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
@@ -44,7 +44,7 @@ def async_dependency(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 
 
 class OrjsonResponse(JSONResponse):
-    def render(self, content: Any) -> bytes:
+    def render(self, content: object) -> bytes:
         return orjson.dumps(content)
 
 

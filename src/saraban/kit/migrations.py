@@ -134,7 +134,7 @@ async def _run(url: str, work: Callable[[sa.Connection], T]) -> T:
         await database.close()
 
 
-def _let_go_of_foreign_keys(connection: Any, _record: Any) -> None:
+def _let_go_of_foreign_keys(connection: Any, _record: object) -> None:
     # A rebuild drops the old table, and with enforcement on that would delete the rows that point at it. The setting
     # cannot change inside a transaction, so it is made here; `_alone` checks what enforcement would have.
     cursor = connection.cursor()

@@ -35,7 +35,7 @@ class SqlStatement(NamedTuple):
     """One statement; `values` for the `?` in it on SQLite, None on MariaDB, where the values stand in the text."""
 
     text: str
-    values: Sequence[Any] | None = None
+    values: Sequence[object] | None = None
 
 
 class DriverConnection:
@@ -68,11 +68,11 @@ class DriverConnection:
             return cls(connection.dialect, await connection.get_raw_connection())
         return cls(connection.dialect, inner.connection)  # there already: no greenlet is needed to fetch it
 
-    def quoted(self, convert: Convert, value: Any) -> str:
+    def quoted(self, convert: Convert, value: object) -> str:
         """Quote a value as MariaDB reads it, converted by its column's type."""
         return _text(self.literal, convert, value)
 
-    def literal(self, value: Any) -> str:
+    def literal(self, value: object) -> str:
         """
         Quote a value as MariaDB reads it.
 
@@ -249,7 +249,7 @@ async def flush_pending(session: AsyncSession) -> None:
 
 
 async def insert_many(
-    driver: DriverConnection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+    driver: DriverConnection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
     """
     Insert the rows in as few statements as the database takes, in their order.
@@ -266,7 +266,7 @@ def insert_statement(
     driver: DriverConnection,
     table: sa.Table,
     columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Sequence[object]],
     *,
     only_if: str = "",
 ) -> SqlStatement:
@@ -292,7 +292,7 @@ def insert_statement(
 
 
 def insert_mappings_statement(
-    driver: DriverConnection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
+    driver: DriverConnection, table: sa.Table, rows: Sequence[Mapping[str, object]]
 ) -> SqlStatement:
     """Return the one statement that inserts rows, each by the same columns."""
     columns = tuple(rows[0])
@@ -302,9 +302,9 @@ def insert_mappings_statement(
 def update_statement(
     driver: DriverConnection,
     table: sa.Table,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     *,
-    where: Mapping[str, Sequence[Any]],
+    where: Mapping[str, Sequence[object]],
     by_key: bool = False,
 ) -> SqlStatement:
     """
@@ -313,7 +313,7 @@ def update_statement(
     :param where: for each column the values that it may have
     :param by_key: the primary key is among these columns, and MariaDB need not weigh its other indexes
     """
-    given: list[Any] = []
+    given: list[object] = []
     quote = driver.dialect.identifier_preparer.quote
     changes = ", ".join(
         f"{quote(name)} = {_value(driver, table, name, value, given)}" for name, value in values.items()
@@ -323,15 +323,19 @@ def update_statement(
     return SqlStatement(text, given if driver.on_sqlite else None)
 
 
-def delete_statement(driver: DriverConnection, table: sa.Table, *, where: Mapping[str, Sequence[Any]]) -> SqlStatement:
+def delete_statement(
+    driver: DriverConnection, table: sa.Table, *, where: Mapping[str, Sequence[object]]
+) -> SqlStatement:
     """Return the one statement that deletes rows; `where` as in `update`."""
-    given: list[Any] = []
+    given: list[object] = []
     name = driver.dialect.identifier_preparer.quote(table.name)
     text = f"DELETE FROM {name} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted by the driver
     return SqlStatement(text, given if driver.on_sqlite else None)
 
 
-def _among(driver: DriverConnection, table: sa.Table, where: Mapping[str, Sequence[Any]], given: list[Any]) -> str:
+def _among(
+    driver: DriverConnection, table: sa.Table, where: Mapping[str, Sequence[object]], given: list[object]
+) -> str:
     quote = driver.dialect.identifier_preparer.quote
     return " AND ".join(
         f"{quote(name)} IN ({', '.join(_value(driver, table, name, value, given) for value in values)})"
@@ -339,7 +343,7 @@ def _among(driver: DriverConnection, table: sa.Table, where: Mapping[str, Sequen
     )
 
 
-def _value(driver: DriverConnection, table: sa.Table, name: str, value: Any, given: list[Any]) -> str:
+def _value(driver: DriverConnection, table: sa.Table, name: str, value: object, given: list[object]) -> str:
     """What stands for a value in a statement's text; `given` takes it where that is a `?`."""
     (convert,) = _converts(table, (name,), driver.dialect)
     if not driver.on_sqlite:
@@ -349,8 +353,8 @@ def _value(driver: DriverConnection, table: sa.Table, name: str, value: Any, giv
 
 
 def _body(
-    literal: Callable[[Any], str],
-    by_column: Sequence[Sequence[Any]],
+    literal: Callable[[object], str],
+    by_column: Sequence[Sequence[object]],
     filled: Sequence[int],
     converts: tuple[Convert, ...],
     only_if: str,
@@ -393,7 +397,7 @@ def _are_one(values: Sequence[Any]) -> bool:
     return values.count(first) == len(values) and len(set(map(type, values))) == 1
 
 
-def _are_twins(one: int, other: int, by_column: Sequence[Sequence[Any]], converts: Sequence[Convert]) -> bool:
+def _are_twins(one: int, other: int, by_column: Sequence[Sequence[object]], converts: Sequence[Convert]) -> bool:
     """Whether two columns are written alike; an equal value is written in another way in another type of column."""
     pairs = list(zip(by_column[one], by_column[other], strict=True))
     return converts[one] is converts[other] and all(
@@ -402,13 +406,13 @@ def _are_twins(one: int, other: int, by_column: Sequence[Sequence[Any]], convert
     )
 
 
-def _column(literal: Callable[[Any], str], convert: Convert, values: Sequence[Any]) -> list[str]:
+def _column(literal: Callable[[object], str], convert: Convert, values: Sequence[Any]) -> list[str]:
     kinds = set(map(type, values))  # of all of them: what the first one is says nothing of the rest
     if kinds <= {UUID, _Null}:  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
         return ["NULL" if value is None else f"'{value.int:032x}'" for value in values]
     if kinds == {int} and convert is None:
         return [str(value) for value in values]
-    known: dict[Any, str] = {}
+    known: dict[object, str] = {}
     column = []
     for value in values:
         key = (type(value), value) if value.__hash__ is not None else id(value)
@@ -419,7 +423,7 @@ def _column(literal: Callable[[Any], str], convert: Convert, values: Sequence[An
     return column
 
 
-def _text(literal: Callable[[Any], str], convert: Convert, value: Any) -> str:
+def _text(literal: Callable[[object], str], convert: Convert, value: object) -> str:
     if value is None:
         return "NULL"
     return literal(value if convert is None else convert(value))

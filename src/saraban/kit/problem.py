@@ -4,9 +4,8 @@ Problem responses (RFC 9457): the one form in which every door that speaks JSON 
 Pure: an error, a language and a trace id in; a mapping out. The caller sends it.
 """
 
-from typing import Any
-
 from saraban.kit.errors import DomainError, ErrorKind
+from saraban.kit.json import Json
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_ROOT = "/docs/errors#"
@@ -50,7 +49,7 @@ def status_of(error: DomainError) -> int:
     return STATUS[error.kind]
 
 
-def to_problem(error: DomainError, *, language: str, trace_id: str) -> dict[str, Any]:
+def to_problem(error: DomainError, *, language: str, trace_id: str) -> dict[str, Json]:
     """
     Return the problem document of REQ-ERR-01.
 

@@ -7,7 +7,7 @@ It knows pydantic and no HTTP, so that services may speak in the same shapes as 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, ValidationInfo
 from pydantic.alias_generators import to_camel
@@ -27,11 +27,11 @@ class Schema(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
 
 
-def _folded(value: Any) -> Any:
+def _folded(value: object) -> object:
     return fold(value) if isinstance(value, str) else value
 
 
-def _refuse(th: str, en: str, code: str, **values: Any) -> PydanticCustomError:
+def _refuse(th: str, en: str, code: str, **values: object) -> PydanticCustomError:
     # The context carries the Thai sentence to the door, which knows the caller's language.
     return PydanticCustomError(code, en, {**values, "th": th})
 
@@ -64,7 +64,7 @@ class SingleLine:
     length: int
     shortest: int = 1
 
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
         return _text(self.length, self.shortest, multiline=False)
 
 
@@ -75,7 +75,7 @@ class MultiLine:
     length: int
     shortest: int = 0
 
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
         return _text(self.length, self.shortest, multiline=True)
 
 
@@ -86,7 +86,7 @@ _DAYS = (date(1900, 1, 1), date(2200, 12, 31))
 TYPED: Final = {"typed": True}
 
 
-def _day(value: Any, info: ValidationInfo) -> Any:
+def _day(value: object, info: ValidationInfo) -> object:
     # Pydantic would read 0 as 1 January 1970, and a datetime's day depends on a zone nobody named.
     typed = bool(info.context and info.context.get("typed"))
     day = None

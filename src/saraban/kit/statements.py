@@ -20,6 +20,8 @@ from sqlalchemy.sql.visitors import iterate, replacement_traverse
 from saraban.kit.pipeline import Convert, DriverConnection
 
 Found = TypeVar("Found")
+# Of a select: its columns by their order.
+Rows = Sequence[Any]
 
 
 class PreparedStatement:
@@ -33,16 +35,16 @@ class PreparedStatement:
         self.statement = statement
         self._compiled = lru_cache(maxsize=8)(self._compile)
 
-    async def rows(self, session: AsyncSession, **parameters: Any) -> Sequence[Any]:
+    async def rows(self, session: AsyncSession, **parameters: object) -> Rows:
         """Return the rows of a select as tuples, in the order of its columns."""
         return await fetch(session, Query(self, parameters, _rows))
 
-    def render(self, driver: DriverConnection, parameters: Mapping[str, Any]) -> str:
+    def render(self, driver: DriverConnection, parameters: Mapping[str, object]) -> str:
         """Return the statement as MariaDB reads it."""
         text, binds, _ = self._compiled(driver.dialect)
         return text.format(**_quoted(driver, binds, parameters))
 
-    def convert_rows(self, driver: DriverConnection, found: Sequence[Any]) -> Sequence[Any]:
+    def convert_rows(self, driver: DriverConnection, found: Rows) -> Rows:
         """Return the rows of a select, as its columns' types have them."""
         _, _, results = self._compiled(driver.dialect)
         if not results:
@@ -83,8 +85,8 @@ class Query(Generic[Found]):
     """
 
     prepared: PreparedStatement
-    parameters: Mapping[str, Any]
-    read: Callable[[Sequence[Any]], Found]
+    parameters: Mapping[str, object]
+    read: Callable[[Rows], Found]
 
 
 async def fetch(session: AsyncSession, query: Query[Found]) -> Found:
@@ -102,7 +104,7 @@ async def fetch_each(session: AsyncSession, *queries: Query[Any]) -> list[Any]:
     return [one.read(one.prepared.convert_rows(driver, rows)) for one, rows in zip(queries, found, strict=True)]
 
 
-def _rows(rows: Sequence[Any]) -> Sequence[Any]:
+def _rows(rows: Rows) -> Rows:
     return rows
 
 
@@ -120,6 +122,6 @@ def _quoted(
     }
 
 
-def _list(driver: DriverConnection, convert: Convert, values: Sequence[Any]) -> str:
+def _list(driver: DriverConnection, convert: Convert, values: Sequence[object]) -> str:
     """What nothing is among, where there is no value."""
     return f"({', '.join(driver.quoted(convert, value) for value in values) or 'NULL'})"

@@ -5,7 +5,8 @@ The sentences never repeat the input, which may be a password or text that does 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from pydantic_core import ErrorDetails
 
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.schema import TOO_DEEP
@@ -93,7 +94,7 @@ _LIMITS = {"le": "limit", "lt": "limit", "ge": "limit", "gt": "limit"}
 _BLANKABLE = {"string_too_short", "too_short", "bytes_too_short"}
 
 
-def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
+def field_problems(errors: Sequence[ErrorDetails]) -> list[FieldProblem]:
     """Return one problem for every entry of pydantic's `errors()`, each pointer and code once."""
     found: dict[tuple[str, str], FieldProblem] = {}
     for error in errors:
@@ -102,7 +103,7 @@ def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
     return list(found.values())
 
 
-def _problem(error: Mapping[str, Any]) -> FieldProblem:
+def _problem(error: ErrorDetails) -> FieldProblem:
     kind, context = error["type"], error.get("ctx") or {}
     pointer = pointer_of(error["loc"], is_json=kind != "json_invalid")
     if "th" in context:  # a rule of ours, which brought its sentences
@@ -113,7 +114,7 @@ def _problem(error: Mapping[str, Any]) -> FieldProblem:
     return FieldProblem(pointer, code, text, _values(context))
 
 
-def _values(context: Mapping[str, Any]) -> dict[str, object]:
+def _values(context: Mapping[str, object]) -> dict[str, object]:
     """The limits that the sentences name; nothing of the input is in them."""
     values = {_LIMITS.get(name, name): value for name, value in context.items()}
     if "expected" in values:

@@ -5,13 +5,13 @@ The table of the first is partitioned by year on MariaDB, so it has no foreign k
 """
 
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, declared_attr, mapped_column
 
-from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_index
+from saraban.kit.json import Json
 
 CHANNELS = ("EMAIL", "LINE", "SYSTEM")
 
@@ -37,13 +37,13 @@ class Notification(HasPublicId, Base):
     entity_type: Mapped[str | None] = mapped_column(sa.String(50))
     entity_id: Mapped[str | None] = mapped_column(sa.String(50))
     template: Mapped[str] = mapped_column(sa.String(50))
-    template_values: Mapped[dict[str, Any]]
+    template_values: Mapped[dict[str, Json]]
     event_uuid: Mapped[UUID | None] = mapped_column(sa.Uuid())
     created_at: Mapped[datetime]
 
     @declared_attr.directive
     @classmethod
-    def __table_args__(cls) -> tuple[Any, ...]:
+    def __table_args__(cls) -> TableArguments:
         return public_id_index(
             "notifications",
             sa.Index("idx_notifications_user_unread", "user_id", "is_read", "created_at"),
@@ -74,7 +74,7 @@ class MailLine(Base):
     user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     event_uuid: Mapped[UUID]
     template: Mapped[str] = mapped_column(sa.String(50))
-    template_values: Mapped[dict[str, Any]]
+    template_values: Mapped[dict[str, Json]]
     entity_type: Mapped[str | None] = mapped_column(sa.String(50))
     entity_id: Mapped[str | None] = mapped_column(sa.String(50))
     bundle: Mapped[str] = mapped_column(Code(100))
@@ -94,8 +94,8 @@ class ReminderPlan(Base):
     __tablename__ = "reminder_plans"
 
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True, autoincrement=False)
-    days_before: Mapped[list[Any]]
-    days_after: Mapped[list[Any]]
+    days_before: Mapped[list[int]]
+    days_after: Mapped[list[int]]
     every_days: Mapped[int | None]
     at_hour: Mapped[int]
     updated_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))

@@ -1,10 +1,11 @@
 """Notifications in JSON."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 
 from saraban.kit.schema import Schema
 from saraban.notifications.domain.kinds import NoticeKind
@@ -45,7 +46,7 @@ class NotificationPage(Schema):
     unread_count: int
 
 
-_CHOSEN: dict[str, Any] = {
+_CHOSEN: JsonDict = {
     "email": True,
     "digest": False,
     "digestHour": 8,

@@ -1,7 +1,7 @@
 """What operators and their machines ask: is it alive, is it ready, how is it doing, what does that error mean."""
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
@@ -51,7 +51,7 @@ async def ready(dependencies: Annotated[list[Dependency], Depends(async_dependen
         dependency.name for dependency, report in zip(dependencies, reports, strict=True) if report.status == "down"
     }
     essential = {dependency.name for dependency in dependencies if dependency.essential}
-    status: Any = "down" if down & essential else "degraded" if down else "ready"
+    status: Literal["ready", "degraded", "down"] = "down" if down & essential else "degraded" if down else "ready"
     named = {dependency.name: report for dependency, report in zip(dependencies, reports, strict=True)}
     answer = Readiness(status=status, dependencies=named)
     return OrjsonResponse(answer.model_dump(by_alias=True), status_code=503 if status == "down" else 200)

@@ -3,7 +3,6 @@
 import importlib
 import pkgutil
 from html import escape
-from typing import Any
 
 import saraban
 from saraban.kit.errors import DomainError
@@ -86,7 +85,7 @@ def _article(error: type[DomainError]) -> str:
     def line(label: str, text: str, language: str = "en") -> str:
         return f'<dt>{label}</dt><dd lang="{language}">{escape(text)}</dd>'
 
-    parts: list[Any] = [
+    parts: list[str] = [
         line("ภาษาไทย", error.says.th, "th"),
         line("English", error.says.en),
         line("Cause", cause(error)),

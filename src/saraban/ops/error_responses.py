@@ -5,10 +5,11 @@ What every operation shares is told by its form (`openapi` asks it); what is its
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.ops.error_catalogue import loaded_errors
+from saraban.ops.examples import OpenApi
 
 # Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
 NOT_FROM_THE_API: Final = {
@@ -232,7 +233,7 @@ def sample_error(error: type[DomainError]) -> DomainError:
     return refusal
 
 
-def codes_of(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> Iterator[str]:
+def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> Iterator[str]:
     """Return every code that an operation can answer with, each once."""
     takes = {parameter["name"] for parameter in operation.get("parameters", [])}
     own = BY_OPERATION.get(operation["operationId"], ())

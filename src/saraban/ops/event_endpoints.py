@@ -1,21 +1,23 @@
 """`/events`: what waits to be delivered, what was, and what was given up; for operators."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import ConfigDict
+from pydantic.config import JsonDict
 
 from saraban.events import service as events
 from saraban.identity.dependencies import Context
 from saraban.kit.http import Db, PageCursor, PageLimit, PathId, ReadSession
+from saraban.kit.json import Json
 from saraban.kit.schema import Schema, SingleLine
 from saraban.ops import event_administration
 
 router = APIRouter(prefix="/events", tags=["events"])
 
-_EXAMPLE: Final[dict[str, Any]] = {
+_EXAMPLE: Final[JsonDict] = {
     "publicId": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10",
     "state": "dead",
     "name": "workflow.transitioned",
@@ -43,7 +45,7 @@ class EventAnswer(Schema):
     name: str
     aggregate_type: str
     aggregate: str
-    payload: dict[str, Any]
+    payload: dict[str, Json]
     attempts: int
     error: str | None
     recorded_at: datetime

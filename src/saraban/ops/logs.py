@@ -2,10 +2,10 @@
 
 import logging
 import sys
-from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
+from structlog.typing import EventDict, Processor
 
 from saraban.kit.trace import trace_id
 
@@ -16,7 +16,7 @@ _SECRETS = frozenset({"password", "access_token", "refresh_token", "token", "aut
 
 def configure(*, level: str, form: str) -> None:
     """Send every log line, ours and the libraries', through one chain; calling it again changes the level."""
-    shared: list[Any] = [
+    shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -54,20 +54,20 @@ class _Stderr(logging.StreamHandler[Any]):
         return sys.stderr
 
 
-def _renderers(form: str) -> list[Any]:
+def _renderers(form: str) -> list[Processor]:
     strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     if form == "console" or (form == "auto" and sys.stderr.isatty()):
         return [strip, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     return [strip, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
 
 
-def _add_trace(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _add_trace(_logger: object, _name: str, event: EventDict) -> EventDict:
     if trace := trace_id():
         event.setdefault("trace_id", trace)
     return event
 
 
-def _hide_secrets(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _hide_secrets(_logger: object, _name: str, event: EventDict) -> EventDict:
     for name in _SECRETS & event.keys():
         event[name] = "(hidden)"
     return event

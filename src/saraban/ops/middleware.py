@@ -6,7 +6,7 @@ It is plain ASGI, so that nothing is buffered and the trace id reaches every tas
 
 import ipaddress
 import re
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -149,7 +149,7 @@ def _counted(receive: Receive, limit: int) -> Receive:
 def _report(scope: Scope, status: int, seconds: float) -> None:
     route = _template(scope)
     metrics.observe(method=scope["method"], route=route, status=status or 500, seconds=seconds)
-    caller: Any = scope.get("state", {}).get("caller")
+    caller = scope.get("state", {}).get("caller")
     log.info(
         "request",
         method=scope["method"],

@@ -7,9 +7,9 @@ FastAPI describes what endpoints return; what the door adds around all of them i
 
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 
@@ -18,6 +18,7 @@ from saraban.kit.problem import MEDIA_TYPE, to_problem
 from saraban.kit.validation import header_name
 from saraban.ops import error_responses, examples
 from saraban.ops.error_catalogue import status_of_class
+from saraban.ops.examples import OpenApi
 
 _TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
 _LANGUAGES = ("th", "en")
@@ -27,7 +28,7 @@ _METHODS = ("get", "put", "post", "patch", "delete")
 def complete(app: FastAPI) -> None:
     """Replace `app.openapi` by the completed description, made once."""
 
-    def describe() -> dict[str, Any]:
+    def describe() -> OpenApi:
         if app.openapi_schema is None:
             app.openapi_schema = _describe(app)
         return app.openapi_schema
@@ -35,7 +36,7 @@ def complete(app: FastAPI) -> None:
     app.openapi = describe  # type: ignore[method-assign]
 
 
-def _describe(app: FastAPI) -> dict[str, Any]:
+def _describe(app: FastAPI) -> OpenApi:
     document = get_openapi(
         title=app.title,
         version=app.version,
@@ -61,7 +62,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     return document
 
 
-def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def operations(document: OpenApi) -> Iterator[tuple[str, str, OpenApi]]:
     for path, item in document["paths"].items():
         for method in _METHODS:
             if method in item:
@@ -78,21 +79,21 @@ def guarded_operations(app: FastAPI) -> set[tuple[str, str]]:
     }
 
 
-def depends_on(dependant: Any, target: object) -> bool:
+def depends_on(dependant: Dependant | None, target: object) -> bool:
     """Return whether `target` is somewhere in a route's tree of dependencies."""
     if dependant is None:
         return False
     return dependant.call is target or any(depends_on(child, target) for child in dependant.dependencies)
 
 
-def _name_headers(operation: dict[str, Any]) -> None:
+def _name_headers(operation: OpenApi) -> None:
     """Header names as people write them: `If-Match`, whatever the parameter is called inside."""
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "header":
             parameter["name"] = header_name(parameter["name"])
 
 
-def _add_problems(operation: dict[str, Any], path: str, method: str, *, needs_caller: bool) -> None:
+def _add_problems(operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> None:
     responses = operation.setdefault("responses", {})
     responses.pop("422", None)
     known = error_responses.error_classes()
@@ -102,7 +103,7 @@ def _add_problems(operation: dict[str, Any], path: str, method: str, *, needs_ca
         told |= {f"{code}.{language}": _example_at(code, language) for language in _LANGUAGES}
 
 
-def _refusal(status: int) -> dict[str, Any]:
+def _refusal(status: int) -> OpenApi:
     schema = {"$ref": "#/components/schemas/Problem"}
     return {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema, "examples": {}}}}
 
@@ -111,7 +112,7 @@ def _example_at(code: str, language: str) -> dict[str, str]:
     return {"$ref": f"#/components/examples/{code}.{language}"}
 
 
-def _problem_examples() -> dict[str, Any]:
+def _problem_examples() -> OpenApi:
     """Every refusal once in each language; the operations point here."""
     return {
         f"{code}.{language}": {
@@ -124,7 +125,7 @@ def _problem_examples() -> dict[str, Any]:
     }
 
 
-_FIELD: dict[str, Any] = {
+_FIELD: OpenApi = {
     "type": "object",
     "title": "FieldProblem",
     "required": ["pointer", "code", "detail", "message"],
@@ -138,7 +139,7 @@ _FIELD: dict[str, Any] = {
         "message": {"type": "string", "description": "In the caller's language."},
     },
 }
-_PROBLEM: dict[str, Any] = {
+_PROBLEM: OpenApi = {
     "type": "object",
     "title": "Problem",
     "description": "RFC 9457; every code is explained under its `type`.",

@@ -5,7 +5,7 @@ Nothing here repeats a setting's value or an address, which may hold a password.
 """
 
 import errno
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
@@ -133,7 +133,7 @@ def _of_settings(error: ValidationError) -> OperatorMessage:
     for one in error.errors(include_input=False, include_url=False):
         field = str(one["loc"][0]) if one["loc"] else ""
         name = field if field.isupper() else f"SARABAN_{field.upper()}"
-        text = field_problems([dict(one)])[0]
+        text = field_problems([one])[0]
         th, en = text.text.say("th", text.values), text.text.say("en", text.values)
         lines.append(
             Text(
@@ -145,7 +145,7 @@ def _of_settings(error: ValidationError) -> OperatorMessage:
 
 
 def _of_database(error: DBAPIError) -> OperatorMessage | None:
-    arguments: Any = error.orig.args if error.orig is not None else ()
+    arguments = error.orig.args if error.orig is not None else ()
     number, words = arguments[:1], str(error.orig).lower()
     found = [(kind, text) for numbers, kind, text in _BY_NUMBER if number and number[0] in numbers]
     found += [(kind, text) for part, kind, text in _BY_WORDS if part in words]

@@ -1,12 +1,13 @@
 """A project from one file, over HTTP. People who are invited get their links by e-mail, never in the answer."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 
 from saraban.identity.dependencies import Context, CurrentCaller
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db
+from saraban.kit.json import Json, JsonObject
 from saraban.setup import service
 from saraban.setup.schemas import AppliedOut, ProjectChangeOut
 
@@ -18,7 +19,7 @@ organizations: [{code: คคง., name: ที่ปรึกษา, nameEn: Co
 project: {code: LCBP3-C2, name: ท่าเรือแหลมฉบัง}
 members: [{organization: คคง., role: CONSULTANT}]
 """
-_BODY: Final[dict[str, Any]] = {
+_BODY: Final[dict[str, Json]] = {
     "requestBody": {
         "required": True,
         "description": "A project file, at most 1 MB; its keys are described by docs/project.schema.json.",
@@ -79,5 +80,5 @@ async def apply(
     return AppliedOut(changes=changes, applied=found.applied)
 
 
-def _plain(values: Any) -> dict[str, Any] | None:
+def _plain(values: JsonObject | None) -> dict[str, Json] | None:
     return None if values is None else dict(values)

@@ -1,13 +1,14 @@
 """What a project is made of, read for comparison and export; and whether something is in use. Each function is one statement."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVarTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.models import Organization, Role, User, UserAssignment
-from saraban.kit.db import Base, table_of
+from saraban.kit.db import AnyRow, Base, table_of
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberFormat
 from saraban.projects.models import (
     Contract,
@@ -26,10 +27,12 @@ from saraban.projects.models import (
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.runtime.models.assignments import WorkflowAssignment
 
-Rows = Sequence[Any]
+Rows = Sequence[AnyRow]
+Ts = TypeVarTuple("Ts")
+OfContract = CorrespondenceSubType | ContractOrganization | Discipline | RfaType
 
 
-async def _rows(session: AsyncSession, statement: Any) -> Rows:
+async def _rows(session: AsyncSession, statement: sa.Select[*tuple[Any, ...]]) -> Rows:
     return (await session.execute(statement)).all()
 
 
@@ -57,7 +60,7 @@ async def workflows(session: AsyncSession) -> set[str]:
     return set((await session.scalars(statement)).all())
 
 
-async def accounts(session: AsyncSession) -> dict[str, Any]:
+async def accounts(session: AsyncSession) -> dict[str, AnyRow]:
     """Every account there ever was, by user name, with the code of its organization."""
     statement = sa.select(User, Organization.organization_code).outerjoin(
         Organization, Organization.id == User.primary_organization_id
@@ -81,14 +84,14 @@ async def codes(session: AsyncSession, *, project_id: int | None) -> set[tuple[s
     return found | {("reviewTeams", code) for code in await session.scalars(teams_of)}
 
 
-_CODES: Final[dict[str, Any]] = {
+_CODES: Final[dict[str, InstrumentedAttribute[str]]] = {
     "project": Project.project_code,
     "organizations": Organization.organization_code,
     "correspondenceTypes": CorrespondenceType.type_code,
     "contracts": Contract.contract_code,
     "people": User.username,
 }
-_CODES_OF_CONTRACTS: Final[tuple[tuple[str, type[Base], Any], ...]] = (
+_CODES_OF_CONTRACTS: Final[tuple[tuple[str, type[OfContract], InstrumentedAttribute[str]], ...]] = (
     ("disciplines", Discipline, Discipline.discipline_code),
     ("rfaTypes", RfaType, RfaType.type_code),
 )
@@ -140,7 +143,7 @@ async def sub_types(session: AsyncSession, *, project_id: int) -> Rows:
     return await _rows(session, _of_project(statement, CorrespondenceSubType, project_id))
 
 
-def _of_project(statement: Any, model: Any, project_id: int) -> Any:
+def _of_project(statement: sa.Select[*Ts], model: type[OfContract], project_id: int) -> sa.Select[*Ts]:
     return statement.join(Contract, Contract.id == model.contract_id).where(Contract.project_id == project_id)
 
 
@@ -263,7 +266,7 @@ _PARTS = frozenset(
     }
 )
 # Counters have no foreign keys.
-_COUNTED: dict[str, Any] = {
+_COUNTED: dict[str, InstrumentedAttribute[int]] = {
     "disciplines": NumberCounter.discipline_id,
     "rfa_types": NumberCounter.rfa_type_id,
     "correspondence_sub_types": NumberCounter.sub_type_id,

@@ -1,12 +1,14 @@
 """What the API answers about a project file."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 
+from saraban.kit.json import Json
 from saraban.kit.schema import Schema
 
-_ADDED: Any = {
+_ADDED: JsonDict = {
     "path": "/contracts/C1/disciplines/STR",
     "change": "add",
     "before": None,
@@ -21,8 +23,8 @@ class ProjectChangeOut(Schema):
     change: Literal["add", "change", "close", "keep", "conflict"] = Field(
         description="`keep`: left out of the file, and in use. `conflict`: only in a dry run, which nothing follows."
     )
-    before: dict[str, Any] | None = Field(description="What differs, as it is there; null where there is nothing.")
-    after: dict[str, Any] | None = Field(description="The same as the file states it; null where it is closed.")
+    before: dict[str, Json] | None = Field(description="What differs, as it is there; null where there is nothing.")
+    after: dict[str, Json] | None = Field(description="The same as the file states it; null where it is closed.")
 
 
 class AppliedOut(Schema):

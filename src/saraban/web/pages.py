@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import structlog
 from fastapi import FastAPI, Request
+from pydantic_core import ErrorDetails
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import current_caller, request_context
@@ -24,7 +25,7 @@ from saraban.web.shell.session import delete_session_cookies, set_session_cookie
 from saraban.web.workflows import definitions, editor, migration, simulation, workflow_assignment
 
 PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
-Explain = Callable[[Sequence[Mapping[str, Any]]], list[FieldProblem]]
+Explain = Callable[[Sequence[ErrorDetails]], list[FieldProblem]]
 
 # The routers that take a register's name from the address come last.
 ROUTERS: Final = (

@@ -1,13 +1,12 @@
 """Webhooks of a project, and what became of what they were told."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, declared_attr, mapped_column
 
-from saraban.kit.db import Base, HasPublicId, public_id_index
+from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
 
 
 class Webhook(HasPublicId, Base):
@@ -28,11 +27,11 @@ class Webhook(HasPublicId, Base):
     user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     url: Mapped[str] = mapped_column(sa.String(500))
     description: Mapped[str] = mapped_column(sa.String(200))
-    event_names: Mapped[list[Any]]
-    topics: Mapped[list[Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    event_names: Mapped[list[str]]
+    topics: Mapped[list[str] | None] = mapped_column(sa.JSON(none_as_null=True))
     is_active: Mapped[bool]
     secret: Mapped[str] = mapped_column(sa.String(100))
-    earlier_secrets: Mapped[list[Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    earlier_secrets: Mapped[list[dict[str, str]] | None] = mapped_column(sa.JSON(none_as_null=True))
     failing_since: Mapped[datetime | None]
     given_up: Mapped[int] = mapped_column(default=0, server_default="0")
     off_because: Mapped[str | None] = mapped_column(sa.String(20))
@@ -42,7 +41,7 @@ class Webhook(HasPublicId, Base):
 
     @declared_attr.directive
     @classmethod
-    def __table_args__(cls) -> tuple[Any, ...]:
+    def __table_args__(cls) -> TableArguments:
         return public_id_index("webhooks", sa.Index("idx_webhooks_project", "project_id", "created_at"))
 
 
@@ -65,5 +64,5 @@ class WebhookOutcome(HasPublicId, Base):
 
     @declared_attr.directive
     @classmethod
-    def __table_args__(cls) -> tuple[Any, ...]:
+    def __table_args__(cls) -> TableArguments:
         return public_id_index("webhook_outcomes", sa.Index("idx_webhook_outcomes_webhook", "webhook_id", "created_at"))

@@ -1,10 +1,11 @@
 """Webhooks in JSON."""
 
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 
 from saraban.kit.schema import Schema, SingleLine
 from saraban.webhooks.domain.health import Off
@@ -13,14 +14,14 @@ from saraban.workflow.language.dsl.words import TOPIC
 
 _ID: Final = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"
 _MOMENT: Final = "2026-03-02T03:15:00Z"
-_IN: Final[dict[str, Any]] = {
+_IN: Final[JsonDict] = {
     "url": "https://hooks.example.com/saraban",
     "description": "Schedule of the contractor",
     "events": ["workflow.transitioned", "workflow.webhook"],
     "topics": ["drawings.approved"],
 }
-_OWN: Final[dict[str, Any]] = {"url": "https://hooks.example.com/mine", "description": "Chat of my team"}
-_OUT: Final[dict[str, Any]] = {
+_OWN: Final[JsonDict] = {"url": "https://hooks.example.com/mine", "description": "Chat of my team"}
+_OUT: Final[JsonDict] = {
     "publicId": _ID,
     **_IN,
     "isActive": True,

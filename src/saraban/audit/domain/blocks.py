@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from saraban.audit.domain.journals import RowDigest, utc_text
+from saraban.kit.json import Json
 
 FORM = "saraban-audit-1"
 START = "0" * 64  # the head before the first block
@@ -70,7 +71,7 @@ def head_digest(header: BlockHeader) -> str:
     return sha256("\n".join(str(fact) for fact in facts).encode()).hexdigest()
 
 
-def to_export(header: BlockHeader, listed: Sequence[RowDigest] | None) -> dict[str, Any]:
+def to_export(header: BlockHeader, listed: Sequence[RowDigest] | None) -> dict[str, Json]:
     """Return the header as the export tells it."""
     return {
         "type": "block",

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
+
+from saraban.kit.json import Json
 
 FieldKind = Literal["plain", "uuid", "moment", "user", "project"]
 
@@ -93,9 +95,9 @@ ACTIONS = Journal(
 JOURNALS = (NUMBERS, ACTIONS)
 
 
-def canonical_line(journal: Journal, values: Sequence[Any]) -> bytes:
+def canonical_line(journal: Journal, values: Sequence[object]) -> bytes:
     """Return the canonical form of a row, without the line feed; the same on every kind of database."""
-    told = {"type": "row", "journal": journal.name}
+    told: dict[str, Json] = {"type": "row", "journal": journal.name}
     told |= {field.name: _told(field.kind, value) for field, value in zip(journal.fields, values, strict=True)}
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
@@ -112,13 +114,13 @@ def digest_of_row(line: bytes) -> RowDigest:
     return RowDigest(told["publicId"], sha256(line).hexdigest(), told.get("createdAt"))
 
 
-def _told(kind: FieldKind, value: Any) -> Any:
+def _told(kind: FieldKind, value: object) -> Json:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     if value is None or kind == "plain":
         return value if value is None or isinstance(value, int | str) else str(value)
     if kind == "moment":
-        return utc_text(value)
+        return utc_text(value if isinstance(value, datetime) else str(value))
     digits = str(value).replace("-", "").lower()
     if len(digits) != 32:
         return str(value)

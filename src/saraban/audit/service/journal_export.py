@@ -4,12 +4,12 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from saraban.audit import repository
 from saraban.audit.domain.blocks import FORM, START, to_export, unpack
 from saraban.audit.domain.journals import JOURNALS, Journal, utc_text
 from saraban.kit.db import Database
+from saraban.kit.json import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ async def export(db: Database, *, now: datetime) -> AsyncIterator[tuple[bytes, i
     Rows are given as they stand in the database now, changed or not: it is their block that proves them.
     """
     yield _line({"type": "export", "form": FORM, "exportedAt": utc_text(now)}), 0
-    end: dict[str, Any] = {}
+    end: dict[str, Json] = {}
     for journal in JOURNALS:
         number, head, key = 0, START, None
         while (piece := await _block(db, journal, above=number, after=key)) is not None:
@@ -81,5 +81,5 @@ async def _block(db: Database, journal: Journal, *, above: int, after: int | Non
     return _Piece(b"".join(lines), len(rows), header.number, header.head, block.last_id)
 
 
-def _line(value: dict[str, Any]) -> bytes:
+def _line(value: dict[str, Json]) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from saraban.audit.domain.context import AuditContext
 from saraban.audit.models import AuditLog, Severity
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
+from saraban.kit.json import JsonObject
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.trace import trace_id
@@ -29,7 +29,7 @@ class AuditRecord:
     severity: str
     entity_type: str | None
     entity_id: str | None
-    details: Mapping[str, Any]
+    details: JsonObject
     actor_public_id: UUID | None
     address: str | None
     request_id: str | None

@@ -1,10 +1,10 @@
 """An event as its handlers see it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
+
+from saraban.kit.json import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,10 @@ class Event:
     name: str
     aggregate_type: str
     aggregate_id: str
-    payload: Mapping[str, Any]
+    payload: JsonObject
     created_at: datetime
     attempts: int = 0
+
+    def uuid_in(self, name: str) -> UUID:
+        """Return a public id of the payload."""
+        return UUID(str(self.payload[name]))

@@ -1,9 +1,7 @@
 """Dead letters: events whose delivery was given up; kept until somebody drops them or puts them back."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,6 +11,7 @@ from saraban.events.models import DeadLetter, OutboxEvent
 from saraban.kit.db import notify_after_commit
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
 from saraban.kit.ids import new_id
+from saraban.kit.json import JsonObject
 
 # A dead letter names the queue its job came from; where it is kept is the other one.
 QUEUE, DEAD_QUEUE = "workflow-events", "workflow-events-failed"
@@ -37,7 +36,7 @@ class DeadLetterView:
     event_public_id: UUID
     queue: str
     name: str
-    data: Mapping[str, Any]
+    data: JsonObject
     failed_at: datetime
     error: str
 
@@ -65,7 +64,7 @@ async def add_dead_letter(
     name: str,
     aggregate_type: str,
     aggregate_id: str,
-    data: Mapping[str, Any],
+    data: JsonObject,
     attempts: int,
     error: str,
     recorded_at: datetime,

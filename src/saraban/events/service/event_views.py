@@ -1,6 +1,5 @@
 """What operators see of events: those that wait, those delivered within a day, those that were given up."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -13,6 +12,7 @@ from saraban.events import repository
 from saraban.events.models import DeadLetter, OutboxEvent
 from saraban.events.service.dead_letters import DEAD_QUEUE, QUEUE
 from saraban.kit.errors import NotFound
+from saraban.kit.json import JsonObject
 from saraban.kit.pagination import Page, page_of
 
 
@@ -39,7 +39,7 @@ class EventView:
     name: str
     aggregate_type: str
     aggregate: str
-    payload: Mapping[str, Any]
+    payload: JsonObject
     attempts: int
     error: str | None
     recorded_at: datetime

@@ -8,7 +8,6 @@ claimed. A delivery's effects and its mark commit together, so an effect in this
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.exc import DBAPIError
@@ -56,7 +55,7 @@ class NewEvent:
     name: str
     aggregate_type: str
     aggregate_id: str
-    payload: Mapping[str, Any]
+    payload: Mapping[str, object]
     at: datetime
 
 
@@ -79,21 +78,21 @@ async def record_all(session: AsyncSession, news: Sequence[NewEvent]) -> list[UU
     """Do the same for several events, in their order, with one statement."""
     if not news:
         return []
-    rows = [_row(one) for one in news]
-    await repository.add(session, rows=rows)
+    ids = [new_id() for _ in news]
+    await repository.add(session, rows=[_row(one, uuid) for one, uuid in zip(news, ids, strict=True)])
     notify_after_commit(session)
-    return [row["uuid"] for row in rows]
+    return ids
 
 
 def queue(pipeline: Pipeline, news: Sequence[NewEvent]) -> None:
     """Do the same when the pipeline is sent."""
     notify_after_commit(pipeline.session)
-    pipeline.insert(repository.TABLE, [_row(one) for one in news])
+    pipeline.insert(repository.TABLE, [_row(one, new_id()) for one in news])
 
 
-def _row(one: NewEvent) -> dict[str, Any]:
+def _row(one: NewEvent, uuid: UUID) -> dict[str, object]:
     return {
-        "uuid": new_id(),
+        "uuid": uuid,
         "name": one.name,
         "aggregate_type": one.aggregate_type,
         "aggregate_id": one.aggregate_id,

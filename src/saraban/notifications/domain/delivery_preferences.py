@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
+from saraban.kit.json import JsonObject
 from saraban.notifications.domain.kinds import ACTION, NoticeKind
 
 
@@ -23,7 +23,7 @@ class DeliveryPreferences:
     digest_hour: int = 8
     quiet_from: int | None = None
     quiet_until: int | None = None
-    channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    channels: Mapping[str, JsonObject] = field(default_factory=dict)
 
     def chose(self, kind: NoticeKind, channel: str) -> bool:
         return bool(self.channels.get(kind, {}).get(channel, channel != "webhook"))

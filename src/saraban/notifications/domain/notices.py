@@ -1,10 +1,9 @@
 """Which event tells whom what: an event's name and payload in, notices out."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
+from saraban.kit.json import Json, JsonObject, as_list, as_object, as_text
 from saraban.workflow.engine.pending_assignees import SubjectState
 
 WEBHOOK_OFF = "webhook.switched_off"
@@ -39,7 +38,7 @@ class Notice:
     """
 
     template: str
-    values: Mapping[str, Any]
+    values: JsonObject
     entity_type: str
     entity_id: str
     actor: UUID | None
@@ -54,7 +53,7 @@ _OF_DOCUMENTS = {
 }
 
 
-def notices(name: str, payload: Mapping[str, Any]) -> list[Notice]:
+def notices(name: str, payload: JsonObject) -> list[Notice]:
     """Return what is to be said about an event; a person in two audiences is told the first notice only."""
     if name == "workflow.transitioned":
         return _transitioned(payload)
@@ -69,7 +68,7 @@ def notices(name: str, payload: Mapping[str, Any]) -> list[Notice]:
     return []
 
 
-def _webhook_off(payload: Mapping[str, Any]) -> Notice:
+def _webhook_off(payload: JsonObject) -> Notice:
     """Only those it belongs to: nobody else may have known of it."""
     url, since = str(payload["url"]), str(payload["failingSince"])
     return Notice(
@@ -78,11 +77,11 @@ def _webhook_off(payload: Mapping[str, Any]) -> Notice:
         entity_type="webhook",
         entity_id=str(payload["webhookPublicId"]),
         actor=None,
-        audience=Audience(users=frozenset(UUID(one) for one in payload["userPublicIds"])),
+        audience=Audience(users=frozenset(UUID(str(one)) for one in as_list(payload["userPublicIds"]))),
     )
 
 
-def _transitioned(payload: Mapping[str, Any]) -> list[Notice]:
+def _transitioned(payload: JsonObject) -> list[Notice]:
     """Those who have to act now come first, then those the workflow's definition wants to be told."""
     waiting, told = replace(_audience(payload.get("waiting")), acts=True), _audience(payload.get("notify"))
     outcome = "finished" if payload.get("terminal") else "moved"
@@ -95,16 +94,16 @@ def _transitioned(payload: Mapping[str, Any]) -> list[Notice]:
     return [_notice(template, payload, who) for template, who in ((asks, waiting), (outcome, told)) if who]
 
 
-def _reminded(payload: Mapping[str, Any]) -> Notice:
+def _reminded(payload: JsonObject) -> Notice:
     """Those it waits for; once it is late, the one who wrote it too."""
-    stage = int(payload["stage"])
+    stage = int(str(payload["stage"]))
     template = "due_today" if stage == 0 else "due_soon" if stage < 0 else "overdue"
     parties = frozenset({"author"}) if stage > 0 else frozenset[str]()
     return _notice(template, payload, replace(_audience(payload.get("waiting")), parties=parties, acts=True))
 
 
-def _notice(template: str, payload: Mapping[str, Any], audience: Audience) -> Notice:
-    actor = payload.get("actor") or {}
+def _notice(template: str, payload: JsonObject, audience: Audience) -> Notice:
+    actor = as_object(payload.get("actor"))
     values = {
         "number": payload.get("number") or payload.get("documentNumber"),
         "subject": payload.get("title") or payload.get("subject"),
@@ -128,23 +127,22 @@ def _notice(template: str, payload: Mapping[str, Any], audience: Audience) -> No
     )
 
 
-def _stand(payload: Mapping[str, Any]) -> SubjectState | None:
+def _stand(payload: JsonObject) -> SubjectState | None:
     entity = payload.get("entityId")
     if not entity:
         return None
     definition = _id(payload.get("definitionPublicId"))
-    return SubjectState(
-        str(entity), str(payload.get("entityType") or ""), payload.get("to") or payload.get("state"), definition
-    )
+    state = as_text(payload.get("to") or payload.get("state"))
+    return SubjectState(str(entity), str(payload.get("entityType") or ""), state, definition)
 
 
-def _audience(part: Mapping[str, Any] | None) -> Audience:
-    named = part or {}
+def _audience(part: Json) -> Audience:
+    named = as_object(part)
     return Audience(
-        organizations=frozenset(UUID(one["publicId"]) for one in named.get("organizations", ())),
-        users=frozenset(UUID(one) for one in named.get("users", ())),
+        organizations=frozenset(UUID(str(as_object(one)["publicId"])) for one in as_list(named.get("organizations"))),
+        users=frozenset(UUID(str(one)) for one in as_list(named.get("users"))),
     )
 
 
-def _id(text: str | None) -> UUID | None:
-    return UUID(text) if text else None
+def _id(text: Json) -> UUID | None:
+    return UUID(str(text)) if text else None

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from saraban.kit.errors import Text
+from saraban.kit.json import JsonObject
 from saraban.workflow.language.past_tense import past_tense
 
 
@@ -105,7 +105,7 @@ TEMPLATES: Mapping[str, NoticeText] = {
 TITLE_LENGTH = 255
 
 
-def render_notice(template: str, values: Mapping[str, Any], *, language: str) -> tuple[str, str]:
+def render_notice(template: str, values: JsonObject, *, language: str) -> tuple[str, str]:
     """
     Return title and message.
 

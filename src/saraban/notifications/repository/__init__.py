@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -84,11 +83,10 @@ async def user_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> d
 async def already_notified(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
     """Return the events with the users who were told of them before."""
     found = sa.select(Notification.event_uuid, Notification.user_id).where(Notification.event_uuid.in_(event_uuids))
-    rows: Any = await session.execute(found)  # no event is null: the statement says so
-    return {(row[0], row[1]) for row in rows}
+    return {(row.event_uuid, row.user_id) for row in await session.execute(found)}
 
 
-async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> None:
+async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) -> None:
     if rows:
         await session.execute(sa.insert(Notification), rows)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -29,7 +28,7 @@ async def already_mailed(session: AsyncSession, *, event_uuids: Collection[UUID]
     return {(row[0], row[1]) for row in await session.execute(found)}
 
 
-async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, Any]]) -> None:
+async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) -> None:
     if rows:
         await session.execute(sa.insert(MailLine), rows)
 

@@ -1,9 +1,8 @@
 """What is due and still waits for somebody, and which reminders of it went out."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -12,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.identity.models import Organization, User
+from saraban.kit.db import AnyRow
 from saraban.notifications.models import ReminderPlan, ReminderSent
 from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
@@ -66,9 +66,8 @@ async def revisions(session: AsyncSession, *, before: datetime, after_key: int, 
         .where(revision.is_current, revision.issued_date.is_not(None), revision.due_date < before)
         .where(head.cancelled_at.is_(None), head.deleted_at.is_(None), revision.id > after_key)
     )
-    rows: Any = await session.execute(
-        statement.order_by(revision.id).limit(limit)
-    )  # no date is null: the statement says so
+    # No date is null: the statement says so.
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(revision.id).limit(limit))
     return [DueSubject(*row) for row in rows]
 
 
@@ -79,9 +78,8 @@ async def circulations(session: AsyncSession, *, before: datetime, after_key: in
         .where(sheet.submitted_at.is_not(None), sheet.closed_at.is_(None), sheet.cancelled_at.is_(None))
         .where(sheet.deadline_date < before.date(), sheet.id > after_key)
     )
-    rows: Any = await session.execute(
-        statement.order_by(sheet.id).limit(limit)
-    )  # no date is null: the statement says so
+    # No date is null: the statement says so.
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(sheet.id).limit(limit))
     return [DueSubject(*row) for row in rows]
 
 
@@ -93,9 +91,8 @@ async def steps(session: AsyncSession, *, before: date, after: UUID | None, limi
     )
     if after is not None:
         statement = statement.where(row.id > after)
-    found: Any = await session.execute(
-        statement.order_by(row.id).limit(limit)
-    )  # no date is null: the statement says so
+    # No date is null: the statement says so.
+    found: Iterable[AnyRow] = await session.execute(statement.order_by(row.id).limit(limit))
     return [DueStep(*each) for each in found]
 
 
@@ -120,7 +117,7 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
         .outerjoin(User, User.user_id == item.user_id)
         .where(instance.entity_id.in_([str(one) for one in subjects]), instance.status == InstanceStatus.ACTIVE)
     )
-    found: dict[UUID, list[Any]] = {}
+    found: dict[UUID, list[AnyRow]] = {}
     for row in await session.execute(statement):
         found.setdefault(UUID(row[2]), []).append(row)
     return {

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events.service import Event, Handlers, NewEvent, record_all
 from saraban.identity import service as identity
 from saraban.kit.ids import derived_id, new_id
+from saraban.kit.json import as_text
 from saraban.notifications import repository
 from saraban.notifications.domain.delivery_preferences import channels_of
 from saraban.notifications.domain.kinds import kind_of
@@ -86,7 +86,7 @@ def _settled(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:
     found: dict[tuple[str, str], datetime] = {}
     for event in events:
         said = event.payload
-        if event.name in _SETTLES and (entity_id := said.get("documentPublicId")):
+        if event.name in _SETTLES and (entity_id := as_text(said.get("documentPublicId"))):
             entity = (str(said.get("documentKind") or said.get("kind") or ""), entity_id)
             found[entity] = max(event.created_at, found.get(entity, event.created_at))
     return found
@@ -112,7 +112,7 @@ async def _deputies(
     def deputies(event: Event, notice: Notice, people: Sequence[int]) -> list[int]:
         if event.name not in OF_STEPS:
             return []
-        project, code = event.payload.get("projectPublicId"), event.payload.get("workflowCode")
+        project, code = as_text(event.payload.get("projectPublicId")), as_text(event.payload.get("workflowCode"))
         known = found.of(
             people, workflow_code=code or "", project=UUID(project) if project else None, moment=event.created_at
         )
@@ -132,8 +132,8 @@ async def _tell(
         session, user_ids={user for _, _, readers in telling for user in readers}
     )
     preferences = {user: preferences_of(delivery) for user, delivery in chosen.items()}
-    rows: list[dict[str, Any]] = []
-    lines: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
+    lines: list[dict[str, object]] = []
     hooked: list[NewEvent] = []
     for event, notice, readers in telling:
         kind, words = kind_of(notice.template), _words(event, notice)
@@ -186,7 +186,7 @@ def _news(event: Event, notice: Notice, user: UUID) -> NewEvent:
     )
 
 
-def _words(event: Event, notice: Notice) -> dict[str, Any]:
+def _words(event: Event, notice: Notice) -> dict[str, object]:
     """What all readers of a notice are told alike."""
     title, message = render_notice(notice.template, notice.values, language="th")
     return {

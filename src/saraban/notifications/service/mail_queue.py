@@ -8,7 +8,7 @@ After the last attempt it becomes a dead letter, which tells the operators; revi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -71,7 +71,7 @@ class _ClaimedMail:
 
 def mail_row(
     *, mail_settings: MailSettings, event: Event, notice: Notice, user_id: int, preferences: DeliveryPreferences
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the row that has a notice sent to one person by e-mail, when that person's preferences allow it."""
     about = f"{notice.entity_type}:{notice.entity_id}" if notice.entity_id else f"event:{event.public_id}"
     return {
@@ -90,7 +90,7 @@ def mail_row(
 
 
 async def _invited(session: AsyncSession, event: Event) -> int | None:
-    public_id = UUID(event.payload["userPublicId"])
+    public_id = event.uuid_in("userPublicId")
     return (await people.user_keys(session, public_ids=[public_id])).get(public_id)
 
 
@@ -161,7 +161,7 @@ class MailJob:
 
 async def retry_dead_mail(session: AsyncSession, event: Event) -> None:
     """Send a mail again that was given up: the handler of a revived dead letter."""
-    for line in await repository.lock_batch(session, batch=UUID(event.payload["messageId"])):
+    for line in await repository.lock_batch(session, batch=event.uuid_in("messageId")):
         line.given_up_at, line.attempts, line.due_at = None, 0, event.created_at
 
 

@@ -7,7 +7,7 @@ A reminder's key is written in the event's transaction, so that several workers,
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -19,6 +19,7 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.dates import date_in_words, local_date
 from saraban.kit.db import Database
+from saraban.kit.json import Json
 from saraban.notifications.domain.reminders import Reminder, ReminderSchedule, due_reminder
 from saraban.notifications.models import ReminderPlan, ReminderSent
 from saraban.notifications.repository import reminders as repository
@@ -159,7 +160,7 @@ async def _remind(db: Database, subjects: Subjects, wanted: _DueReminder, now: d
         return 0  # another worker reminded in the same moment
 
 
-def _payload(wanted: _DueReminder, waits: RunningWorkflow, facts: SubjectFacts) -> dict[str, Any]:
+def _payload(wanted: _DueReminder, waits: RunningWorkflow, facts: SubjectFacts) -> dict[str, Json]:
     return {
         "instancePublicId": str(waits.instance),
         "workflowCode": waits.workflow_code,

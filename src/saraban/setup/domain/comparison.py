@@ -12,7 +12,7 @@ from typing import Any, Final
 from saraban.setup.domain.project_yaml import YamlPath as Place
 
 Codes = tuple[str, ...]
-Values = Mapping[str, Any]
+Values = Mapping[str, Any]  # of one thing in a file: `ProjectFile` says which type each has
 
 # Lists of things, and the keys by which each is known among the others.
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {

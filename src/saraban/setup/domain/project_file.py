@@ -4,12 +4,13 @@ What a project file may say, in the order of its keys; `docs/project.schema.json
 An organization, a person or a code that is only named here may stand in the file or be there already.
 """
 
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from saraban.identity.domain.organization import PartyRole
+from saraban.kit.json import Json
 from saraban.kit.schema import Day, Schema, SingleLine
 
 Name = Annotated[str, SingleLine(255)]
@@ -20,7 +21,7 @@ Username = Annotated[str, SingleLine(50, shortest=2), AfterValidator(str.casefol
 MOST = 5000
 
 
-def _upper(value: Any) -> Any:
+def _upper(value: object) -> object:
     return value.upper() if isinstance(value, str) else value
 
 
@@ -181,7 +182,7 @@ class ProjectFile(FilePart):
     people: list[PersonPart] | None = Field(None, max_length=MOST)
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> dict[str, Json]:
     """Describe a project file to editors and programs, in JSON Schema."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

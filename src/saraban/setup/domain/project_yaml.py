@@ -14,6 +14,7 @@ from typing import Any, Final
 import yaml
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
+from saraban.kit.json import Json
 from saraban.kit.validation import field_problems, pointer_of
 from saraban.setup.domain.project_file import ProjectFile
 
@@ -89,7 +90,7 @@ def read_file(content: bytes) -> ReadFile:
     reading = _YamlParser()
     try:
         text = _UNPRINTABLE.sub(_REFUSED, content.decode("utf-8-sig"))
-        events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+        events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
         data = reading.read(events)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -122,7 +123,7 @@ def _malformed(error: yaml.YAMLError, content: bytes) -> FieldProblem:
     return _fault((), line, "yaml", words.th, words.en)
 
 
-def _checked(data: Any, lines: Mapping[YamlPath, int]) -> ProjectFile:
+def _checked(data: Json, lines: Mapping[YamlPath, int]) -> ProjectFile:
     from pydantic import ValidationError
 
     try:
@@ -158,8 +159,8 @@ class _YamlParser:
     lines: dict[YamlPath, int] = field(default_factory=dict)
     faults: list[FieldProblem] = field(default_factory=list)
 
-    def read(self, events: Iterator[Any]) -> Any:
-        data: Any = None
+    def read(self, events: Iterator[yaml.Event]) -> Json:
+        data: Json = None
         documents = 0
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
@@ -171,9 +172,10 @@ class _YamlParser:
                 data = self._value(event, events, ())
         return data
 
-    def _value(self, event: Any, events: Iterator[Any], at: YamlPath) -> Any:
+    def _value(self, event: yaml.Event, events: Iterator[yaml.Event], at: YamlPath) -> Json:
         self.lines.setdefault(at, _line(event))
-        self._check(event, at)
+        if isinstance(event, yaml.NodeEvent):
+            self._check(event, at)
         if isinstance(event, yaml.ScalarEvent):
             empty = event.implicit[0] and event.value in {"", "~", "null"}
             return None if empty else event.value
@@ -184,14 +186,14 @@ class _YamlParser:
             return self._list(events, at)
         return self._map(events, at) if isinstance(event, yaml.MappingStartEvent) else None
 
-    def _list(self, events: Iterator[Any], at: YamlPath) -> list[Any]:
-        items: list[Any] = []
+    def _list(self, events: Iterator[yaml.Event], at: YamlPath) -> list[Json]:
+        items: list[Json] = []
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
             items.append(self._value(event, events, (*at, len(items))))
         return items
 
-    def _map(self, events: Iterator[Any], at: YamlPath) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def _map(self, events: Iterator[yaml.Event], at: YamlPath) -> dict[str, Json]:
+        found: dict[str, Json] = {}
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
                 self._add(at, event, "key", "คีย์ต้องเป็นข้อความ", "A key must be text.")
@@ -204,16 +206,16 @@ class _YamlParser:
             found[event.value] = self._value(next(events), events, key)
         return found
 
-    def _check(self, event: Any, at: YamlPath) -> None:
+    def _check(self, event: yaml.NodeEvent, at: YamlPath) -> None:
         if event.anchor is not None:
             th, en = "ใช้ anchor หรือ alias ของ YAML ไม่ได้", "Anchors and aliases cannot be used."
             self._add(at, event, "anchor", th, en)
         if getattr(event, "tag", None) is not None and not isinstance(event, yaml.AliasEvent):
             self._add(at, event, "tag", "ใช้ tag ของ YAML ไม่ได้", "Tags cannot be used.")
 
-    def _add(self, at: YamlPath, event: Any, code: str, th: str, en: str) -> None:
+    def _add(self, at: YamlPath, event: yaml.Event, code: str, th: str, en: str) -> None:
         self.faults.append(_fault(at, _line(event), code, th, en))
 
 
-def _line(event: Any) -> int:
-    return int(event.start_mark.line) + 1
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
 from saraban.kit.errors import FieldProblem
@@ -177,7 +177,7 @@ def _looks(code: str) -> str:
 
 def _addresses(read: ReadFile, wanted: ProjectItems, known: KnownCodes) -> Iterator[FieldProblem]:
     """Each account has its own e-mail address."""
-    owners: dict[Any, str] = {email: name for name, email in known.accounts.items()}
+    owners: dict[str, str] = {email: name for name, email in known.accounts.items()}
     for path, item in wanted.found.items():
         if path[0] == "people" and "email" in item.values:
             owner = owners.setdefault(item.values["email"], path[1])

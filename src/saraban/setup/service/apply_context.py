@@ -5,7 +5,7 @@ What the parts of a project file are saved with. A refusal of the services behin
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -19,7 +19,7 @@ from saraban.projects.models import (
     Contract,
     Project,
 )
-from saraban.setup.domain.comparison import ProjectItems
+from saraban.setup.domain.comparison import ProjectItems, Values
 from saraban.setup.domain.project_yaml import ReadFile, YamlPath, located
 
 REASON: Final = "ตามไฟล์โครงการ / Project file"
@@ -69,7 +69,7 @@ class ApplyContext:
         return located(self.read.lines, replace(problem, pointer=pointer_of(("body", *place))), place)
 
 
-def fill(row: Any, values: Mapping[str, Any], columns: Mapping[str, str]) -> None:
+def fill(row: object, values: Values, columns: Mapping[str, str]) -> None:
     for key, column in columns.items():
         if key in values:
             setattr(row, column, values[key])

@@ -14,7 +14,7 @@ from saraban.numbering.series.models import NumberFormat
 from saraban.projects import service as projects
 from saraban.projects.schemas import NewCalendarDay, ReviewTeamIn, TeamMemberIn
 from saraban.setup import repository
-from saraban.setup.domain.comparison import ChangeType, Difference
+from saraban.setup.domain.comparison import ChangeType, Difference, Values
 from saraban.setup.service.apply_context import REASON, ApplyContext, fill
 from saraban.setup.service.current_project import WEEKDAY_OF
 from saraban.workflow.administration.service import workflow_assignment
@@ -49,7 +49,7 @@ async def _account(saving: ApplyContext, one: Difference) -> None:
     row.updated_at = saving.ctx.now
 
 
-def place_of(values: Mapping[str, Any]) -> dict[str, str]:
+def place_of(values: Values) -> dict[str, str]:
     """Say where a role is given, as the service of accounts takes it."""
     place = values.get("place")
     return {f"{values['level'].lower()}_code": place} if place else {}
@@ -134,7 +134,7 @@ async def save_formats(saving: ApplyContext, those: Sequence[Difference]) -> Non
             )
 
 
-def _narrowing(values: Mapping[str, Any]) -> numbering.Narrowing:
+def _narrowing(values: Values) -> numbering.Narrowing:
     return numbering.Narrowing(*(values.get(key) or "" for key in ("subType", "rfaType", "discipline")))
 
 
@@ -143,14 +143,14 @@ async def _resets(saving: ApplyContext, one: Difference) -> bool | None:
     return row.reset_sequence_yearly if row else None
 
 
-async def format_there(saving: ApplyContext, values: Mapping[str, Any]) -> NumberFormat | None:
+async def format_there(saving: ApplyContext, values: Values) -> NumberFormat | None:
     """Find the format that is for the same documents."""
     rows = await repository.formats(saving.session, project_id=saving.project_row.id)
     wanted = values.get("type"), _narrowing(values)
     return next((row[0] for row in rows if (row.type_code, repository.narrowing(row[0])) == wanted), None)
 
 
-def choice_place(saving: ApplyContext, values: Mapping[str, Any]) -> workflow_assignment.AssignmentTarget:
+def choice_place(saving: ApplyContext, values: Values) -> workflow_assignment.AssignmentTarget:
     """Name the documents that a workflow is assigned to."""
     return workflow_assignment.AssignmentTarget(
         values["kind"].lower(), values.get("type"), saving.project_row.public_id

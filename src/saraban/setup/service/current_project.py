@@ -7,8 +7,11 @@ from typing import Any, Final
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.organization import party_role
+from saraban.identity.models import Organization
+from saraban.kit.db import AnyRow
+from saraban.kit.json import Json
 from saraban.projects.domain.calendar import USUAL_WEEKEND
-from saraban.projects.models import Contract, Project
+from saraban.projects.models import Contract, CorrespondenceType, Project
 from saraban.setup import repository
 from saraban.setup.domain.project_file import WEEK
 
@@ -18,12 +21,15 @@ _WEEKDAYS: Final = dict(
 WEEKDAY_OF: Final = {code: name for name, code in _WEEKDAYS.items()}
 
 
-def stated(**values: Any) -> dict[str, Any]:
+ProjectData = dict[str, Any]  # as a project file has it: `ProjectFile` says what is in it
+
+
+def stated(**values: Json) -> dict[str, Json]:
     """Leave out what has no value."""
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def read_shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> dict[str, Any]:
+async def read_shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> ProjectData:
     """Read what belongs to the installation, as far as a file names it."""
     accounts = await repository.accounts(session)
     return {
@@ -39,11 +45,11 @@ async def read_shared(session: AsyncSession, *, codes: Collection[str], username
     }
 
 
-def _is_open(row: Any) -> bool:
+def _is_open(row: Organization | CorrespondenceType) -> bool:
     return row.is_active and row.deleted_at is None
 
 
-def _person(row: Any) -> dict[str, Any]:
+def _person(row: AnyRow) -> dict[str, Json]:
     user = row.User
     return stated(
         username=user.username,
@@ -54,7 +60,7 @@ def _person(row: Any) -> dict[str, Any]:
     )
 
 
-async def read_project(session: AsyncSession, project: Project) -> dict[str, Any]:
+async def read_project(session: AsyncSession, project: Project) -> ProjectData:
     """Read the project itself; without organizations and people, which belong to the installation."""
     key = project.id
     return {
@@ -91,7 +97,7 @@ async def roles_in(
     return found
 
 
-async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Any]]:
+async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Json]]:
     rows = await repository.contracts(session, codes=(), project_id=key)
     parties = _by_contract(
         await repository.parties(session, project_id=key),
@@ -105,7 +111,7 @@ async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Any]]:
         [row for row in await repository.rfa_types(session, project_id=key) if row.is_active],
         lambda row: _named(row.type_code, row.type_name_th, row.type_name_en),
     )
-    sub_types: dict[int, list[Any]] = defaultdict(list)
+    sub_types: dict[int, list[dict[str, Json]]] = defaultdict(list)
     for row in await repository.sub_types(session, project_id=key):
         sub_types[row.CorrespondenceSubType.contract_id].append(_sub_type(row))
     return [
@@ -121,7 +127,7 @@ async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Any]]:
     ]
 
 
-def _contract(row: Contract) -> dict[str, Any]:
+def _contract(row: Contract) -> dict[str, Json]:
     return stated(
         code=row.contract_code,
         name=row.contract_name,
@@ -131,18 +137,18 @@ def _contract(row: Contract) -> dict[str, Any]:
     )
 
 
-def _by_contract(rows: Iterable[Any], shown: Callable[[Any], dict[str, Any]]) -> Mapping[int, list[Any]]:
-    found: dict[int, list[Any]] = defaultdict(list)
+def _by_contract(rows: Iterable[Any], shown: Callable[[Any], dict[str, Json]]) -> Mapping[int, list[dict[str, Json]]]:
+    found: dict[int, list[dict[str, Json]]] = defaultdict(list)
     for row in rows:
         found[row.contract_id].append(shown(row))
     return found
 
 
-def _named(code: str, th: str | None, en: str | None) -> dict[str, Any]:
+def _named(code: str, th: str | None, en: str | None) -> dict[str, Json]:
     return {"code": code, "nameTh": th or en or code, "nameEn": en or th or code}
 
 
-def _sub_type(row: Any) -> dict[str, Any]:
+def _sub_type(row: AnyRow) -> dict[str, Json]:
     one = row.CorrespondenceSubType
     return stated(
         type=row.type_code,
@@ -153,7 +159,7 @@ def _sub_type(row: Any) -> dict[str, Any]:
     )
 
 
-def _format(row: Any) -> dict[str, Any]:
+def _format(row: AnyRow) -> dict[str, Json]:
     one = row.NumberFormat
     return stated(
         type=row.type_code,
@@ -167,7 +173,7 @@ def _format(row: Any) -> dict[str, Any]:
     )
 
 
-async def _calendar(session: AsyncSession, key: int) -> dict[str, Any]:
+async def _calendar(session: AsyncSession, key: int) -> dict[str, Json]:
     weekend = await repository.weekend(session, project_id=key)
     names = weekend.split(",") if weekend is not None else USUAL_WEEKEND
     return {
@@ -184,8 +190,8 @@ async def _calendar(session: AsyncSession, key: int) -> dict[str, Any]:
     }
 
 
-async def _teams(session: AsyncSession, key: int) -> list[dict[str, Any]]:
-    seats: dict[int, list[Any]] = defaultdict(list)
+async def _teams(session: AsyncSession, key: int) -> list[dict[str, Json]]:
+    seats: dict[int, list[dict[str, Json]]] = defaultdict(list)
     for row in await repository.seats(session, project_id=key):
         one = row.ReviewTeamMember
         seats[one.team_id].append(stated(person=row.username, discipline=one.discipline_code, role=one.member_role))

@@ -1,7 +1,5 @@
 """Writes a project as a project file: applied where it comes from it changes nothing, applied elsewhere it makes the same."""
 
-from typing import Any
-
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
@@ -13,6 +11,7 @@ from saraban.projects.models import Project
 from saraban.setup import repository
 from saraban.setup.domain.yaml_writer import yaml_text
 from saraban.setup.service import current_project
+from saraban.setup.service.current_project import ProjectData
 
 MANAGE = "project.edit"
 
@@ -40,20 +39,20 @@ async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> st
     return yaml_text({"organizations": shared["organizations"], **more, **data, "people": people})
 
 
-async def _people(session: AsyncSession, project: Project, data: dict[str, Any]) -> list[dict[str, Any]]:
+async def _people(session: AsyncSession, project: Project, data: ProjectData) -> list[ProjectData]:
     roles = await current_project.roles_in(session, project)
     seated = {seat["person"] for team in data["reviewTeams"] for seat in team["members"]}
     shared = await current_project.read_shared(session, codes=(), usernames=seated | roles.keys())
     return [{**person, "roles": roles.get(person["username"], [])} for person in shared["people"]]
 
 
-def _organizations(data: dict[str, Any], people: list[dict[str, Any]]) -> set[str]:
+def _organizations(data: ProjectData, people: list[ProjectData]) -> set[str]:
     parties = [party for contract in data["contracts"] for party in contract["parties"]]
     named = [*data["members"], *parties, *people]
     places = {role["place"] for one in people for role in one["roles"] if role["level"] == "Organization"}
     return {one["organization"] for one in named if "organization" in one} | places
 
 
-def _typed(data: dict[str, Any]) -> list[dict[str, Any]]:
+def _typed(data: ProjectData) -> list[ProjectData]:
     sub_types = [one for contract in data["contracts"] for one in contract["subTypes"]]
     return [*data["numberFormats"], *sub_types]

@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -16,7 +15,9 @@ from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING, Scope
 from saraban.identity.service import Invitation, rights_lock
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
+from saraban.kit.json import Json
 from saraban.projects.models import Project
 from saraban.setup import repository
 from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, differences, project_items
@@ -25,6 +26,7 @@ from saraban.setup.domain.references import KnownCodes, reference_faults
 from saraban.setup.service import current_project
 from saraban.setup.service.apply_context import ApplyContext
 from saraban.setup.service.closure import close
+from saraban.setup.service.current_project import ProjectData
 from saraban.setup.service.steps import save
 
 
@@ -135,7 +137,7 @@ async def _there(
     return project, project_items(data), elsewhere
 
 
-def _with_global_roles(data: dict[str, Any], grants: Sequence[Any]) -> None:
+def _with_global_roles(data: ProjectData, grants: Sequence[AnyRow]) -> None:
     for person in data["people"]:
         held = [{"role": row.role_name, "level": "Global"} for row in grants if row.username == person["username"]]
         person["roles"] = [*person.get("roles", ()), *held]
@@ -195,5 +197,5 @@ async def _note(saving: ApplyContext, found: Sequence[Difference], content: byte
         )
 
 
-def _change(one: Difference) -> dict[str, Any]:
+def _change(one: Difference) -> dict[str, Json]:
     return {"path": one.pointer, "change": one.what.value, "before": one.before, "after": one.after}

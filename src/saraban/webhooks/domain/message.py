@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, Literal, Protocol, get_args
+from typing import Final, Literal, Protocol, get_args
+
+from saraban.kit.json import Json, JsonObject, as_object
 
 ProjectEvent = Literal[
     "document.created",
@@ -50,12 +52,12 @@ class WebhookTransport(Protocol):
         ...
 
 
-def message(name: str, payload: Mapping[str, Any], *, at: datetime) -> dict[str, Any]:
+def message(name: str, payload: JsonObject, *, at: datetime) -> dict[str, Json]:
     """Return the body of a webhook: type, timestamp and data."""
     said = {key: payload[key] for key in _SAID if payload.get(key) is not None}
     actor = payload.get("actor")
     if isinstance(actor, Mapping) and actor.get("publicId"):
         said["actorPublicId"] = actor["publicId"]
         if actor.get("onBehalfOf"):
-            said["onBehalfOfPublicId"] = actor["onBehalfOf"]["publicId"]
+            said["onBehalfOfPublicId"] = as_object(actor["onBehalfOf"])["publicId"]
     return {"type": name, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": said}

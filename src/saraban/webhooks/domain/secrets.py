@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 OVERLAP: Final = timedelta(hours=24)
 MOST: Final = 3  # earlier ones at a time: each is a signature more in every message
@@ -21,7 +21,7 @@ class EarlierSecret:
         return {"secret": self.secret, "until": self.until.isoformat()}
 
 
-def valid_secrets(kept: Iterable[Mapping[str, Any]] | None, *, now: datetime) -> list[EarlierSecret]:
+def valid_secrets(kept: Iterable[Mapping[str, str]] | None, *, now: datetime) -> list[EarlierSecret]:
     """Return the earlier secrets that still sign, the latest first."""
     found = [EarlierSecret(one["secret"], datetime.fromisoformat(one["until"])) for one in kept or ()]
     return sorted((one for one in found if one.until > now), key=lambda one: one.until, reverse=True)

@@ -18,6 +18,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id, new_id
+from saraban.kit.json import as_object
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.webhooks import repository
 from saraban.webhooks.domain import secrets
@@ -73,7 +74,7 @@ def _wishes_to_hear(row: Webhook, event: Event) -> bool:
 
 async def tell_owners(session: AsyncSession, events: Sequence[Event]) -> None:
     """Put a message into the outbox for each webhook that a person set up to be told what that person is told."""
-    people = [UUID(event.payload["userPublicId"]) for event in events]
+    people = [event.uuid_in("userPublicId") for event in events]
     hooks = await repository.active_of_people(session, users=set(people))
     wanted = [_requested(row, event) for event, user in zip(events, people, strict=True) for row in hooks.get(user, ())]
     await outbox.record_all(session, wanted)
@@ -139,7 +140,7 @@ class WebhookSender:
         :raises Postponed: when too many have left in the last minute
         """
         async with self._db.reading() as session:
-            row = await repository.one(session, public_id=UUID(event.payload["webhookPublicId"]))
+            row = await repository.one(session, public_id=event.uuid_in("webhookPublicId"))
         if row is None or not row.is_active:
             return
         if row.failing_since is not None and row.public_id in self._trying:
@@ -188,7 +189,7 @@ class WebhookSender:
 
     def _signed(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
         now = self._clock.now()
-        message_id, timestamp = event.payload["eventPublicId"], int(now.timestamp())
+        message_id, timestamp = str(event.payload["eventPublicId"]), int(now.timestamp())
         valid = [row.secret, *(one.secret for one in secrets.valid_secrets(row.earlier_secrets, now=now))]
         return {
             "content-type": "application/json",
@@ -204,8 +205,8 @@ class WebhookSender:
         return {
             "public_id": new_id(),
             "webhook_id": row.id,
-            "event_uuid": UUID(event.payload["eventPublicId"]),
-            "name": event.payload["message"]["type"],
+            "event_uuid": event.uuid_in("eventPublicId"),
+            "name": as_object(event.payload["message"])["type"],
             "delivered": status is not None and 200 <= status < 300,
             "status": status,
             "error": error,

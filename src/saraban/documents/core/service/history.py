@@ -89,7 +89,7 @@ def _step(step: workflow.HistoryStep, label: str | None) -> HistoryEntry:
 
 def _absent(entry: audit.AuditRecord) -> UUID | None:
     told = entry.details.get(_ABSENT)
-    return UUID(told) if told else None
+    return UUID(str(told)) if told else None
 
 
 def _deed(entry: audit.AuditRecord, names: dict[UUID, PersonAnswer]) -> HistoryEntry:

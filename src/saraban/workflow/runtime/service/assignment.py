@@ -43,12 +43,12 @@ def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
 
     async def team_changed(session: AsyncSession, event: Event) -> None:
         await renew_for_teams(
-            session, subjects=subjects, project_public_id=UUID(event.payload["projectPublicId"]), now=event.created_at
+            session, subjects=subjects, project_public_id=event.uuid_in("projectPublicId"), now=event.created_at
         )
 
     async def account_changed(session: AsyncSession, event: Event) -> None:
         await renew_for_person(
-            session, subjects=subjects, public_id=UUID(event.payload["userPublicId"]), now=event.created_at
+            session, subjects=subjects, public_id=event.uuid_in("userPublicId"), now=event.created_at
         )
 
     handlers.add(projects.TEAM_CHANGED, team_changed)
