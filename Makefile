@@ -34,7 +34,7 @@ test: $(DONE)/bench $(VENDOR)  ## The whole suite, on SQLite and on MariaDB and 
 
 soak: $(DONE)/bench $(VENDOR)  ## Two minutes of load while servers and workers are killed at random; writes build/soak.json.
 	@scripts/test_needs.sh
-	SARABAN_SOAK=1 $(BIN)/python -m pytest tests/database/test_killing.py $(ARGS)
+	SARABAN_SOAK=1 $(BIN)/python -m pytest tests/database/test_random_kills.py $(ARGS)
 
 check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/ruff format --check .

@@ -25,7 +25,7 @@ from saraban.numbering.series.domain.template import stored_template
 from tests.conftest import seeded, settings_in
 from tests.factories.contexts import context
 from tests.numbering_world import World, world_of
-from tests.people import cheap_passwords
+from tests.demo_people import cheap_passwords
 
 
 def quiet_logs() -> None:

@@ -163,7 +163,7 @@ def no_outside_settings() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def quick_passwords() -> Iterator[None]:
     """Everybody's log-ins: a hash made here costs a millisecond to check, here and in the servers that tests start."""
-    from tests.people import cheap_passwords
+    from tests.demo_people import cheap_passwords
 
     with cheap_passwords():
         yield
@@ -172,9 +172,8 @@ def quick_passwords() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def shared_work() -> Iterator[None]:
     """The table of routes, the API's description and compiled statements: the same in every test, made once."""
-    from tests import sharing
 
-    with sharing.one_table_of_routes(), sharing.one_description(), sharing.one_store_of_statements():
+    with computed_once.one_table_of_routes(), computed_once.one_description(), computed_once.one_store_of_statements():
         yield
 
 

@@ -15,8 +15,8 @@ from saraban.workflow.runtime.repository import delegations as delegation_rows
 from saraban.workflow.runtime.service import delegations
 from saraban.workflow.runtime.service.delegated_rights import delegated_rights_of
 from saraban.workflow.runtime.service.delegations import DelegationView, NewDelegation
+from tests.demo_people import fill
 from tests.factories.contexts import context
-from tests.people import fill
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 NOW = datetime(2026, 11, 21, 3, tzinfo=UTC)

@@ -25,7 +25,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingFailed
 from saraban.numbering.series.models import NumberCounter, NumberError
 from tests.factories.contexts import context
-from tests.histories import Seen, out_of_order
+from tests.linearizability import Seen, out_of_order
 from tests.numbering_world import World, check_accounts, world_of
 from tests.servers import running_mariadb, running_redis
 

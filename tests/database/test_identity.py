@@ -26,8 +26,8 @@ from saraban.kit.db import Base, Database
 from saraban.kit.errors import Invalid
 from saraban.kit.rate_limits import RateLimiter
 from saraban.projects import service as projects
+from tests.demo_people import fill
 from tests.factories.contexts import context
-from tests.people import fill
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 RULES = ThrottleRules(attempts=3, of_address=0, longest=0.01, least=0)

@@ -21,7 +21,6 @@ import saraban
 from saraban.kit import migrations
 from saraban.kit.db import Base
 from saraban.numbering.series.domain.template import Template
-from tests.database import old_rows
 from tests.servers import MariaDb
 
 STEPS = [
@@ -117,7 +116,7 @@ def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 def old(fresh: str) -> str:
     """A database at the first schema with rows in its tables."""
     apart(migrations.upgrade, fresh, "0001")
-    on(fresh, old_rows.insert)
+    on(fresh, first_schema_rows.insert)
     return fresh
 
 
@@ -126,7 +125,7 @@ def moved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """An old database that was brought to the head; the tests that share it only look."""
     with empty_database(request, tmp_path_factory.mktemp("moved"), "moved") as url:
         apart(migrations.upgrade, url, "0001")
-        on(url, old_rows.insert)
+        on(url, first_schema_rows.insert)
         apart(migrations.upgrade, url)
         yield url
 
@@ -252,7 +251,7 @@ def _counts(found: dict[str, list[Any]], known: dict[str, list[Any]]) -> dict[st
 
 
 def _everything(connection: sa.Connection) -> tuple[dict[str, list[dict[str, Any]]], set["Key"]]:
-    return old_rows.contents(connection), _foreign_keys(connection)
+    return first_schema_rows.contents(connection), _foreign_keys(connection)
 
 
 class Key(NamedTuple):
@@ -304,16 +303,16 @@ class TestPublicIds:
         apart(migrations.upgrade, old, "0002")
 
         given = [row[0] for table in PUBLIC for row in rows(old, f"SELECT uuid FROM {table}")]
-        assert len(given) == sum(len(old_rows.ROWS[table]) for table in PUBLIC)
+        assert len(given) == sum(len(first_schema_rows.ROWS[table]) for table in PUBLIC)
         assert len({UUID(str(value)) for value in given}) == len(given)
 
     def test_leave_nothing_behind_when_they_go(self, old: str) -> None:
-        before = on(old, old_rows.contents)
+        before = on(old, first_schema_rows.contents)
         apart(migrations.upgrade, old, "0002")
 
         apart(migrations.downgrade, old, "0001")
 
-        assert on(old, old_rows.contents) == before
+        assert on(old, first_schema_rows.contents) == before
 
     def test_are_given_to_rows_that_come_without_one(self, mariadb_server: MariaDb) -> None:
         url = mariadb_server.create("defaults")
@@ -339,14 +338,14 @@ class TestItemsOfATransmittal:
     def test_go_to_its_newest_issue_and_begin_the_draft_that_follows(self, old: str) -> None:
         apart(migrations.upgrade, old, "0046")
         on(old, _revised_transmittal)
-        before = on(old, old_rows.contents)["transmittal_items"]
+        before = on(old, first_schema_rows.contents)["transmittal_items"]
 
         apart(migrations.upgrade, old)
 
         listed = "SELECT transmittal_revision_id, document_number, quantity FROM transmittal_items ORDER BY id"
         assert rows(old, listed) == [(5, "0001-A", 2), (50, None, 2)]
         apart(migrations.downgrade, old, "0046")
-        assert on(old, old_rows.contents)["transmittal_items"] == before
+        assert on(old, first_schema_rows.contents)["transmittal_items"] == before
         apart(migrations.upgrade, old)
 
 
@@ -425,12 +424,12 @@ class TestLedger:
         )
 
         assert [tuple(row) for row in found] == [
-            (old_rows.LETTER, old_rows.LETTER, 3, "CONFIRMED", "correspondence"),
+            (first_schema_rows.LETTER, first_schema_rows.LETTER, 3, "CONFIRMED", "correspondence"),
             ("คคง.-สคฉ.3-0002-2568", "คคง.-สคฉ.3-0002-2568", 2, "CANCELLED", None),
-            (old_rows.RFI, old_rows.RFI, 5, "CONFIRMED", "correspondence"),
-            (old_rows.RFA, "LCBP3-C2-RFA-STR-RPT-0001-", 1, "CONFIRMED", "rfa"),
-            (old_rows.TRANSMITTAL, old_rows.TRANSMITTAL, 117, "CONFIRMED", "transmittal"),
-            (old_rows.SHEET, old_rows.SHEET, 1, "CONFIRMED", "circulation"),
+            (first_schema_rows.RFI, first_schema_rows.RFI, 5, "CONFIRMED", "correspondence"),
+            (first_schema_rows.RFA, "LCBP3-C2-RFA-STR-RPT-0001-", 1, "CONFIRMED", "rfa"),
+            (first_schema_rows.TRANSMITTAL, first_schema_rows.TRANSMITTAL, 117, "CONFIRMED", "transmittal"),
+            (first_schema_rows.SHEET, first_schema_rows.SHEET, 1, "CONFIRMED", "circulation"),
         ]
 
     def test_keeps_the_tokens_and_binds_the_documents(self, moved: str) -> None:
@@ -441,7 +440,7 @@ class TestLedger:
             "ON r.uuid = correspondences.number_uuid AND r.holder_public_id = correspondences.uuid",
         )
 
-        assert tokens >= {UUID(token) for token in old_rows.TOKENS}
+        assert tokens >= {UUID(token) for token in first_schema_rows.TOKENS}
         assert bound == [(4,)]
 
     def test_prints_each_number_again_from_what_it_stored(self, moved: str) -> None:
@@ -461,7 +460,7 @@ class TestLedger:
             "JOIN document_number_reservations AS r ON r.uuid = a.reservation_uuid",
         )
 
-        assert [tuple(row) for row in found] == [("GENERATE", old_rows.LETTER, 3)]
+        assert [tuple(row) for row in found] == [("GENERATE", first_schema_rows.LETTER, 3)]
 
     def test_goes_back_to_reservations_with_tokens_and_documents(self, old: str) -> None:
         apart(migrations.upgrade, old)
@@ -470,10 +469,14 @@ class TestLedger:
 
         found = rows(old, "SELECT token, document_number, document_id FROM document_number_reservations ORDER BY id")
         assert [tuple(row) for row in found[:2]] == [
-            (old_rows.TOKENS[0], old_rows.LETTER, 1),
-            (old_rows.TOKENS[1], "คคง.-สคฉ.3-0002-2568", None),
+            (first_schema_rows.TOKENS[0], first_schema_rows.LETTER, 1),
+            (first_schema_rows.TOKENS[1], "คคง.-สคฉ.3-0002-2568", None),
         ]
-        assert {row[1] for row in found} >= {old_rows.RFI, old_rows.RFA, old_rows.TRANSMITTAL}
+        assert {row[1] for row in found} >= {
+            first_schema_rows.RFI,
+            first_schema_rows.RFA,
+            first_schema_rows.TRANSMITTAL,
+        }
 
 
 class TestAnOldDatabase:

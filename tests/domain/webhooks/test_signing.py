@@ -6,7 +6,7 @@ import hmac
 
 from saraban.webhooks.domain.message import message
 from saraban.webhooks.domain.signing import encoded, signature
-from tests.features.webhooks.receiving import verified
+from tests.features.webhooks.standard_receiver import verified
 
 BODY = b'{"test": 2432232314}'
 

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from saraban.kit.db import Base, Database
 from tests.conftest import SignIn
-from tests.features.api.walking import Operation, operations
+from tests.features.api.openapi_walk import Operation, operations
 
 ID = "019505a1-7c3e-7000-8000-abc123def456"
 # Refusals are kept on purpose, and a log-in that fails is counted.

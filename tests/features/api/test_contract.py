@@ -23,7 +23,7 @@ from saraban import bootstrap
 from saraban.app import create_app
 from saraban.ops.openapi import operations
 from tests.conftest import PASSWORD, run_apart, settings_in
-from tests.features.api.real_values import Demo, filled
+from tests.features.api.demo_examples import Demo, filled
 
 # 422 names a field whose form is right and whose meaning is not: an id that nobody knows, a day that has passed. Of 410,
 # 412 and 416 the schema of the request knows nothing either.

@@ -14,7 +14,7 @@ from saraban.config import Settings
 from saraban.kit.clock import local_date
 from saraban.numbering.service import ImportWorker
 from tests.conftest import SignIn
-from tests.features.api.walking import Operation, operations
+from tests.features.api.openapi_walk import Operation, operations
 
 # Every number that an answer may carry, by the name of its field; whatever else is an integer is a leak.
 COUNTS = {

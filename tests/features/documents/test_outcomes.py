@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import unwrapped
 from tests.definitions import RFA
 from tests.features.documents.conftest import Desk
-from tests.outcomes import ENDS, own
+from tests.outcome_workflow import ENDS, own
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from saraban.kit.ids import new_id
 from saraban.worker import loop, timers
 from saraban.worker.loop import Worker
 from saraban.worker.timers import Job, Timer, standard_timers
-from tests.logged import lines_of
+from tests.log_capture import lines_of
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 HOOK = "http://hook.test/dead"

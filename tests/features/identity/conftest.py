@@ -14,7 +14,7 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.rate_limits import RateLimiter
 from tests.conftest import run_apart
-from tests.people import fill
+from tests.demo_people import fill
 
 RULES = ThrottleRules(attempts=3, of_address=0, longest=0.01, least=0)
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)

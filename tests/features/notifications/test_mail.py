@@ -20,7 +20,7 @@ from saraban.notifications.schemas import PreferencesOrder
 from saraban.notifications.service import save_preferences
 from saraban.worker.loop import Worker
 from tests.factories.contexts import context
-from tests.logged import lines_of
+from tests.log_capture import lines_of
 from tests.mail_delivery import BANGKOK, NOW, deliver, later, server, system
 from tests.notices import person, told, transition
 from tests.smtp import HANG_UP, SmtpServer

@@ -29,7 +29,7 @@ from saraban.webhooks.domain.message import NotSent, WebhookTransport
 from saraban.webhooks.models import Webhook
 from saraban.worker.loop import Worker
 from tests.conftest import SignIn, unwrapped
-from tests.features.webhooks.receiving import verified
+from tests.features.webhooks.standard_receiver import verified
 from tests.terminal import Command, commands_of
 from tests.webhook_receiver import HOOK, Receiver
 

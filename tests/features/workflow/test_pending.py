@@ -26,7 +26,7 @@ from saraban.workflow.service import Command
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.factories.review import WORDS, reviewed, under_review
-from tests.logged import lines_of
+from tests.log_capture import lines_of
 from tests.reviews import CONTROL, CONTROLS, asking, change, history, inbox, rows, waited_for
 
 PM = {"roles": ["Project Manager"]}

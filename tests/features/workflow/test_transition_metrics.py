@@ -14,7 +14,7 @@ from saraban.kit.pipeline import Pipeline
 from saraban.workflow.runtime.service import transition_metrics
 from saraban.workflow.service import Step, SubjectStep
 from tests.factories.letterbox import NOW, Office
-from tests.logged import lines_of
+from tests.log_capture import lines_of
 
 WORDS = {"th": "คำ", "en": "Word"}
 FIELDS = {"instanceId", "action", "fromState", "toState", "userUuid", "durationMs", "outcome", "workflowCode"}

@@ -19,7 +19,7 @@ from tests.circulations import lose_the_right, order
 from tests.domain.workflow.actors import person, subject
 from tests.features.documents.conftest import Desk
 from tests.notices import SENDER, letters_go_by, morning, reminded, state, titles
-from tests.outcomes import own
+from tests.outcome_workflow import own
 
 
 async def told(desk: Desk, *accounts: str) -> dict[str, int]:

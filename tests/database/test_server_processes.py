@@ -19,7 +19,7 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.workflow.runtime.models import WorkflowInstance
-from tests.histories import Seen, out_of_order
+from tests.linearizability import Seen, out_of_order
 from tests.numbering_world import check_accounts, world_of
 from tests.processes import RunningSaraban, sign_in
 from tests.servers import MariaDb

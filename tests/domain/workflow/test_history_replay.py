@@ -9,7 +9,7 @@ from saraban.workflow.administration.domain.history_replay import RecordedActor,
 from saraban.workflow.language import dsl
 from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import SUBMITTER, person, subject
-from tests.step_data import written
+from tests.step_data_workflow import written
 
 SYSTEM = person(user=1)
 CONTRACTOR = RecordedActor(SUBMITTER, UUID(int=SUBMITTER), frozenset({3}))

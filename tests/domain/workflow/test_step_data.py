@@ -15,7 +15,7 @@ from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, as_published, compiled
 from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
-from tests.step_data import PROPERTIES, WORDS, written
+from tests.step_data_workflow import PROPERTIES, WORDS, written
 
 
 def faults(raw: dict[str, Any]) -> list[tuple[str, str]]:

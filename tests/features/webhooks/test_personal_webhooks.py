@@ -19,7 +19,7 @@ from saraban.worker.loop import Worker
 from saraban.workflow.administration.service.versions import shipped
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk
-from tests.features.webhooks.receiving import verified
+from tests.features.webhooks.standard_receiver import verified
 from tests.webhook_receiver import HOOK, Receiver
 
 __all__ = ["desk"]

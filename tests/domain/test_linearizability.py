@@ -1,6 +1,6 @@
 """The checker of histories itself: what it must find and what it must let pass."""
 
-from tests.histories import Seen, out_of_order
+from tests.linearizability import Seen, out_of_order
 
 
 class TestOutOfOrder:
