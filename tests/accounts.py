@@ -45,4 +45,5 @@ def office(people_db: Database, clock: FixedClock, issuer: TokenIssuer, throttle
 
 
 def somchai(**changes: Any) -> dict[str, Any]:
-    return {"username": "Somchai", "password": STRONG, "email": "somchai@example.org", **changes}
+    account = {"username": "Somchai", "email": "somchai@example.org"} | changes
+    return {"password": account.pop("password", STRONG), "new": identity.NewAccount(**account)}

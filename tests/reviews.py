@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from saraban.events.models import OutboxEvent
 from saraban.events.service import Event, Handlers
+from saraban.identity import service as identity
 from saraban.identity.models import User
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.models import WorkflowWorkItem
@@ -18,7 +19,7 @@ from tests.factories.review import WORDS
 
 CONTROLS = {"roles": ["Document Control"]}
 
-CONTROL = {"role": "Document Control", "organization_code": "คคง."}
+CONTROL = {"grant": identity.RoleGrant("Document Control", "คคง.")}
 
 
 def asking(require: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -179,7 +179,7 @@ class TestRights:
 async def change_role(office: Office, *, change: Any) -> None:
     """As the terminal does it, and then as the worker hears of it."""
     system, person = await office.person("system"), await office.person("reviewer.consultant")
-    role: Any = {"username": person.username, "role": "Editor", "organization_code": "คคง."}
+    role: Any = {"username": person.username, "grant": identity.RoleGrant("Editor", "คคง.")}
     await office.db.transact(lambda session: change(context(system, now=NOW), session, **role))
     told: Any = {"subjects": office.subjects, "public_id": person.public_id, "now": NOW}
     await office.db.transact(lambda session: assignment.renew_for_person(session, **told))

@@ -1,7 +1,6 @@
 """`saraban user …`: accounts and what they may do."""
 
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,19 +53,8 @@ def create(
     from saraban.identity import service as identity
 
     secret = _password(password)
-    as_system(
-        lambda ctx, session: identity.create_user(
-            ctx,
-            session,
-            username=username,
-            password=secret,
-            email=email,
-            first_name=first_name,
-            last_name=last_name,
-            organization_code=organization,
-            is_service=service,
-        )
-    )
+    account = identity.NewAccount(username, email, first_name, last_name, organization, is_service=service)
+    as_system(lambda ctx, session: identity.create_user(ctx, session, account, password=secret))
     typer.echo(say(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open."))
 
 
@@ -99,17 +87,8 @@ def invite(
     elif email is None:
         raise stop("ระบุ --email หรือ --again", "Say --email, or --again for an account that is there.", code=2)
     else:
-        invitation = as_system(
-            lambda ctx, session: identity.invite_user(
-                ctx,
-                session,
-                username=username,
-                email=email,
-                first_name=first_name,
-                last_name=last_name,
-                organization_code=organization,
-            )
-        )
+        account = identity.NewAccount(username, email, first_name, last_name, organization)
+        invitation = as_system(lambda ctx, session: identity.invite_user(ctx, session, account))
     print_invitations([invitation])
 
 
@@ -208,7 +187,8 @@ def grant(
     """
     from saraban.identity import service as identity
 
-    _with_role(identity.grant_role, username, role, organization, project, contract)
+    grant = identity.RoleGrant(role, organization, project, contract)
+    as_system(lambda ctx, session: identity.grant_role(ctx, session, username, grant))
     typer.echo(say(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}."))
 
 
@@ -226,7 +206,8 @@ def revoke(
     """
     from saraban.identity import service as identity
 
-    _with_role(identity.revoke_role, username, role, organization, project, contract)
+    grant = identity.RoleGrant(role, organization, project, contract)
+    as_system(lambda ctx, session: identity.revoke_role(ctx, session, username, grant))
     typer.echo(say(f"ถอนบทบาท {role} จาก {username} แล้ว", f"{username} no longer has the role {role} there."))
 
 
@@ -267,18 +248,6 @@ def _switch(username: str, *, active: bool) -> None:
     as_system(lambda ctx, session: identity.set_active(ctx, session, username=username, active=active))
     done = say("เปิดใช้งาน", "enabled") if active else say("ปิดใช้งาน", "disabled")
     typer.echo(say(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}."))
-
-
-def _with_role(
-    verb: Callable[..., Awaitable[Any]],
-    username: str,
-    role: str,
-    organization: str | None,
-    project: str | None,
-    contract: str | None,
-) -> None:
-    place = {"organization_code": organization, "project_code": project, "contract_code": contract}
-    as_system(lambda ctx, session: verb(ctx, session, username=username, role=role, **place))
 
 
 def _password(given: str | None) -> str:

@@ -87,16 +87,7 @@ def create(
         asked = _checked(
             WebhookIn, url=url, description=description, events=event or list(webhooks.EVENTS), topics=topic or []
         )
-        place = await project_named(session, project)
-        return await webhooks.create(
-            ctx,
-            session,
-            project_public_id=place,
-            url=asked.url,
-            description=asked.description,
-            events=asked.events,
-            topics=asked.topics,
-        )
+        return await webhooks.create(ctx, session, await project_named(session, project), asked)
 
     row = as_account(account, work)
     typer.echo(f"{row.public_id}\n{row.secret}")
@@ -117,7 +108,7 @@ def own(
         from saraban.webhooks.schemas import OwnWebhookIn
 
         asked = _checked(OwnWebhookIn, url=url, description=description)
-        return await webhooks.create_own(ctx, session, url=asked.url, description=asked.description)
+        return await webhooks.create_own(ctx, session, asked)
 
     row = as_account(account, work)
     typer.echo(f"{row.public_id}\n{row.secret}")

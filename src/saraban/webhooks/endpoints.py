@@ -1,14 +1,19 @@
 """Webhooks of a project: who is told of its events, with which secret, and what became of it."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Header
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.dependencies import Context
-from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, PathId, ReadSession, to_response
-from saraban.kit.idempotency import OperationResult, Remember, answer_once
+from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.db import Database
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.idempotency import Claim, Idempotency
+from saraban.kit.operation import Operation, Receipt
 from saraban.webhooks import schemas, service
 
 router = APIRouter(tags=["webhooks"])
@@ -21,31 +26,16 @@ IfMatch = Annotated[
 @router.post(
     "/projects/{publicId}/webhooks", status_code=201, response_model=schemas.WebhookSecretOut, summary="Add a webhook"
 )
-async def create(public_id: PathId, body: schemas.WebhookIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
-    """The answer has the secret that messages are signed with, this once. For whoever may edit the project."""
-
-    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
-        row = await service.create(
-            ctx,
-            session,
-            project_public_id=public_id,
-            url=body.url,
-            description=body.description,
-            events=body.events,
-            topics=body.topics,
-        )
-        return await _created(row, session, remember)
-
-    answer = await answer_once(
-        db,
-        key=key,
-        user=ctx.caller.public_id,
-        operation=f"POST /projects/{public_id}/webhooks",
-        payload=body.model_dump(mode="json", by_alias=True),
-        now=ctx.now,
-        run=lambda remember: db.transact(lambda session: work(session, remember)),
-    )
-    return to_response(answer)
+async def create(
+    public_id: PathId, body: schemas.WebhookIn, ctx: KeyedContext, db: Db, idempotency: Idempotent
+) -> Response:
+    """
+    The answer has the secret that messages are signed with; sent again with the same `Idempotency-Key`, it has it as long as
+    nobody has changed the webhook. For whoever may edit the project.
+    """
+    operation = Operation.of(ctx, f"POST /projects/{public_id}/webhooks", body)
+    work = partial(service.create, ctx, project_public_id=public_id, new=body)
+    return _created(*await _once(ctx, db, idempotency, operation, work))
 
 
 @router.post(
@@ -54,35 +44,13 @@ async def create(public_id: PathId, body: schemas.WebhookIn, ctx: Context, db: D
     response_model=schemas.WebhookSecretOut,
     summary="Add a webhook of your own",
 )
-async def create_own(body: schemas.OwnWebhookIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
-    """It is told what you chose, among your preferences, to be told by webhook. The answer has its secret, this once."""
-
-    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
-        row = await service.create_own(
-            ctx,
-            session,
-            url=body.url,
-            description=body.description,
-        )
-        return await _created(row, session, remember)
-
-    answer = await answer_once(
-        db,
-        key=key,
-        user=ctx.caller.public_id,
-        operation="POST /notifications/webhooks",
-        payload=body.model_dump(mode="json", by_alias=True),
-        now=ctx.now,
-        run=lambda remember: db.transact(lambda session: work(session, remember)),
-    )
-    return to_response(answer)
-
-
-async def _created(row: service.Webhook, session: AsyncSession, remember: Remember) -> OperationResult:
-    out = _with_secret(row).model_dump(mode="json", by_alias=True)
-    answer = OperationResult(201, out, {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)})
-    await remember(session, answer)
-    return answer
+async def create_own(body: schemas.OwnWebhookIn, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
+    """
+    It is told what you chose, among your preferences, to be told by webhook. The answer has its secret; sent again with the
+    same `Idempotency-Key`, as long as nobody has changed the webhook.
+    """
+    operation = Operation.of(ctx, "POST /notifications/webhooks", body)
+    return _created(*await _once(ctx, db, idempotency, operation, partial(service.create_own, ctx, new=body)))
 
 
 @router.get("/notifications/webhooks", summary="List your own webhooks")
@@ -117,15 +85,7 @@ async def change(
 ) -> schemas.WebhookOut:
     """What is switched off is told nothing; what happens meanwhile is not told later."""
     wanted = service.WebhookChange(**body.model_dump())
-    row = await db.transact(
-        lambda session: service.change(
-            ctx,
-            session,
-            public_id=public_id,
-            change=wanted,
-            if_match=if_match,
-        )
-    )
+    row = await db.transact(partial(service.change, ctx, public_id=public_id, change=wanted, if_match=if_match))
     response.headers["ETag"] = service.etag(row)
     return _out(row)
 
@@ -141,29 +101,18 @@ async def remove(public_id: PathId, ctx: Context, db: Db) -> None:
     response_model=schemas.WebhookSecretOut,
     summary="Change the secret of a webhook",
 )
-async def rotate(public_id: PathId, ctx: Context, db: Db, key: IdempotencyKey, if_match: IfMatch = None) -> Response:
+async def rotate(
+    public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent, if_match: IfMatch = None
+) -> Response:
     """
     For 24 hours messages carry signatures with both secrets. Changed again meanwhile, each earlier secret keeps its 24 hours;
-    when three of them are still valid, the answer is 409 and says until when.
+    when three of them are still valid, the answer is 409 and says until when. Sent again with the same `Idempotency-Key`, it
+    is answered with the new secret as long as nobody has changed the webhook.
     """
-
-    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
-        row = await service.rotate(ctx, session, public_id=public_id, if_match=if_match)
-        out = _with_secret(row).model_dump(mode="json", by_alias=True)
-        answer = OperationResult(200, out, {"ETag": service.etag(row)})
-        await remember(session, answer)
-        return answer
-
-    answer = await answer_once(
-        db,
-        key=key,
-        user=ctx.caller.public_id,
-        operation=f"POST /webhooks/{public_id}/rotate-secret",
-        payload={},
-        now=ctx.now,
-        run=lambda remember: db.transact(lambda session: work(session, remember)),
-    )
-    return to_response(answer)
+    operation = Operation.of(ctx, f"POST /webhooks/{public_id}/rotate-secret", {})
+    work = partial(service.rotate, ctx, public_id=public_id, if_match=if_match)
+    receipt, row = await _once(ctx, db, idempotency, operation, work)
+    return respond(_with_secret(receipt, row), receipt=receipt, headers={"ETag": service.etag(row)})
 
 
 @router.post("/webhooks/{publicId}/test", status_code=202, summary="Try a webhook")
@@ -212,5 +161,36 @@ def _out(row: service.Webhook) -> schemas.WebhookOut:
     )
 
 
-def _with_secret(row: service.Webhook) -> schemas.WebhookSecretOut:
-    return schemas.WebhookSecretOut(**_out(row).model_dump(), secret=row.secret)
+async def _once(
+    ctx: RequestContext,
+    db: Database,
+    idempotency: Idempotency,
+    operation: Operation,
+    work: Callable[[AsyncSession], Awaitable[service.Webhook]],
+) -> tuple[Receipt, service.Webhook]:
+    """Do the work once for a key; return what it made, and of a repetition the webhook as it is now."""
+    async with idempotency.claim(operation) as claim:
+        if claim.receipt is None:
+            return await db.transact(partial(_complete, claim, work))
+    assert claim.receipt.public_id is not None
+    async with db.reading() as session:
+        return claim.receipt, await service.read(ctx, session, public_id=claim.receipt.public_id)
+
+
+async def _complete(
+    claim: Claim, work: Callable[[AsyncSession], Awaitable[service.Webhook]], session: AsyncSession
+) -> tuple[Receipt, service.Webhook]:
+    row = await work(session)
+    receipt = Receipt("webhook", row.public_id, {"version": row.version})
+    await claim.complete(session, receipt)
+    return receipt, row
+
+
+def _created(receipt: Receipt, row: service.Webhook) -> Response:
+    headers = {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)}
+    return respond(_with_secret(receipt, row), status=201, receipt=receipt, headers=headers)
+
+
+def _with_secret(receipt: Receipt, row: service.Webhook) -> schemas.WebhookSecretOut:
+    secret = row.secret if row.version == receipt.outcome["version"] else None
+    return schemas.WebhookSecretOut(**_out(row).model_dump(), secret=secret)

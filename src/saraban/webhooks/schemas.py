@@ -97,13 +97,13 @@ class WebhookOut(Schema):
 
 
 class WebhookSecretOut(WebhookOut):
-    """The one answer that shows the secret."""
+    """The one answer that shows the secret; a repeated request is told it until somebody changes the webhook."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {**_OUT, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="}}
     )
 
-    secret: str
+    secret: str | None
 
 
 class WebhookPage(Schema):

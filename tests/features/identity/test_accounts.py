@@ -12,6 +12,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.identity.service import (
     NotSignedIn,
     RoleDoesNotFit,
+    RoleGrant,
     UsernameTaken,
 )
 from saraban.identity.service import seed as people
@@ -107,7 +108,7 @@ class TestSetPassword:
 
 class TestGrantRole:
     async def test_counts_at_once_and_only_there(self, office: Office) -> None:
-        await office.do(identity.grant_role, username="viewer", role="Editor", organization_code="คคง.")
+        await office.do(identity.grant_role, username="viewer", grant=RoleGrant("Editor", "คคง."))
 
         viewer = await office.who("viewer")
         consultant = await office.who("dc.consultant")
@@ -117,7 +118,9 @@ class TestGrantRole:
 
     async def test_is_given_once_however_often_it_is_asked_for(self, office: Office) -> None:
         for _ in range(2):
-            await office.do(identity.grant_role, username="viewer", role="Project Manager", project_code="LCBP3-C2")
+            await office.do(
+                identity.grant_role, username="viewer", grant=RoleGrant("Project Manager", project_code="LCBP3-C2")
+            )
 
         assert sorted((await office.who("viewer")).roles) == ["Project Manager", "Viewer"]
         assert len((await office.who("viewer")).grants) == 2
@@ -135,7 +138,7 @@ class TestGrantRole:
     )
     async def test_fits_the_level_of_the_role(self, office: Office, role: str, place: dict[str, str]) -> None:
         with pytest.raises(RoleDoesNotFit):
-            await office.do(identity.grant_role, username="viewer", role=role, **place)
+            await office.do(identity.grant_role, username="viewer", grant=RoleGrant(role, **place))
 
     @pytest.mark.parametrize(
         "given",
@@ -148,7 +151,7 @@ class TestGrantRole:
     )
     async def test_names_what_it_does_not_know(self, office: Office, given: dict[str, str]) -> None:
         with pytest.raises(Invalid):
-            await office.do(identity.grant_role, username="viewer", **given)
+            await office.do(identity.grant_role, username="viewer", grant=RoleGrant(**given))
 
     @pytest.mark.parametrize(
         ("by", "role", "place"),
@@ -163,12 +166,10 @@ class TestGrantRole:
         self, office: Office, by: str, role: str, place: dict[str, str]
     ) -> None:
         with pytest.raises(Forbidden):
-            await office.do(identity.grant_role, by=by, username="viewer", role=role, **place)
+            await office.do(identity.grant_role, by=by, username="viewer", grant=RoleGrant(role, **place))
 
     async def test_may_be_handed_on_inside_ones_own_organization(self, office: Office) -> None:
-        await office.do(
-            identity.grant_role, by="dc.consultant", username="viewer", role="Editor", organization_code="คคง."
-        )
+        await office.do(identity.grant_role, by="dc.consultant", username="viewer", grant=RoleGrant("Editor", "คคง."))
 
         async with office.db.reading() as session:
             row = (await session.scalars(sa.select(AuditLog).where(AuditLog.entity_type == "user"))).one()
@@ -177,10 +178,9 @@ class TestGrantRole:
 
 class TestRevokeRole:
     async def test_takes_back_what_was_given_there_and_leaves_the_rest(self, office: Office) -> None:
-        editor = {"username": "viewer", "role": "Editor"}
         for place in ("คคง.", "กทท."):
-            await office.do(identity.grant_role, **editor, organization_code=place)
-        await office.do(identity.revoke_role, **editor, organization_code="คคง.")
+            await office.do(identity.grant_role, username="viewer", grant=RoleGrant("Editor", place))
+        await office.do(identity.revoke_role, username="viewer", grant=RoleGrant("Editor", "คคง."))
 
         viewer, consultant = await office.who("viewer"), await office.who("dc.consultant")
         assert sorted(viewer.roles) == ["Editor", "Viewer"]
@@ -191,10 +191,10 @@ class TestRevokeRole:
 
     async def test_finds_nothing_where_it_was_not_given(self, office: Office) -> None:
         with pytest.raises(NotFound):
-            await office.do(identity.revoke_role, username="viewer", role="Editor", organization_code="คคง.")
+            await office.do(identity.revoke_role, username="viewer", grant=RoleGrant("Editor", "คคง."))
 
     async def test_is_for_those_who_could_have_given_it(self, office: Office) -> None:
-        given = {"username": "padmin", "role": "Project Manager", "project_code": "LCBP3-C2"}
+        given = {"username": "padmin", "grant": RoleGrant("Project Manager", project_code="LCBP3-C2")}
         await office.do(identity.grant_role, **given)
 
         with pytest.raises(Forbidden):
@@ -203,7 +203,7 @@ class TestRevokeRole:
 
 class TestChanges:
     async def test_of_roles_and_of_the_account_are_told_once_each(self, office: Office) -> None:
-        editor = {"username": "viewer", "role": "Editor", "organization_code": "คคง."}
+        editor = {"username": "viewer", "grant": RoleGrant("Editor", "คคง.")}
         for _ in range(2):  # the second time nothing changes
             await office.do(identity.grant_role, **editor)
         await office.do(identity.revoke_role, **editor)

@@ -148,9 +148,8 @@ class TestCurrentCaller:
             await identity.grant_role(
                 context(caller=by, address="", now=now),
                 session,
-                username="viewer",
-                role="Editor",
-                organization_code="กทท.",
+                "viewer",
+                identity.RoleGrant("Editor", "กทท."),
             )
         assert "rfa.create" in (await viewer.get(ME)).json()["permissions"]
 

@@ -20,9 +20,8 @@ CHOSEN = "Chosen-By-Me-7"
 
 
 async def invite(office: Office) -> Invitation:
-    given = somchai(organization_code="คคง.", first_name="สมชาย")
-    del given["password"]
-    invitation: Invitation = await office.do(identity.invite_user, **given)
+    account = somchai(organization_code="คคง.", first_name="สมชาย")["new"]
+    invitation: Invitation = await office.do(identity.invite_user, new=account)
     return invitation
 
 

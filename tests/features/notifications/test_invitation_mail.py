@@ -19,11 +19,12 @@ from tests.smtp import SmtpServer
 __all__ = ["server", "system"]
 
 
-async def invite(system: System, verb: Any = identity.invite_user, **more: str) -> Invitation:
+async def invite(system: System, **more: str) -> Invitation:
     """An invitation, heard by the handlers as a worker has them hear it."""
 
     async def work(session: Any) -> Any:
-        return await verb(await identity.system_context(session, system.clock), session, username="somchai", **more)
+        ctx = await identity.system_context(session, system.clock)
+        return await identity.invite_user(ctx, session, identity.NewAccount("somchai", **more))
 
     invitation: Invitation = await system.db.transact(work)
     async with system.db.reading() as session:

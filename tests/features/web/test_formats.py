@@ -66,9 +66,8 @@ async def reader(app: FastAPI, sit: Sit) -> httpx.AsyncClient:
         lambda session: identity.grant_role(
             context(giver, now=app.state.clock.now()),
             session,
-            username="viewer",
-            role=catalogue.ORG_ADMIN,
-            organization_code="กทท.",
+            "viewer",
+            identity.RoleGrant(catalogue.ORG_ADMIN, "กทท."),
         )
     )
     return await sit("viewer", "en")

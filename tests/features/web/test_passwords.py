@@ -22,7 +22,7 @@ async def invited(app: FastAPI, **changes: str) -> Invitation:
     given = {"username": "somchai", "email": "somchai@example.org", "first_name": "สมชาย"} | changes
     async with app.state.db.writing() as session:
         by = await identity.system_caller(session)
-        return await identity.invite_user(context(by, now=app.state.clock.now()), session, **given)
+        return await identity.invite_user(context(by, now=app.state.clock.now()), session, identity.NewAccount(**given))
 
 
 def typed(password: str = CHOSEN, repeat: str | None = None, **more: str) -> dict[str, str]:

@@ -254,6 +254,22 @@ class TestMessages:
         assert (again.headers["idempotent-replay"], again.headers["etag"]) == ("true", '"2"')
         assert (stale.status_code, stale.json()["code"]) == (412, "WEBHOOK_CHANGED")
 
+    async def test_are_not_kept_for_a_key_and_shown_again_only_while_they_stand(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str
+    ) -> None:
+        made = await make(owner, project)
+        address, key = f"/api/v1/webhooks/{made['publicId']}", {"Idempotency-Key": "leak"}
+        first = await owner.post(f"{address}/rotate-secret", headers=key)
+        async with app.state.db.reading() as session:
+            kept = [str(row) for row in await session.execute(sa.text("SELECT * FROM idempotency_keys"))]
+        await owner.post(f"{address}/rotate-secret")
+        again = await owner.post(f"{address}/rotate-secret", headers=key)
+
+        assert len(kept) == 1
+        assert first.json()["secret"] not in kept[0]
+        assert (again.status_code, again.headers["idempotent-replay"]) == (200, "true")
+        assert (again.json()["secret"], again.json()["version"]) == (None, 3)
+
     async def test_end_when_nothing_got_through_for_days_until_it_is_switched_on_again(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
     ) -> None:

@@ -150,7 +150,7 @@ class TestHolders:
         (hidden,) = office.box.hidden.values()
 
         hidden.add("dc.consultant")
-        await change(office, identity.grant_role, "dc.consultant", role="Editor", organization_code="คคง.")
+        await change(office, identity.grant_role, "dc.consultant", grant=identity.RoleGrant("Editor", "คคง."))
 
         assert (unseen, await waited_for(office)) == (set(), {"dc.consultant"})
 

@@ -400,7 +400,7 @@ class TestRoles:
         await under_review(office, branches=[asks({"role": "Document Control"})])
         before = await waited_for(office)
 
-        await change(office, identity.grant_role, "viewer", **CONTROL | {"organization_code": "กทท."})
+        await change(office, identity.grant_role, "viewer", grant=identity.RoleGrant("Document Control", "กทท."))
 
         assert await waited_for(office) == before
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
+from saraban.events.domain.event import Event
 from saraban.events.models import DeadLetter, OutboxEvent
 from saraban.kit.db import notify_after_commit
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
@@ -59,34 +60,28 @@ async def take_unreported(session: AsyncSession, *, now: datetime, per_minute: i
 async def add_dead_letter(
     session: AsyncSession,
     *,
-    event_uuid: UUID,
+    event: Event,
     queue: str,
-    name: str,
-    aggregate_type: str,
-    aggregate_id: str,
-    data: JsonObject,
-    attempts: int,
     error: str,
-    recorded_at: datetime,
     now: datetime,
 ) -> DeadLetterView:
     """
     Keep as a dead letter what another queue gave up, so that operators are told in the same way.
 
     :param queue: the one it came from
-    :param name: of the event that `revive` puts into the outbox; its handler has to try again
+    :param event: what `requeue_dead_letter` puts into the outbox; its handler has to try again
     """
     letter = DeadLetter(
         public_id=new_id(),
-        event_uuid=event_uuid,
+        event_uuid=event.public_id,
         queue=queue,
-        name=name,
-        aggregate_type=aggregate_type,
-        aggregate_id=aggregate_id,
-        data=dict(data),
-        attempts=attempts,
+        name=event.name,
+        aggregate_type=event.aggregate_type,
+        aggregate_id=event.aggregate_id,
+        data=dict(event.payload),
+        attempts=event.attempts,
         error=error,
-        recorded_at=recorded_at,
+        recorded_at=event.created_at,
         failed_at=now,
     )
     session.add(letter)
@@ -138,19 +133,10 @@ async def delete_dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadL
 async def move_to_dead_letters(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> DeadLetterView:
     """Move an event from the outbox to the dead letters."""
     await session.delete(row)
-    return await add_dead_letter(
-        session,
-        event_uuid=row.public_id,
-        queue=QUEUE,
-        name=row.name,
-        aggregate_type=row.aggregate_type,
-        aggregate_id=row.aggregate_id,
-        data=row.payload,
-        attempts=row.attempts,
-        error=row.last_error or "",
-        recorded_at=row.created_at,
-        now=now,
+    event = Event(
+        row.public_id, row.name, row.aggregate_type, row.aggregate_id, row.payload, row.created_at, row.attempts
     )
+    return await add_dead_letter(session, event=event, queue=QUEUE, error=row.last_error or "", now=now)
 
 
 async def _dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -58,21 +58,22 @@ async def role_named(session: AsyncSession, *, name: str) -> Role | None:
     return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
 
 
-async def assignment(
-    session: AsyncSession,
-    *,
-    user_id: int,
-    role_id: int,
-    organization_id: int | None,
-    project_id: int | None,
-    contract_id: int | None,
-) -> UserAssignment | None:
+class AssignmentColumns(TypedDict):
+    """A role in a place, as the columns of an assignment."""
+
+    role_id: int
+    organization_id: int | None
+    project_id: int | None
+    contract_id: int | None
+
+
+async def assignment(session: AsyncSession, user_id: int, columns: AssignmentColumns) -> UserAssignment | None:
     statement = sa.select(UserAssignment).where(
         UserAssignment.user_id == user_id,
-        UserAssignment.role_id == role_id,
-        UserAssignment.organization_id.is_not_distinct_from(organization_id),
-        UserAssignment.project_id.is_not_distinct_from(project_id),
-        UserAssignment.contract_id.is_not_distinct_from(contract_id),
+        UserAssignment.role_id == columns["role_id"],
+        UserAssignment.organization_id.is_not_distinct_from(columns["organization_id"]),
+        UserAssignment.project_id.is_not_distinct_from(columns["project_id"]),
+        UserAssignment.contract_id.is_not_distinct_from(columns["contract_id"]),
     )
     return await session.scalar(statement)
 

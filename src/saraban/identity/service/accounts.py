@@ -8,7 +8,6 @@ those who write such a list at that moment (`rights`).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -23,6 +22,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import invitations, tokens
+from saraban.identity.repository.accounts import AssignmentColumns
 from saraban.identity.service import passwords, rights_lock, role_scopes
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import DomainError, ErrorKind, Forbidden, NotFound, Text, invalid
@@ -62,64 +62,54 @@ class AccountSummary:
     last_login_at: datetime | None
 
 
-async def create_user(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    username: str,
-    password: str,
-    email: str,
-    first_name: str = "",
-    last_name: str = "",
-    organization_code: str | None = None,
-    is_service: bool = False,
-) -> UUID:
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """An account as it is asked for."""
+
+    username: str
+    email: str
+    first_name: str = ""
+    last_name: str = ""
+    organization_code: str | None = None
+    is_service: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RoleGrant:
+    """A role in one place, or everywhere when no code is named."""
+
+    role: str
+    organization_code: str | None = None
+    project_code: str | None = None
+    contract_code: str | None = None
+
+
+async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password: str) -> UUID:
     """
     Open an account without roles and give its public id.
 
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    passwords.require_strong(password, acceptable_username(username))
-    user = await open_account(
-        ctx,
-        session,
-        username=username,
-        password_hash=await passwords.hash_password(password),
-        email=email,
-        first_name=first_name,
-        last_name=last_name,
-        organization_code=organization_code,
-        is_service=is_service,
-    )
+    passwords.require_strong(password, acceptable_username(new.username))
+    user = await open_account(ctx, session, new, password_hash=await passwords.hash_password(password))
     await record(ctx, session, "user.create", user)
     return user.public_id
 
 
-async def open_account(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    username: str,
-    password_hash: str,
-    email: str,
-    first_name: str,
-    last_name: str,
-    organization_code: str | None,
-    is_service: bool = False,
-) -> User:
+async def open_account(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password_hash: str) -> User:
     """
     Write the row of an account; what it is called in the audit trail is for the caller to say.
 
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    name, mail = acceptable_username(username), acceptable_address(email)
-    first, last = acceptable_name("/firstName", first_name), acceptable_name("/lastName", last_name)
-    home = await role_scopes.find_scope(session, organization=organization_code)
+    name, mail = acceptable_username(new.username), acceptable_address(new.email)
+    first, last = acceptable_name("/firstName", new.first_name), acceptable_name("/lastName", new.last_name)
+    home = await role_scopes.find_scope(session, organization=new.organization_code)
     ctx.caller.require("user.create", home.scope)
     if await repository.is_taken(session, username=name, email=mail):
-        raise UsernameTaken(values={"value": username})
+        raise UsernameTaken(values={"value": new.username})
     user = User(
         username=name,
         password_hash=password_hash,
@@ -127,7 +117,7 @@ async def open_account(
         first_name=first or None,
         last_name=last or None,
         primary_organization_id=home.organization_id,
-        is_service=is_service,
+        is_service=new.is_service,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
@@ -183,16 +173,7 @@ async def set_password(ctx: RequestContext, session: AsyncSession, *, username: 
     await record(ctx, session, "user.reset_password", user)
 
 
-async def grant_role(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    username: str,
-    role: str,
-    organization_code: str | None = None,
-    project_code: str | None = None,
-    contract_code: str | None = None,
-) -> None:
+async def grant_role(ctx: RequestContext, session: AsyncSession, username: str, grant: RoleGrant) -> None:
     """
     Give a role in one place, or everywhere; a role that is already given there is left as it is.
 
@@ -201,8 +182,8 @@ async def grant_role(
     """
     await rights_lock.hold_exclusive(session)
     user = await _existing(session, username)
-    wanted = await _wanted(session, ctx.caller, role, organization_code, project_code, contract_code)
-    if await repository.assignment(session, user_id=user.user_id, **wanted.where):
+    wanted = await _wanted(session, ctx.caller, grant)
+    if await repository.assignment(session, user.user_id, wanted.where):
         return
     session.add(
         UserAssignment(
@@ -214,16 +195,7 @@ async def grant_role(
     await _record_event(session, user, ctx.now)
 
 
-async def revoke_role(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    username: str,
-    role: str,
-    organization_code: str | None = None,
-    project_code: str | None = None,
-    contract_code: str | None = None,
-) -> None:
+async def revoke_role(ctx: RequestContext, session: AsyncSession, username: str, grant: RoleGrant) -> None:
     """
     Take a role back that was given in one place, or everywhere; what is given elsewhere stays.
 
@@ -233,10 +205,10 @@ async def revoke_role(
     """
     await rights_lock.hold_exclusive(session)
     user = await _existing(session, username)
-    wanted = await _wanted(session, ctx.caller, role, organization_code, project_code, contract_code)
-    assignment = await repository.assignment(session, user_id=user.user_id, **wanted.where)
+    wanted = await _wanted(session, ctx.caller, grant)
+    assignment = await repository.assignment(session, user.user_id, wanted.where)
     if assignment is None:
-        raise NotFound(f"The account “{username}” does not have the role {role} there.")
+        raise NotFound(f"The account “{username}” does not have the role {grant.role} there.")
     await session.delete(assignment)
     await session.flush()
     await record(ctx, session, "user.revoke_role", user, wanted.details)
@@ -250,59 +222,48 @@ def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
         raise Forbidden(f"The role {role} may more than the one who gives it, for example {beyond[0]}.")
 
 
-async def requested_assignment(
-    session: AsyncSession,
-    *,
-    by: Caller,
-    role: str,
-    organization_code: str | None = None,
-    project_code: str | None = None,
-    contract_code: str | None = None,
-) -> dict[str, Any]:
+async def requested_assignment(session: AsyncSession, by: Caller, grant: RoleGrant) -> AssignmentColumns:
     """
     Return the columns of the assignment that `grant_role` would make.
 
     :raises Invalid: for an unknown role or place
     """
-    return (await _wanted(session, by, role, organization_code, project_code, contract_code)).where
+    return (await _wanted(session, by, grant)).where
 
 
 @dataclass(frozen=True, slots=True)
 class _RequestedAssignment:
     """A role in a place: as the columns of its assignment, and as the audit trail names it."""
 
-    where: dict[str, Any]
-    details: dict[str, Any]
+    where: AssignmentColumns
+    details: dict[str, str | None]
 
 
-async def _wanted(
-    session: AsyncSession, by: Caller, role: str, organization: str | None, project: str | None, contract: str | None
-) -> _RequestedAssignment:
-    row = await _fitting_role(session, role, organization, project, contract)
-    place = await role_scopes.find_scope(session, organization=organization, project=project, contract=contract)
+async def _wanted(session: AsyncSession, by: Caller, grant: RoleGrant) -> _RequestedAssignment:
+    row = await _fitting_role(session, grant)
+    place = await role_scopes.find_scope(session, grant.organization_code, grant.project_code, grant.contract_code)
     _require_no_more_than_own(by, row.role_name, place.scope)
-    where = {
+    where: AssignmentColumns = {
         "role_id": row.role_id,
         "organization_id": place.organization_id,
         "project_id": None if place.contract_id else place.project_id,
         "contract_id": place.contract_id,
     }
-    details = {"role": row.role_name, "scope": row.scope, "place": organization or contract or project}
-    return _RequestedAssignment(where, details)
+    code = grant.organization_code or grant.contract_code or grant.project_code
+    return _RequestedAssignment(where, {"role": row.role_name, "scope": row.scope, "place": code})
 
 
-async def _fitting_role(
-    session: AsyncSession, name: str, organization: str | None, project: str | None, contract: str | None
-) -> Role:
+async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
+    name = grant.role
     row = await repository.role_named(session, name=name)
     if row is None:
         raise invalid("/role", "unknown", "ไม่มีบทบาท “{value}”", "There is no role “{value}”.", value=name)
     given = [
         level
         for level, value in (
-            (catalogue.ORGANIZATION, organization),
-            (catalogue.PROJECT, project),
-            (catalogue.CONTRACT, contract),
+            (catalogue.ORGANIZATION, grant.organization_code),
+            (catalogue.PROJECT, grant.project_code),
+            (catalogue.CONTRACT, grant.contract_code),
         )
         if value is not None
     ] or [catalogue.GLOBAL]

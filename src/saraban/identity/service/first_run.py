@@ -13,7 +13,7 @@ from saraban.identity.models import Organization
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import role_scopes
 from saraban.identity.service import passwords, rights_lock
-from saraban.identity.service.accounts import create_user, grant_role
+from saraban.identity.service.accounts import NewAccount, RoleGrant, create_user, grant_role
 from saraban.identity.service.callers import load_caller, system_context
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
@@ -108,15 +108,9 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
             Organization(organization_code=code, organization_name=name, created_at=ctx.now, updated_at=ctx.now)
         )
         await session.flush()
-    person = await create_user(
-        ctx,
-        session,
-        username=first.username,
-        password=first.password,
-        email=first.email,
-        organization_code=code,
-    )
-    await grant_role(ctx, session, username=first.username, role=catalogue.SUPERADMIN)
+    account = NewAccount(first.username, first.email, organization_code=code)
+    person = await create_user(ctx, session, account, password=first.password)
+    await grant_role(ctx, session, first.username, RoleGrant(catalogue.SUPERADMIN))
     return await load_caller(session, person)
 
 

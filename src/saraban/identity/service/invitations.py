@@ -18,7 +18,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserInvitation
 from saraban.identity.repository import invitations as repository
 from saraban.identity.service import passwords
-from saraban.identity.service.accounts import load_manageable, open_account, record, replace_password
+from saraban.identity.service.accounts import NewAccount, load_manageable, open_account, record, replace_password
 from saraban.identity.service.callers import display_name
 from saraban.identity.service.password_change import OF_ADDRESS, count_attempt
 from saraban.identity.service.tokens import digest
@@ -56,32 +56,14 @@ class Invitation:
         return f"/invitations/{self.token}"
 
 
-async def invite_user(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    username: str,
-    email: str,
-    first_name: str = "",
-    last_name: str = "",
-    organization_code: str | None = None,
-) -> Invitation:
+async def invite_user(ctx: RequestContext, session: AsyncSession, new: NewAccount) -> Invitation:
     """
     Open an account without a password and without roles, and invite its person.
 
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    user = await open_account(
-        ctx,
-        session,
-        username=username,
-        password_hash=passwords.NO_PASSWORD,
-        email=email,
-        first_name=first_name,
-        last_name=last_name,
-        organization_code=organization_code,
-    )
+    user = await open_account(ctx, session, new, password_hash=passwords.NO_PASSWORD)
     await record(ctx, session, "user.create", user)
     return await _invite(ctx, session, user)
 

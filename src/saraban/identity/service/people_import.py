@@ -6,7 +6,6 @@ Who has an account already stays as that is; what the sheet says else is reporte
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -16,7 +15,8 @@ from saraban.identity.domain.people_workbook import ImportedPerson, RequestedRol
 from saraban.identity.models import User
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import role_scopes
-from saraban.identity.service.accounts import UsernameTaken, grant_role, requested_assignment
+from saraban.identity.repository.accounts import AssignmentColumns
+from saraban.identity.service.accounts import NewAccount, RoleGrant, UsernameTaken, grant_role, requested_assignment
 from saraban.identity.service.invitations import Invitation, invite_user
 from saraban.kit.errors import FieldProblem, Invalid
 
@@ -59,7 +59,7 @@ async def import_people(
         if work.faults:
             raise Invalid("The sheet has faults.", fields=sorted(work.faults, key=_line))
         for name, wish in work.grants:  # at the end: it keeps others from what rests on roles
-            await grant_role(ctx, session, username=name, role=wish.role, **wish.codes)
+            await grant_role(ctx, session, name, RoleGrant(wish.role, **wish.codes))
         if dry_run:
             await attempt.rollback()
     return PeopleImport(work.invitations, work.known)
@@ -74,7 +74,7 @@ class _Work:
         self.invitations: list[Invitation] = []
         self.known: list[KnownPerson] = []
         self.grants: list[tuple[str, RequestedRole]] = []
-        self._roles: dict[tuple[str, str], dict[str, Any] | tuple[FieldProblem, ...]] = {}
+        self._roles: dict[tuple[str, str], AssignmentColumns | tuple[FieldProblem, ...]] = {}
 
     async def take(self, person: ImportedPerson) -> None:
         name = canonical_username(person.cells["username"])
@@ -92,15 +92,9 @@ class _Work:
         if any(fault.pointer.startswith(f"/{person.line}/") for fault in self.faults):
             return
         try:
-            invitation = await invite_user(
-                self._ctx,
-                self._session,
-                username=cells["username"],
-                email=cells["email"],
-                first_name=cells.get("firstName", ""),
-                last_name=cells.get("lastName", ""),
-                organization_code=cells["organization"],
-            )
+            names = cells.get("firstName", ""), cells.get("lastName", "")
+            account = NewAccount(cells["username"], cells["email"], *names, cells["organization"])
+            invitation = await invite_user(self._ctx, self._session, account)
         except UsernameTaken as taken:
             self.faults.append(FieldProblem(f"/{person.line}/email", "taken", taken.words, {"value": cells["email"]}))
         except Invalid as fault:
@@ -108,21 +102,20 @@ class _Work:
         else:
             self.invitations.append(invitation)
 
-    async def _role(self, wish: RequestedRole) -> dict[str, Any]:
+    async def _role(self, wish: RequestedRole) -> AssignmentColumns | None:
         """The columns of the assignment; looked up once for all who have the role there."""
         key = (wish.role, wish.place)
         if key not in self._roles:
             try:
-                self._roles[key] = await requested_assignment(
-                    self._session, by=self._ctx.caller, role=wish.role, **wish.codes
-                )
+                grant = RoleGrant(wish.role, **wish.codes)
+                self._roles[key] = await requested_assignment(self._session, self._ctx.caller, grant)
             except Invalid as fault:
                 self._roles[key] = fault.fields
         found = self._roles[key]
-        if isinstance(found, dict):
+        if not isinstance(found, tuple):
             return found
         self.faults += [at_workbook_row(wish.line, one, of_role=True) for one in found]
-        return {}
+        return None
 
     async def _differences(self, user: User, person: ImportedPerson) -> list[str]:
         cells = person.cells
@@ -132,11 +125,9 @@ class _Work:
         organization = await role_scopes.organization(self._session, code=cells["organization"])
         return found if organization == user.primary_organization_id else [*found, "organization"]
 
-    async def _missing(self, user: User, roles: Sequence[tuple[RequestedRole, dict[str, Any]]]) -> list[str]:
+    async def _missing(self, user: User, roles: Sequence[tuple[RequestedRole, AssignmentColumns | None]]) -> list[str]:
         missing = [
-            where
-            for _, where in roles
-            if where and not await repository.assignment(self._session, user_id=user.user_id, **where)
+            where for _, where in roles if where and not await repository.assignment(self._session, user.user_id, where)
         ]
         return ["role"] if missing else []
 

@@ -25,11 +25,7 @@ class RoleScope:
 
 
 async def find_scope(
-    session: AsyncSession,
-    *,
-    organization: str | None = None,
-    project: str | None = None,
-    contract: str | None = None,
+    session: AsyncSession, organization: str | None = None, project: str | None = None, contract: str | None = None
 ) -> RoleScope:
     """
     :raises Invalid: at the field whose code is not known

@@ -22,6 +22,7 @@ from saraban.identity.service import DeliveryProfile
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id
+from saraban.kit.json import JsonObject
 from saraban.notifications import repository as people
 from saraban.notifications.domain import invitation
 from saraban.notifications.domain.delivery_preferences import DeliveryPreferences, after_quiet, send_time
@@ -265,16 +266,6 @@ async def _failed(
 
 async def _bury(session: AsyncSession, batch: UUID, line: MailLine, reason: str, now: datetime) -> None:
     reader = (await identity.load_delivery_profiles(session, user_ids=[line.user_id]))[line.user_id]
-    await events.add_dead_letter(
-        session,
-        event_uuid=batch,
-        queue=QUEUE,
-        name=GIVEN_UP,
-        aggregate_type="mail",
-        aggregate_id=str(batch),
-        data={"messageId": str(batch), "userPublicId": str(reader.public_id)},
-        attempts=line.attempts,
-        error=reason[:500],
-        recorded_at=line.created_at,
-        now=now,
-    )
+    names: JsonObject = {"messageId": str(batch), "userPublicId": str(reader.public_id)}
+    event = events.Event(batch, GIVEN_UP, "mail", str(batch), names, line.created_at, line.attempts)
+    await events.add_dead_letter(session, event=event, queue=QUEUE, error=reason[:500], now=now)

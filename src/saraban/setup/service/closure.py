@@ -13,7 +13,7 @@ from saraban.projects.models import ContractOrganization, ProjectOrganization
 from saraban.setup import repository
 from saraban.setup.domain.comparison import Difference
 from saraban.setup.service.apply_context import REASON, ApplyContext
-from saraban.setup.service.configuration import choice_place, format_there, place_of, seated
+from saraban.setup.service.configuration import choice_place, format_there, role_grant, seated
 from saraban.workflow.administration.service import workflow_assignment
 
 
@@ -56,7 +56,7 @@ async def _by_service(saving: ApplyContext, one: Difference) -> None:
                 user_public_id=people[person],
             )
         case ("people", username, "roles", _):
-            await identity.revoke_role(ctx, session, username=username, role=values["role"], **place_of(values))
+            await identity.revoke_role(ctx, session, username, role_grant(values))
 
 
 async def _member(saving: ApplyContext, code: str) -> bool:

@@ -27,15 +27,9 @@ async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None
             if one.what is ChangeType.CHANGE:
                 await _account(saving, one)
                 continue
-            invitation = await identity.invite_user(
-                saving.ctx,
-                saving.session,
-                username=values["username"],
-                email=values["email"],
-                first_name=values["firstName"],
-                last_name=values["lastName"],
-                organization_code=values.get("organization"),
-            )
+            names = values["firstName"], values["lastName"]
+            account = identity.NewAccount(values["username"], values["email"], *names, values.get("organization"))
+            invitation = await identity.invite_user(saving.ctx, saving.session, account)
             saving.invitations.append(invitation)
 
 
@@ -49,19 +43,16 @@ async def _account(saving: ApplyContext, one: Difference) -> None:
     row.updated_at = saving.ctx.now
 
 
-def place_of(values: Values) -> dict[str, str]:
-    """Say where a role is given, as the service of accounts takes it."""
+def role_grant(values: Values) -> identity.RoleGrant:
     place = values.get("place")
-    return {f"{values['level'].lower()}_code": place} if place else {}
+    return identity.RoleGrant(values["role"], **({f"{values['level'].lower()}_code": place} if place else {}))
 
 
 async def save_roles(saving: ApplyContext, those: Sequence[Difference]) -> None:
     names = {"role": "role", "organizationCode": "place", "projectCode": "place", "contractCode": "place"}
     for one in those:
         with saving.placed(one.at, names):
-            await identity.grant_role(
-                saving.ctx, saving.session, username=one.path[1], role=one.values["role"], **place_of(one.values)
-            )
+            await identity.grant_role(saving.ctx, saving.session, one.path[1], role_grant(one.values))
 
 
 async def save_teams(saving: ApplyContext, those: Sequence[Difference]) -> None:

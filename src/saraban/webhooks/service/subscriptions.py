@@ -23,6 +23,7 @@ from saraban.webhooks.domain.address import InvalidWebhookAddress, target_of
 from saraban.webhooks.domain.message import NAMED, NOTICE
 from saraban.webhooks.domain.signing import encoded
 from saraban.webhooks.models import Webhook, WebhookOutcome
+from saraban.webhooks.schemas import OwnWebhookIn, WebhookIn
 
 MANAGES = "project.edit"
 MOST = 20
@@ -100,56 +101,46 @@ class WebhookChange:
     is_active: bool | None = None
 
 
-async def create(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    project_public_id: UUID,
-    url: str,
-    description: str,
-    events: Sequence[str],
-    topics: Sequence[str] = (),
-) -> Webhook:
+async def create(ctx: RequestContext, session: AsyncSession, project_public_id: UUID, new: WebhookIn) -> Webhook:
     """
-    Have `url` told of the project's events from now on; its secret is shown this once.
+    Have an address told of the project's events from now on; its secret is shown this once.
 
-    :param topics: of `workflow.webhook`; none for all
     :raises TooManyWebhooks: at the limit of a project
     """
     project = await _project(ctx, session, project_public_id)
-    _check(url)
+    _check(new.url)
     if await repository.count(session, of=repository.of_project(project)) >= MOST:
         raise TooManyWebhooks
-    row = _new(ctx, project, url, description, events)
-    row.topics = _unique(topics) or None
+    row = _new(ctx, project, new, new.events)
+    row.topics = _unique(new.topics) or None
     _check_topics(row)
     session.add(row)
     await _note(ctx, session, "create", row)
     return row
 
 
-async def create_own(ctx: RequestContext, session: AsyncSession, *, url: str, description: str) -> Webhook:
+async def create_own(ctx: RequestContext, session: AsyncSession, new: OwnWebhookIn) -> Webhook:
     """
-    Have `url` told what the caller chose to be told by webhook; its secret is shown this once.
+    Have an address told what the caller chose to be told by webhook; its secret is shown this once.
 
     :raises TooManyOwnWebhooks: at the limit of a person
     """
-    _check(url)
+    _check(new.url)
     if await repository.count(session, of=repository.of_person(ctx.caller.user_id)) >= MOST_OWN:
         raise TooManyOwnWebhooks
-    row = _new(ctx, None, url, description, [NOTICE])
+    row = _new(ctx, None, new, [NOTICE])
     session.add(row)
     await _note(ctx, session, "create", row)
     return row
 
 
-def _new(ctx: RequestContext, project: int | None, url: str, description: str, events: Sequence[str]) -> Webhook:
+def _new(ctx: RequestContext, project: int | None, new: WebhookIn | OwnWebhookIn, events: Sequence[str]) -> Webhook:
     return Webhook(
         public_id=new_id(),
         project_id=project,
         user_id=ctx.caller.user_id,
-        url=url,
-        description=description,
+        url=new.url,
+        description=new.description,
         event_names=_unique(events),
         topics=None,
         is_active=True,
