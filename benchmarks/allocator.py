@@ -23,9 +23,9 @@ from saraban.kit.locks import Locks, RedisLocks
 from saraban.numbering.issue.service.number_plan import Plan, PreparedTemplate
 from saraban.numbering.series.domain.template import stored_template
 from tests.conftest import seeded, settings_in
+from tests.demo_people import cheap_passwords
 from tests.factories.contexts import context
 from tests.numbering_world import World, world_of
-from tests.demo_people import cheap_passwords
 
 
 def quiet_logs() -> None:

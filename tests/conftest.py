@@ -172,6 +172,7 @@ def quick_passwords() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def shared_work() -> Iterator[None]:
     """The table of routes, the API's description and compiled statements: the same in every test, made once."""
+    from tests import computed_once
 
     with computed_once.one_table_of_routes(), computed_once.one_description(), computed_once.one_store_of_statements():
         yield

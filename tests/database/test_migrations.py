@@ -21,6 +21,7 @@ import saraban
 from saraban.kit import migrations
 from saraban.kit.db import Base
 from saraban.numbering.series.domain.template import Template
+from tests.database import first_schema_rows
 from tests.servers import MariaDb
 
 STEPS = [
