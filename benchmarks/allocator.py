@@ -18,8 +18,8 @@ from redis.asyncio import Redis
 from benchmarks.load import LoadResult, Operation, closed_loop
 from saraban.kit import migrations
 from saraban.kit.db import Database
-from saraban.kit.ids import new_id
 from saraban.kit.locks import Locks, RedisLocks
+from saraban.numbering.issue.service.number_batch import IssueRequest
 from saraban.numbering.issue.service.number_plan import Plan, PreparedTemplate
 from saraban.numbering.series.domain.template import stored_template
 from tests.conftest import seeded, settings_in
@@ -59,7 +59,7 @@ async def many_series(world: World, locks: Locks, *, series: int) -> Operation:
     plans = cycle([plan] if series == 1 else [_like(plan, number) for number in range(series)])
 
     async def operation() -> object:
-        return await allocator.issue(context(caller=world.caller, address="127.0.0.1"), next(plans), token=new_id())
+        return await allocator.issue(IssueRequest(context(caller=world.caller, address="127.0.0.1"), next(plans)))
 
     return operation
 

@@ -78,21 +78,13 @@ class World:
         holder: numbering.Holder | None = None,
         key: str | None = None,
     ) -> numbering.Issued:
-        async def write(session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
+        async def write(session: AsyncSession, issued: numbering.Issued) -> None:
             if holder is not None:
                 await Documents().write(session, holder, issued)
-            return issued
 
-        async def same(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
-            return issued
-
-        return await allocator.issue_and_write(
-            context(caller=self.caller, address="127.0.0.1", key=key),
-            await self.plan(request),
-            holder=holder,
-            token=token or new_id(),
-            then=write,
-            recall=same,
+        ctx = context(caller=self.caller, address="127.0.0.1", key=key)
+        return await allocator.issue(
+            numbering.IssueRequest(ctx, await self.plan(request), token or new_id(), holder=holder, write=write)
         )
 
     async def take(
@@ -104,9 +96,8 @@ class World:
         **more: Any,
     ) -> numbering.Issued:
         """A number for no document, which shares its transaction with whoever waits for the same series."""
-        return await allocator.issue(
-            context(caller=self.caller, address="127.0.0.1"), await self.plan(request), token=token or new_id(), **more
-        )
+        ctx = context(caller=self.caller, address="127.0.0.1")
+        return await allocator.issue(numbering.IssueRequest(ctx, await self.plan(request), token or new_id(), **more))
 
     async def ledger(self) -> Sequence[LedgerEntry]:
         async with self.db.reading() as session:

@@ -102,7 +102,9 @@ class Drawing:
             allocator = self._allocators[number % len(self._allocators)]
             asked = time.monotonic()
             try:
-                issued = await allocator.issue(context(caller=self._world.caller, address=""), plan, token=new_id())
+                issued = await allocator.issue(
+                    numbering.IssueRequest(context(caller=self._world.caller, address=""), plan)
+                )
             except (NumberingBusy, NumberingFailed) as refusal:
                 self.refused.append(refusal)
             else:
@@ -234,15 +236,11 @@ class TestCounterRow:
         ours_waits, tries = asyncio.Event(), 0
         row = sa.text("UPDATE organizations SET updated_at = updated_at WHERE organization_code = 'กทท.'")
 
-        async def then(session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
+        async def write(session: AsyncSession, _issued: numbering.Issued) -> None:
             nonlocal tries
             tries += 1
             ours_waits.set()
             await session.execute(row)
-            return issued
-
-        async def same(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
-            return issued
 
         async with world.db.writing() as session:
             await session.execute(row)
@@ -252,9 +250,7 @@ class TestCounterRow:
                 [{"public_id": new_id(), "error_type": "REDIS_ERROR", "created_at": plan.now} for _ in range(300)],
             )
             drawing = asyncio.create_task(
-                allocator.issue_and_write(
-                    context(caller=world.caller, address=""), plan, holder=None, token=new_id(), then=then, recall=same
-                )
+                allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan, write=write))
             )
             await ours_waits.wait()
             await asyncio.sleep(0.1)
@@ -282,7 +278,7 @@ class TestDatabase:
                 await one.execute(sa.text("SELECT 1"))
                 await two.execute(sa.text("SELECT 1"))
                 with pytest.raises(NumberingFailed) as caught:
-                    await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+                    await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
             again = await world.take(allocator, world.letter())
             await logged(allocator)
 
@@ -309,14 +305,14 @@ class TestDatabase:
                 started = time.monotonic()
                 refused = await asyncio.gather(
                     *(
-                        allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+                        allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
                         for _ in range(5)
                     ),
                     return_exceptions=True,
                 )
                 waited = time.monotonic() - started
                 server.thaw()
-                again = await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+                again = await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
                 await logged(allocator)
 
                 assert {type(one) for one in refused} == {NumberingFailed}
@@ -436,7 +432,7 @@ class TestMeasurements:
                 world.db, locks, budget=numbering.RetryBudget(lock=1, pause=0.01), lock_timeout=0.1
             )
             with pytest.raises(NumberingBusy):
-                await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+                await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
             await allocator.close()
 
         assert [metric(name) - was for name, was in zip(names, before, strict=True)] == [2, 2]

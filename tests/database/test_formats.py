@@ -10,7 +10,6 @@ import pytest_asyncio
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
-from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.service.formats import FormatStale
 from tests.factories.contexts import context
@@ -65,7 +64,9 @@ async def drawn(world: World, *moments: datetime, **more: Any) -> list[str]:
     request = world.letter(type_code="MEMO")
     return [
         (
-            await allocator.issue(context(world.caller), await world.plan(request, now=moment), token=new_id(), **more)
+            await allocator.issue(
+                numbering.IssueRequest(context(world.caller), await world.plan(request, now=moment), **more)
+            )
         ).number
         for moment in moments
     ]
@@ -104,7 +105,7 @@ class TestPeriods:
         allocator = world.allocator()
         plan = await world.plan(world.letter(type_code="MEMO"), now=OCTOBER - INSTANT)
         kept = await allocator.issue(
-            context(caller=world.caller, address=""), plan, token=new_id(), lasts=timedelta(days=36500)
+            numbering.IssueRequest(context(caller=world.caller, address=""), plan, lasts=timedelta(days=36500))
         )
 
         bound = await world.db.transact(

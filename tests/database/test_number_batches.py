@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,9 +15,10 @@ from redis.asyncio import Redis as RedisClient
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
-from saraban.kit.db import Database
+from saraban.kit.db import Database, SessionOrConnection
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
+from saraban.kit.operation import Receipt
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain.retry import NumberingBusy
 from saraban.numbering.issue.repository import number_batch
@@ -47,7 +48,10 @@ async def many(world: World, allocator: numbering.Allocator, count: int, **reque
     plan = await world.plan(world.letter(**request))
     return list(
         await asyncio.gather(
-            *(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()) for _ in range(count))
+            *(
+                allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
+                for _ in range(count)
+            )
         )
     )
 
@@ -72,6 +76,19 @@ async def with_further_organizations(db: Database, count: int) -> dict[str, UUID
         session.add_all(ProjectOrganization(project_id=project, organization_id=one.id) for one in further)
         rows = await session.execute(sa.select(Organization.organization_code, Organization.public_id))
         return dict(rows.all())
+
+
+class Claim:
+    """The claim of a key, which does something when the receipt is written."""
+
+    def __init__(self, on_complete: Callable[[Receipt], None]) -> None:
+        self._on_complete = on_complete
+
+    async def complete(self, _session: SessionOrConnection, receipt: Receipt) -> None:
+        self._on_complete(receipt)
+
+    async def complete_found(self, receipt: Receipt) -> None:
+        raise AssertionError(receipt)
 
 
 class TestBatch:
@@ -103,7 +120,7 @@ class TestBatch:
         plan = await world.plan(world.letter())
 
         async def loose() -> numbering.Issued:
-            return await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+            return await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
 
         async def document() -> numbering.Issued:
             return await world.draw(allocator, world.letter(), holder=numbering.Holder("letter", new_id()))
@@ -141,7 +158,10 @@ class TestBatch:
         plans = [await world.plan(world.letter(type_code=kind)) for kind in ("LETTER", "MEMO", "LETTER")]
 
         answers = await asyncio.gather(
-            *(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()) for plan in plans),
+            *(
+                allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
+                for plan in plans
+            ),
             return_exceptions=True,
         )
 
@@ -178,15 +198,17 @@ class TestBatch:
         class Refused(Exception):
             """Raised by the caller's own part."""
 
-        async def keep(_session: AsyncSession, issued: numbering.Issued) -> None:
-            kept.append(issued.sequence)
+        def keep(receipt: Receipt) -> None:
+            kept.append(int(str(receipt.outcome["number"]).split("-")[2]))
 
-        async def refuse(_session: AsyncSession, _issued: numbering.Issued) -> None:
+        def refuse(_receipt: Receipt) -> None:
             raise Refused
 
         answers = await asyncio.gather(
             *(
-                allocator.issue(context(caller=world.caller, address=""), plan, token=new_id(), remember=part)
+                allocator.issue(
+                    numbering.IssueRequest(context(caller=world.caller, address=""), plan, claim=Claim(part))
+                )
                 for part in (keep, keep, refuse, keep)
             ),
             return_exceptions=True,
@@ -229,18 +251,19 @@ class TestCaller:
         allocator = world.allocator()
         plan = await world.plan(world.letter())
 
-        async def slow(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
+        async def slow(_session: AsyncSession, _issued: numbering.Issued) -> None:
             await asyncio.sleep(0.3)
-            return issued
 
         blocking = asyncio.create_task(
-            allocator.issue_and_write(
-                context(caller=world.caller, address=""), plan, holder=None, token=new_id(), then=slow, recall=slow
-            )
+            allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan, write=slow))
         )
         await asyncio.sleep(0.1)
-        leaving = asyncio.create_task(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()))
-        staying = asyncio.create_task(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()))
+        leaving = asyncio.create_task(
+            allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
+        )
+        staying = asyncio.create_task(
+            allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
+        )
         await asyncio.sleep(0.05)
         leaving.cancel()
 
@@ -253,17 +276,19 @@ class TestCaller:
         plan = await world.plan(world.letter())
         leaving: list[asyncio.Task[Any]] = []
 
-        async def leave(_session: AsyncSession, _issued: numbering.Issued) -> None:
+        def leave(_receipt: Receipt) -> None:
             leaving[0].cancel()
 
         leaving.append(
             asyncio.create_task(
-                allocator.issue(context(caller=world.caller, address=""), plan, token=new_id(), remember=leave)
+                allocator.issue(
+                    numbering.IssueRequest(context(caller=world.caller, address=""), plan, claim=Claim(leave))
+                )
             )
         )
         with pytest.raises(asyncio.CancelledError):
             await leaving[0]
-        following = await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+        following = await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
 
         gone = (await world.ledger())[0]
         assert following.sequence == 2
@@ -274,19 +299,16 @@ class TestCaller:
     async def test_that_left_on_the_way_finds_its_number_again_by_its_key(self, world: World) -> None:
         allocator = world.allocator()
         plan, token = await world.plan(world.letter()), new_id()
+        keyed = context(caller=world.caller, address="", key="k")
         leaving: list[asyncio.Task[Any]] = []
 
-        async def leave(_session: AsyncSession, _issued: numbering.Issued) -> None:
+        def leave(_receipt: Receipt) -> None:
             leaving[0].cancel()
 
-        leaving.append(
-            asyncio.create_task(
-                allocator.issue(context(caller=world.caller, address="", key="k"), plan, token=token, remember=leave)
-            )
-        )
+        leaving.append(asyncio.create_task(allocator.issue(numbering.IssueRequest(keyed, plan, token, Claim(leave)))))
         with pytest.raises(asyncio.CancelledError):
             await leaving[0]
-        again = await allocator.issue(context(caller=world.caller, address="", key="k"), plan, token=token)
+        again = await allocator.issue(numbering.IssueRequest(keyed, plan, token))
 
         assert again.sequence == 1
         assert [entry.document_number_status for entry in await world.ledger()] == ["CONFIRMED"]
@@ -307,7 +329,7 @@ class TestFormat:
             )
             await session.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
 
-        issued = await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+        issued = await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
 
         assert issued.number == "คคง./ผรม.1/00001/2026"
 
@@ -315,7 +337,7 @@ class TestFormat:
         """This process remembers where the series stands; saving a format is what makes it look again."""
         allocator = world.allocator()
         plan = await world.plan(world.letter())
-        await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+        await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
         wanted = numbering.FormatDraft(
             template="{ORIGINATOR}/{RECIPIENT}/{SEQ:5}/{YEAR:A.D.}",
             description=None,
@@ -333,7 +355,7 @@ class TestFormat:
             )
         )
 
-        issued = await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+        issued = await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
         planned_after = await world.take(allocator, world.letter())
 
         assert (issued.number, planned_after.number) == ("คคง./ผรม.1/00001/2026", "คคง./ผรม.1/00002/2026")
@@ -416,7 +438,7 @@ class TestLinearizability:
             nonlocal seen
             for _ in range(15):
                 before = seen
-                issued = await allocators[number % 2].issue(context(world.caller), plan, token=new_id())
+                issued = await allocators[number % 2].issue(numbering.IssueRequest(context(world.caller), plan))
                 assert issued.sequence > before
                 seen = max(seen, issued.sequence)
 
@@ -434,7 +456,7 @@ class TestNewYear:
         plans = [await world.plan(world.letter(), now=moment) for moment in moments]
 
         issued = await asyncio.gather(
-            *(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()) for plan in plans)
+            *(allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan)) for plan in plans)
         )
 
         assert [(one.year, one.sequence) for one in issued] == [
@@ -453,7 +475,9 @@ class TestNewYear:
 
         issued = [
             await allocator.issue(
-                context(caller=world.caller, address=""), await world.plan(world.letter(), now=moment), token=new_id()
+                numbering.IssueRequest(
+                    context(caller=world.caller, address=""), await world.plan(world.letter(), now=moment)
+                )
             )
             for moment in moments
         ]
@@ -485,7 +509,7 @@ class TestNewYear:
         ]
 
         issued = await asyncio.gather(
-            *(allocator.issue(context(caller=wide.caller, address=""), plan, token=new_id()) for plan in plans)
+            *(allocator.issue(numbering.IssueRequest(context(caller=wide.caller, address=""), plan)) for plan in plans)
         )
 
         years = itertools.cycle(("2569", "2570"))
@@ -501,18 +525,15 @@ class TestDeadline:
         allocator = world.allocator(deadline=0.2)
         plan = await world.plan(world.letter())
 
-        async def slow(_session: AsyncSession, issued: numbering.Issued) -> numbering.Issued:
+        async def slow(_session: AsyncSession, _issued: numbering.Issued) -> None:
             await asyncio.sleep(0.6)
-            return issued
 
         blocking = asyncio.create_task(
-            allocator.issue_and_write(
-                context(caller=world.caller, address=""), plan, holder=None, token=new_id(), then=slow, recall=slow
-            )
+            allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan, write=slow))
         )
         await asyncio.sleep(0.1)
         with pytest.raises(NumberingBusy):
-            await allocator.issue(context(caller=world.caller, address=""), plan, token=new_id())
+            await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
 
         assert (await blocking).sequence == 1
         assert len(await world.ledger()) == 1

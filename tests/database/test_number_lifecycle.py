@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import partial
 
 import pytest_asyncio
 import sqlalchemy as sa
@@ -152,20 +152,12 @@ class TestVoid:
         await void(world, issued)
         plan = await world.plan(world.letter())
 
-        async def then(session: Any, new: numbering.Issued) -> numbering.Issued:
-            return await numbering.replace_number(
-                context(caller=world.caller, now=NOW, address=""),
-                session,
-                public_id=issued.public_id,
-                project_id=plan.project.id,
-                replacement=new,
-                reason=REASON,
-            )
+        number = numbering.NumberToVoid(issued.public_id, REASON)
+        ctx = context(caller=world.caller, now=NOW, address="")
+        write = partial(numbering.void_for, ctx, number, plan.project.id)
 
         try:
-            await allocator.issue_and_write(
-                context(caller=world.caller, address=""), plan, holder=None, token=new_id(), then=then, recall=then
-            )
+            await allocator.issue(numbering.IssueRequest(ctx, plan, write=write))
         except DomainError as refusal:
             code = refusal.code
         following = await world.take(allocator, world.letter())
@@ -201,10 +193,11 @@ class TestReservation:
         allocator = world.allocator()
         last = datetime(2026, 12, 31, 16, 59, 59, 999000, tzinfo=UTC)
         old = await allocator.issue(
-            context(caller=world.caller, address=""),
-            await world.plan(world.letter(), now=last),
-            token=new_id(),
-            lasts=FIVE_MINUTES,
+            numbering.IssueRequest(
+                context(caller=world.caller, address=""),
+                await world.plan(world.letter(), now=last),
+                lasts=FIVE_MINUTES,
+            )
         )
         new_year = last + timedelta(minutes=1)
         plan = await world.plan(world.letter(), now=new_year)

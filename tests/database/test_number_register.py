@@ -437,7 +437,8 @@ async def many(world: World, first: int, last: int) -> None:
     """In a series that counts, and in one that does not."""
     allocator, plan = world.allocator(), await world.plan(world.letter())
     draws = (
-        allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()) for _ in range(first, last + 1)
+        allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
+        for _ in range(first, last + 1)
     )
     await asyncio.gather(*draws)
     numbers = (f"คคง.-ผรม.2-{sequence:04}-2569" for sequence in range(first, last + 1))

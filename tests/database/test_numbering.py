@@ -208,22 +208,15 @@ class TestRedis:
         plan = await maria_world.plan(maria_world.letter())
         paused, other = maria_world.allocator(locks), maria_world.allocator(redis_locks(redis_url))
 
-        async def slow(_session: Any, issued: numbering.Issued) -> numbering.Issued:
+        async def slow(_session: Any, _issued: numbering.Issued) -> None:
             await asyncio.sleep(0.8)  # longer than the lock lives
-            return issued
 
-        async def quick(_session: Any, issued: numbering.Issued) -> numbering.Issued:
-            return issued
+        async def quick(_session: Any, _issued: numbering.Issued) -> None:
+            return None
 
-        async def draw(allocator: numbering.Allocator, then: Any) -> numbering.Issued:
-            return await allocator.issue_and_write(
-                context(caller=maria_world.caller, address=""),
-                plan,
-                holder=None,
-                token=new_id(),
-                then=then,
-                recall=quick,
-            )
+        async def draw(allocator: numbering.Allocator, write: Any) -> numbering.Issued:
+            ctx = context(caller=maria_world.caller, address="")
+            return await allocator.issue(numbering.IssueRequest(ctx, plan, write=write))
 
         first = asyncio.create_task(draw(paused, slow))
         await asyncio.sleep(0.4)
@@ -424,12 +417,11 @@ async def draw_plan(
 ) -> numbering.Issued:
     """A draw whose reads are done, so that the next COMMIT on the wire is the number's own."""
 
-    async def same(_session: Any, issued: numbering.Issued) -> numbering.Issued:
-        return issued
+    async def write(_session: Any, _issued: numbering.Issued) -> None:
+        return None
 
-    return await allocator.issue_and_write(
-        context(caller=world.caller, address=""), plan, holder=None, token=token or new_id(), then=same, recall=same
-    )
+    ctx = context(caller=world.caller, address="")
+    return await allocator.issue(numbering.IssueRequest(ctx, plan, token or new_id(), write=write))
 
 
 async def errors(world: World) -> set[str]:

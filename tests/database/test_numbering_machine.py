@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from datetime import timedelta
+from functools import partial
 from itertools import count, permutations
 from pathlib import Path
 from typing import Any, TypeVar
@@ -169,22 +170,15 @@ class Product:
                 raise
             return done[0]
 
-    async def issue(self, name: str, then: Any, holder: numbering.Holder | None = None) -> int:
-        async def work(session: AsyncSession, issued: numbering.Issued) -> int:
-            await then(session, issued)
-            return issued.sequence
-
-        async def recall(_session: AsyncSession, issued: numbering.Issued) -> int:
-            return issued.sequence
-
-        return await self.servers[0].issue_and_write(
-            self.ctx, self.plans[name], holder=holder, token=new_id(), then=work, recall=recall
-        )
+    async def issue(self, name: str, write: Any, holder: numbering.Holder | None = None) -> int:
+        request = numbering.IssueRequest(self.ctx, self.plans[name], holder=holder, write=write)
+        return (await self.servers[0].issue(request)).sequence
 
     async def take(
         self, name: str, server: int, token: UUID, *, key: str | None = None, lasts: timedelta | None = None
     ) -> numbering.Issued:
-        return await self.servers[server].issue(self.ctx.with_key(key), self.plans[name], token=token, lasts=lasts)
+        request = numbering.IssueRequest(self.ctx.with_key(key), self.plans[name], token, lasts=lasts)
+        return await self.servers[server].issue(request)
 
     async def draw(self, *, name: str, server: int = 0) -> int:
         return (await self.take(name, server, new_id())).sequence
@@ -231,11 +225,8 @@ class Product:
         return (await self.once(lambda session: numbering.void_number(self.ctx, session, **words))).status
 
     async def replace(self, *, name: str, key: str) -> int:
-        words = {"public_id": self.ids[name, key], "project_id": self.plans[name].project.id, "reason": REASON}
-        return await self.issue(
-            name,
-            lambda session, issued: numbering.replace_number(self.ctx, session, replacement=issued, **words),
-        )
+        number = numbering.NumberToVoid(self.ids[name, key], REASON)
+        return await self.issue(name, partial(numbering.void_for, self.ctx, number, self.plans[name].project.id))
 
     async def state(self, *, name: str, sequence: int, moves: bool) -> int:
         statement = numbering.ManualNumber(None, sequence)

@@ -235,7 +235,6 @@ def reserve(
     }
 
     async def work(system: "System") -> "tuple[Issued, ZoneInfo]":
-        from saraban.kit.ids import new_id
         from saraban.numbering import service as numbering
 
         async with system.db.reading() as session:
@@ -243,7 +242,7 @@ def reserve(
             request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
             plan = await numbering.plan(ctx, session, request=request)
         lasts = timedelta(minutes=system.settings.reservation_minutes)
-        issued = await system.allocator.issue(ctx, plan, token=new_id(), lasts=lasts)
+        issued = await system.allocator.issue(numbering.IssueRequest(ctx, plan, lasts=lasts))
         return issued, ctx.zone
 
     issued, zone = with_system(work)

@@ -32,6 +32,7 @@ class Waiter(Generic[Item, Result]):
     :param follows: an earlier request of the same identity that had no answer yet when this one came
     :param arrived: by the stopwatch
     :param ready_at: by the stopwatch; earlier it only comes along with others
+    :param on_its_way: its turn has come: there will be an outcome, whether or not its caller waits for it
     :param settled: it has its answer, or left before its turn
     """
 
@@ -61,6 +62,15 @@ class Waiter(Generic[Item, Result]):
     def is_held_back(self) -> bool:
         """Whether the request that it follows is still to be answered."""
         return self.follows is not None and not self.follows.settled
+
+    def postpone(self) -> None:
+        """Have its turn come with `begin` only: until then its caller may leave, and its time may run out."""
+        self.on_its_way = False
+
+    def begin(self) -> bool:
+        """Put it on its way, and say whether it still waited for that."""
+        self.on_its_way = not self.answer.done() and not self.settled
+        return self.on_its_way
 
     def succeed(self, result: Result) -> None:
         self.settled = True

@@ -33,12 +33,14 @@ from saraban.numbering.issue.domain.retry import RetryBudget
 from saraban.numbering.issue.service.allocator import Allocator
 from saraban.numbering.issue.service.counter_reset import may_reset_counter, reset_counter
 from saraban.numbering.issue.service.format_choice import FormatChoice, format_choice
+from saraban.numbering.issue.service.issuance import issue_number, read_issued, replace_number
 from saraban.numbering.issue.service.lifecycle import (
+    NumberToVoid,
     cancel_number,
     replace_held_number,
-    replace_number,
     restore_number,
     revise_number,
+    void_for,
     void_number,
 )
 from saraban.numbering.issue.service.manual_number import (
@@ -49,7 +51,7 @@ from saraban.numbering.issue.service.manual_number import (
     manual_number_effect,
     plan_on,
 )
-from saraban.numbering.issue.service.number_batch import Holder, Issued
+from saraban.numbering.issue.service.number_batch import Holder, Issued, IssueRequest
 from saraban.numbering.issue.service.number_plan import NumberPreview, Plan, plan, plan_apart, preview
 from saraban.numbering.issue.service.number_request import NumberRequest, permission_to_create
 from saraban.numbering.issue.service.rate_limits import NumberRateLimits, RateLimited
@@ -106,6 +108,7 @@ __all__ = [
     "ImportResultMissing",
     "ImportRow",
     "ImportWorker",
+    "IssueRequest",
     "Issued",
     "LedgerLine",
     "ManualNumber",
@@ -119,6 +122,7 @@ __all__ = [
     "NumberRequest",
     "NumberResolution",
     "NumberRow",
+    "NumberToVoid",
     "NumberedDocuments",
     "Plan",
     "RangeEffect",
@@ -146,6 +150,7 @@ __all__ = [
     "format_history",
     "import_result",
     "issue_manually",
+    "issue_number",
     "list_errors",
     "list_formats",
     "list_imports",
@@ -163,6 +168,7 @@ __all__ = [
     "range_effect",
     "read_format",
     "read_import",
+    "read_issued",
     "release_range",
     "replace_held_number",
     "replace_number",
@@ -176,5 +182,6 @@ __all__ = [
     "series_ledger",
     "start_import",
     "upload_import",
+    "void_for",
     "void_number",
 ]

@@ -269,7 +269,6 @@ async def draw_a_letter(settings: Settings) -> str:
     """Draw the number of a letter as the consultant's document controller."""
     from saraban import bootstrap
     from saraban.identity import service as identity
-    from saraban.kit.ids import new_id
     from saraban.numbering import service as numbering
     from tests.numbering_world import world_of
 
@@ -282,12 +281,8 @@ async def draw_a_letter(settings: Settings) -> str:
                 context(caller=caller, now=system.clock.now(), zone=system.clock.zone), session, request=world.letter()
             )
 
-        async def number(_session: object, issued: numbering.Issued) -> str:
-            return issued.number
-
-        return await system.allocator.issue_and_write(
-            context(caller=caller, address=""), plan, holder=None, token=new_id(), then=number, recall=number
-        )
+        issued = await system.allocator.issue(numbering.IssueRequest(context(caller=caller, address=""), plan))
+        return issued.number
 
 
 class TestMigrate:

@@ -18,7 +18,7 @@ from prometheus_client import REGISTRY
 import saraban.worker.metrics  # noqa: F401  its counters begin when it is loaded
 from saraban.bootstrap import System
 from saraban.kit.db import Database
-from saraban.kit.ids import new_id
+from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain.retry import Failure
 from saraban.numbering.issue.service.metrics import ERROR, RETRY
 from saraban.ops.metrics import Sampler
@@ -94,7 +94,7 @@ class TestCounters:
         plan = await world.plan(world.letter())
 
         draws = [
-            asyncio.create_task(allocator.issue(context(caller=world.caller, address=""), plan, token=new_id()))
+            asyncio.create_task(allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan)))
             for _ in range(9)
         ]
         await asyncio.sleep(0)

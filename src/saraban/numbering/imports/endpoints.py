@@ -1,6 +1,7 @@
 """`/document-numbering/ledger` and `/document-numbering/imports`: numbers as spreadsheets."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -12,10 +13,12 @@ from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.attachments.service import answer_file_once
-from saraban.identity.dependencies import Context
+from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import (
     Db,
     IdempotencyKey,
+    Idempotent,
     Language,
     Now,
     OrjsonResponse,
@@ -23,8 +26,10 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    respond,
 )
 from saraban.kit.idempotency import OperationResult, Remember
+from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.imports.schemas import (
     ImportCommitIn,
     ImportFaultOut,
@@ -39,7 +44,6 @@ from saraban.numbering.imports.schemas import (
 from saraban.numbering.imports.service import uploads, workbook
 from saraban.numbering.imports.service.uploads import CounterMove, ImportFile
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
-from saraban.numbering.issue.endpoints import once
 from saraban.numbering.register.dependencies import BINARY, MEDIA, WorkbookFormat, workbook_response
 from saraban.numbering.series.models import ImportRow
 
@@ -139,21 +143,24 @@ async def read_import(public_id: PathId, session: ReadSession, ctx: Context, lan
 
 @router.post("/imports/{publicId}/commit", status_code=202, response_model=ImportOut, summary="Import what was checked")
 async def commit_import(
-    public_id: PathId, body: ImportCommitIn, ctx: Context, db: Db, key: IdempotencyKey, language: Language
+    public_id: PathId,
+    body: ImportCommitIn,
+    ctx: KeyedContext,
+    session: ReadSession,
+    once: Idempotent,
+    language: Language,
 ) -> Response:
     """One transaction for each 1,000 lines; lines that are refused harm no others, and what is there already is left alone."""
+    operation = Operation.of(ctx, f"{_UPLOAD}/{public_id}/commit", body)
+    receipt = await once.run(operation, partial(_start, ctx, public_id, body))
+    found = await uploads.read_import(ctx, session, public_id=public_id)
+    return respond(_import(found, language), status=202, receipt=receipt)
 
-    async def work(session: AsyncSession) -> ImportOut:
-        found = await uploads.start_import(
-            ctx,
-            session,
-            public_id=public_id,
-            moves=[CounterMove(one.series, one.to) for one in body.moves],
-        )
-        return _import(found, language)
 
-    operation = f"{_UPLOAD}/{public_id}/commit"
-    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work, status=202)
+async def _start(ctx: RequestContext, public_id: UUID, body: ImportCommitIn, session: AsyncSession) -> Receipt:
+    moves = [CounterMove(one.series, one.to) for one in body.moves]
+    await uploads.start_import(ctx, session, public_id=public_id, moves=moves)
+    return Receipt("number_import", public_id)
 
 
 @router.get(

@@ -1,25 +1,19 @@
 """`/document-numbering`: issue, preview, reserve, confirm, cancel, void, replace, state by hand; reset a counter; list refusals."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.dependencies import Context
+from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.kit.http import (
-    Db,
-    IdempotencyKey,
-    PageCursor,
-    PageLimit,
-    ReadSession,
-    to_response,
-)
-from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond
+from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.issue.schemas import (
     CancelReservationIn,
@@ -43,6 +37,7 @@ from saraban.numbering.issue.schemas import (
 )
 from saraban.numbering.issue.service import (
     counter_reset,
+    issuance,
     lifecycle,
     manual_number,
     number_plan,
@@ -50,62 +45,13 @@ from saraban.numbering.issue.service import (
     reservations,
 )
 from saraban.numbering.issue.service.format_choice import FormatChoice
+from saraban.numbering.issue.service.lifecycle import NumberToVoid
 from saraban.numbering.issue.service.manual_number import CoveringRange, ManualNumber
 from saraban.numbering.issue.service.number_batch import Issued
 from saraban.numbering.issue.service.number_request import NumberRequest
 from saraban.numbering.series.models import NumberErrorRow
 
 router = APIRouter(route_class=RecordedRoute)
-_GENERATE = "POST /document-numbering/generate"
-_RESERVE = "POST /document-numbering/reserve"
-_REPLACE = "POST /document-numbering/void-and-replace"
-_OVERRIDE = "POST /document-numbering/manual-override"
-
-
-async def once(
-    ctx: RequestContext,
-    db: Database,
-    *,
-    operation: str,
-    body: BaseModel,
-    work: Callable[[AsyncSession], Awaitable[BaseModel]],
-    status: int = 200,
-) -> Response:
-    """Do the work and keep its answer in one transaction."""
-
-    async def run(remember: Remember) -> OperationResult:
-        async def step(session: AsyncSession) -> OperationResult:
-            answer = OperationResult(status, (await work(session)).model_dump(mode="json", by_alias=True))
-            await remember(session, answer)
-            return answer
-
-        return await db.transact(step)
-
-    return await replied(ctx, db, operation=operation, body=body, run=run)
-
-
-async def replied(
-    ctx: RequestContext,
-    db: Database,
-    *,
-    operation: str,
-    body: BaseModel,
-    run: Callable[[Remember], Awaitable[OperationResult]],
-) -> Response:
-    answer = await answer_once(
-        db,
-        key=ctx.key,
-        user=ctx.caller.public_id,
-        operation=operation,
-        payload=payload_of(body),
-        now=ctx.now,
-        run=run,
-    )
-    return to_response(answer)
-
-
-def payload_of(body: BaseModel) -> dict[str, Any]:
-    return body.model_dump(mode="json", by_alias=True)
 
 
 def request_of(body: BaseModel) -> NumberRequest:
@@ -116,10 +62,6 @@ def request_of(body: BaseModel) -> NumberRequest:
 
 def number_out(issued: Issued) -> NumberOut:
     return NumberOut(**_number(issued))
-
-
-def life_out(issued: Issued) -> NumberStateOut:
-    return NumberStateOut.model_validate({**_number(issued), "status": issued.status})
 
 
 def _number(issued: Issued) -> dict[str, Any]:
@@ -133,29 +75,15 @@ def _number(issued: Issued) -> dict[str, Any]:
 
 
 @router.post("/generate", dependencies=ISSUE_LIMIT, status_code=201, response_model=NumberOut, summary="Issue a number")
-async def generate(body: GenerateIn, ctx: Context, db: Db, numbers: Numbers, key: IdempotencyKey) -> Response:
+async def generate(body: GenerateIn, ctx: KeyedContext, db: Db, numbers: Numbers, once: Idempotent) -> Response:
     """
     Issue the next number of the series. It is final: it is in the ledger whether or not a document follows.
 
     With an `Idempotency-Key` the same request gives the same number however often it is sent.
     """
-    token = request_token(key=key, user=ctx.caller.public_id, operation=_GENERATE, payload=payload_of(body))
-
-    async def draw(remember: Remember) -> OperationResult:
-        plan = await number_plan.plan_apart(ctx, db, request=request_of(body))
-
-        async def keep(session: Any, issued: Issued) -> None:
-            await remember(session, OperationResult(201, number_out(issued).model_dump(mode="json", by_alias=True)))
-
-        issued = await numbers.issue(
-            ctx.with_key(key),
-            plan,
-            token=token,
-            remember=keep if key is not None else None,
-        )
-        return OperationResult(201, number_out(issued).model_dump(mode="json", by_alias=True))
-
-    return await replied(ctx.with_key(key), db, operation=_GENERATE, body=body, run=draw)
+    operation = Operation.of(ctx, "POST /document-numbering/generate", body)
+    issued = await issuance.issue_number(ctx, db, numbers, once, operation, request=request_of(body))
+    return respond(number_out(issued), status=201, receipt=issued.receipt())
 
 
 @router.post("/preview", dependencies=READ_LIMIT, summary="Preview the next number")
@@ -177,7 +105,7 @@ async def preview(body: GenerateIn, session: ReadSession, ctx: Context) -> Previ
     "/reserve", dependencies=ISSUE_LIMIT, status_code=201, response_model=ReservationOut, summary="Reserve a number"
 )
 async def reserve(
-    body: GenerateIn, request: Request, ctx: Context, db: Db, numbers: Numbers, key: IdempotencyKey
+    body: GenerateIn, request: Request, ctx: KeyedContext, db: Db, numbers: Numbers, once: Idempotent
 ) -> Response:
     """
     Issue the next number and reserve it for the caller until `expiresAt`. Confirm it, or give its token to a document.
@@ -185,77 +113,50 @@ async def reserve(
     A reservation that is not used expires; its number is not issued again.
     """
     lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
-    token = request_token(key=key, user=ctx.caller.public_id, operation=_RESERVE, payload=payload_of(body))
-
-    async def run(remember: Remember) -> OperationResult:
-        async with db.reading() as session:
-            plan = await number_plan.plan(ctx, session, request=request_of(body))
-
-        async def keep(session: AsyncSession, issued: Issued) -> None:
-            await remember(session, _reserved(issued))
-
-        issued = await numbers.issue(
-            ctx.with_key(key),
-            plan,
-            token=token,
-            remember=keep if key is not None else None,
-            lasts=lasts,
-        )
-        return _reserved(issued)
-
-    return await replied(ctx.with_key(key), db, operation=_RESERVE, body=body, run=run)
-
-
-def _reserved(issued: Issued) -> OperationResult:
-    out = ReservationOut(
-        **number_out(issued).model_dump(), reservation_token=issued.public_id, expires_at=issued.expires_at
-    )
-    return OperationResult(201, out.model_dump(mode="json", by_alias=True))
+    operation = Operation.of(ctx, "POST /document-numbering/reserve", body)
+    issued = await issuance.issue_number(ctx, db, numbers, once, operation, request=request_of(body), lasts=lasts)
+    reserved = ReservationOut(**_number(issued), reservation_token=issued.public_id, expires_at=issued.expires_at)
+    return respond(reserved, status=201, receipt=issued.receipt())
 
 
 @router.post("/confirm", response_model=NumberStateOut, summary="Confirm a reserved number")
-async def confirm(body: TokenIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
+async def confirm(body: TokenIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """Make it final, for no document yet. Repeated, the answer is the same; after the expiry it is 410."""
+    operation = Operation.of(ctx, "POST /document-numbering/confirm", body)
+    return await _number_state(ctx, db, await once.run(operation, partial(_confirm, ctx, body)))
 
-    async def work(session: AsyncSession) -> NumberStateOut:
-        return life_out(await reservations.confirm_reservation(ctx, session, token=body.reservation_token))
 
-    operation = "POST /document-numbering/confirm"
-    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
+async def _confirm(ctx: RequestContext, body: TokenIn, session: AsyncSession) -> Receipt:
+    return (await reservations.confirm_reservation(ctx, session, token=body.reservation_token)).receipt()
 
 
 @router.post("/cancel", response_model=NumberStateOut, summary="Cancel a reservation")
-async def cancel(body: CancelReservationIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
+async def cancel(body: CancelReservationIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """The number stays in the ledger as cancelled and is not issued again."""
+    operation = Operation.of(ctx, "POST /document-numbering/cancel", body)
+    return await _number_state(ctx, db, await once.run(operation, partial(_cancel, ctx, body)))
 
-    async def work(session: AsyncSession) -> NumberStateOut:
-        issued = await reservations.cancel_reservation(
-            ctx,
-            session,
-            token=body.reservation_token,
-            reason=body.reason,
-        )
-        return life_out(issued)
 
-    operation = "POST /document-numbering/cancel"
-    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
+async def _cancel(ctx: RequestContext, body: CancelReservationIn, session: AsyncSession) -> Receipt:
+    token, reason = body.reservation_token, body.reason
+    return (await reservations.cancel_reservation(ctx, session, token=token, reason=reason)).receipt()
 
 
 @router.post("/void", response_model=NumberStateOut, summary="Void a number")
-async def void(body: VoidIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
+async def void(body: VoidIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """For a confirmed number that no document carries; project administrators only, with a reason."""
+    operation = Operation.of(ctx, "POST /document-numbering/void", body)
+    return await _number_state(ctx, db, await once.run(operation, partial(_void, ctx, body)))
 
-    async def work(session: AsyncSession) -> NumberStateOut:
-        issued = await lifecycle.void_number(
-            ctx,
-            session,
-            public_id=body.public_id,
-            reason=body.reason,
-        )
-        return life_out(issued)
 
-    operation = "POST /document-numbering/void"
-    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
+async def _void(ctx: RequestContext, body: VoidIn, session: AsyncSession) -> Receipt:
+    return (await lifecycle.void_number(ctx, session, public_id=body.public_id, reason=body.reason)).receipt()
+
+
+async def _number_state(ctx: RequestContext, db: Database, receipt: Receipt) -> Response:
+    issued = await issuance.read_issued(ctx, db, receipt)
+    shown = NumberStateOut.model_validate({**_number(issued), "status": issued.status})
+    return respond(shown, receipt=receipt)
 
 
 @router.post(
@@ -266,47 +167,15 @@ async def void(body: VoidIn, ctx: Context, db: Db, key: IdempotencyKey) -> Respo
     summary="Void a number and issue its replacement",
 )
 async def void_and_replace(
-    body: VoidAndReplaceIn, ctx: Context, db: Db, numbers: Numbers, key: IdempotencyKey
+    body: VoidAndReplaceIn, ctx: KeyedContext, db: Db, numbers: Numbers, once: Idempotent
 ) -> Response:
     """Both in one transaction; the ledger links the two. The replacement belongs to the same project."""
-    token = request_token(key=key, user=ctx.caller.public_id, operation=_REPLACE, payload=payload_of(body))
-
-    async def run(remember: Remember) -> OperationResult:
-        async with db.reading() as session:
-            asked = request_of(body.replacement)
-            plan = await number_plan.plan(ctx, session, request=asked)
-
-        async def then(session: AsyncSession, issued: Issued) -> OperationResult:
-            await lifecycle.replace_number(
-                ctx,
-                session,
-                public_id=body.public_id,
-                project_id=plan.project.id,
-                replacement=issued,
-                reason=body.reason,
-            )
-            answer = _replaced(body, issued)
-            await remember(session, answer)
-            return answer
-
-        async def recall(_session: AsyncSession, issued: Issued) -> OperationResult:
-            return _replaced(body, issued)
-
-        return await numbers.issue_and_write(
-            ctx.with_key(key),
-            plan,
-            holder=None,
-            token=token,
-            then=then,
-            recall=recall,
-        )
-
-    return await replied(ctx.with_key(key), db, operation=_REPLACE, body=body, run=run)
-
-
-def _replaced(body: VoidAndReplaceIn, issued: Issued) -> OperationResult:
-    out = ReplacementOut(voided_public_id=body.public_id, replacement=number_out(issued))
-    return OperationResult(201, out.model_dump(mode="json", by_alias=True))
+    operation = Operation.of(ctx, "POST /document-numbering/void-and-replace", body)
+    number = NumberToVoid(body.public_id, body.reason)
+    asked = request_of(body.replacement)
+    issued = await issuance.replace_number(ctx, db, numbers, once, operation, void=number, request=asked)
+    replaced = ReplacementOut(voided_public_id=body.public_id, replacement=number_out(issued))
+    return respond(replaced, status=201, receipt=issued.receipt())
 
 
 @router.post("/manual-override/preview", dependencies=READ_LIMIT, summary="Preview a manual number")
@@ -347,50 +216,53 @@ def _closed(closed: CoveringRange | None) -> CoveringRangeOut | None:
     response_model=NumberOut,
     summary="Register an issued number",
 )
-async def override(body: ManualNumberIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
+async def override(body: ManualNumberIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """
     For project administrators. The series goes on where it was, unless `moveCounter` is set and the jump confirmed.
 
     A number of an earlier month or year states `issuedOn`; `reason` says why.
     """
-    token = request_token(key=key, user=ctx.caller.public_id, operation=_OVERRIDE, payload=payload_of(body))
+    operation = Operation.of(ctx, "POST /document-numbering/manual-override", body)
+    receipt = await once.run(operation, partial(_override, ctx, body, operation.token))
+    return respond(number_out(await issuance.read_issued(ctx, db, receipt)), status=201, receipt=receipt)
 
-    async def work(session: AsyncSession) -> NumberOut:
-        asked, day = request_of(body), body.issued_on
-        plan = await manual_number.plan_on(ctx, session, request=asked, issued_on=day)
-        issued = await manual_number.issue_manually(
-            ctx.with_key(key),
-            session,
-            plan=plan,
-            statement=ManualNumber(body.document_number, body.sequence),
-            reason=body.reason,
-            moves_counter=body.move_counter,
-            confirmed_jump=body.confirmed_jump,
-            token=token,
-            now=ctx.now,
-        )
-        return number_out(issued)
 
-    return await once(ctx.with_key(key), db, operation=_OVERRIDE, body=body, work=work, status=201)
+async def _override(ctx: RequestContext, body: ManualNumberIn, token: UUID, session: AsyncSession) -> Receipt:
+    plan = await manual_number.plan_on(ctx, session, request=request_of(body), issued_on=body.issued_on)
+    issued = await manual_number.issue_manually(
+        ctx,
+        session,
+        plan=plan,
+        statement=ManualNumber(body.document_number, body.sequence),
+        reason=body.reason,
+        moves_counter=body.move_counter,
+        confirmed_jump=body.confirmed_jump,
+        token=token,
+        now=ctx.now,
+    )
+    return issued.receipt()
 
 
 @router.post("/reset-counter", response_model=ResetOut, summary="Reset a counter")
-async def reset_counter(body: ResetIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
+async def reset_counter(body: ResetIn, ctx: KeyedContext, once: Idempotent) -> Response:
     """For Super Admins. Only lets free sequences be used: a number that was ever issued is stepped over."""
+    operation = Operation.of(ctx, "POST /document-numbering/reset-counter", body)
+    receipt = await once.run(operation, partial(_reset, ctx, body))
+    before, after = receipt.outcome["before"], receipt.outcome["after"]
+    shown = ResetOut.model_validate({"series": body.series, "last_number_before": before, "last_number": after})
+    return respond(shown, receipt=receipt)
 
-    async def work(session: AsyncSession) -> ResetOut:
-        before, after = await counter_reset.reset_counter(
-            ctx.with_key(key),
-            session,
-            project_public_id=body.project_public_id,
-            series=body.series,
-            to=body.last_number,
-            reason=body.reason,
-        )
-        return ResetOut(series=body.series, last_number_before=before, last_number=after)
 
-    operation = "POST /document-numbering/reset-counter"
-    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
+async def _reset(ctx: RequestContext, body: ResetIn, session: AsyncSession) -> Receipt:
+    before, after = await counter_reset.reset_counter(
+        ctx,
+        session,
+        project_public_id=body.project_public_id,
+        series=body.series,
+        to=body.last_number,
+        reason=body.reason,
+    )
+    return Receipt("counter", None, {"before": before, "after": after})
 
 
 @router.get("/logs/errors", dependencies=READ_LIMIT, summary="List refused and failed calls")

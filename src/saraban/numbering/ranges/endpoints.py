@@ -1,5 +1,6 @@
 """`/document-numbering/ranges`: ranges of a series that are reserved for somebody, or blocked."""
 
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -7,10 +8,12 @@ from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.dependencies import Context
-from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, PathId, ReadSession
+from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.http import Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
-from saraban.numbering.issue.endpoints import once, request_of
+from saraban.numbering.issue.endpoints import request_of
 from saraban.numbering.issue.service import number_plan
 from saraban.numbering.ranges import service
 from saraban.numbering.ranges.schemas import (
@@ -28,26 +31,27 @@ router = APIRouter(route_class=RecordedRoute)
 
 
 @router.post("/ranges", status_code=201, response_model=RangeOut, summary="Reserve or block a range of a series")
-async def create_range(body: RangeIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
+async def create_range(body: RangeIn, ctx: KeyedContext, session: ReadSession, once: Idempotent) -> Response:
     """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
+    operation = Operation.of(ctx, "POST /document-numbering/ranges", body)
+    receipt = await once.run(operation, partial(_create, ctx, body))
+    return respond(_range(await service.read_range(ctx, session, receipt.public_id)), status=201, receipt=receipt)
 
-    async def work(session: AsyncSession) -> RangeOut:
-        plan = await number_plan.plan(ctx, session, request=request_of(body))
-        row = await service.create_range(
-            ctx,
-            session,
-            plan=plan,
-            kind=body.kind,
-            first=body.first_number,
-            last=body.last_number,
-            organization=body.organization_public_id,
-            reason=body.reason,
-            confirmed_size=body.confirmed_size,
-        )
-        return _range(row)
 
-    operation = "POST /document-numbering/ranges"
-    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work, status=201)
+async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> Receipt:
+    plan = await number_plan.plan(ctx, session, request=request_of(body))
+    row = await service.create_range(
+        ctx,
+        session,
+        plan=plan,
+        kind=body.kind,
+        first=body.first_number,
+        last=body.last_number,
+        organization=body.organization_public_id,
+        reason=body.reason,
+        confirmed_size=body.confirmed_size,
+    )
+    return Receipt("number_range", row.range.public_id)
 
 
 @router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
@@ -86,15 +90,20 @@ async def list_ranges(
 
 
 @router.post("/ranges/{publicId}/release", response_model=ReleasedOut, summary="Release a range")
-async def release_range(public_id: PathId, body: ReleaseIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
+async def release_range(
+    public_id: PathId, body: ReleaseIn, ctx: KeyedContext, session: ReadSession, once: Idempotent
+) -> Response:
     """The main series gives what it has not passed yet; what the range gave stays issued."""
+    operation = Operation.of(ctx, f"POST /document-numbering/ranges/{public_id}", body)
+    receipt = await once.run(operation, partial(_release, ctx, public_id, body))
+    found = await service.read_range(ctx, session, public_id)
+    shown = ReleasedOut.model_validate({"public_id": public_id, "released_at": found.range.released_at})
+    return respond(shown, receipt=receipt)
 
-    async def work(session: AsyncSession) -> ReleasedOut:
-        await service.release_range(ctx, session, public_id=public_id, reason=body.reason)
-        return ReleasedOut(public_id=public_id, released_at=ctx.now)
 
-    operation = f"POST /document-numbering/ranges/{public_id}"
-    return await once(ctx.with_key(key), db, operation=operation, body=body, work=work)
+async def _release(ctx: RequestContext, public_id: UUID, body: ReleaseIn, session: AsyncSession) -> Receipt:
+    await service.release_range(ctx, session, public_id=public_id, reason=body.reason)
+    return Receipt("number_range", public_id)
 
 
 def _range(row: RangeRow) -> RangeOut:

@@ -1,6 +1,5 @@
 """The rows of reserved and blocked ranges, and their counters."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -71,26 +70,35 @@ async def locked_range(session: AsyncSession, public_id: UUID) -> NumberRange | 
     return await session.scalar(sa.select(NumberRange).where(NumberRange.public_id == public_id).with_for_update())
 
 
-async def ranges_page(
-    session: AsyncSession, *, project_id: int, cursor: str | None, limit: int
-) -> Page[tuple[NumberRange, UUID | None, int | None]]:
+Kept = tuple[NumberRange, UUID | None, int | None]
+_RANGES: Any = (
+    sa.select(NumberRange, Organization.public_id, NumberCounter.last_number)
+    .outerjoin(Organization, Organization.id == NumberRange.organization_id)
+    .outerjoin(
+        NumberCounter,
+        sa.and_(
+            NumberCounter.project_id == NumberRange.project_id,
+            NumberCounter.series == NumberRange.series,
+            NumberCounter.range == NumberRange.number,
+        ),
+    )
+)
+
+
+async def find_range(session: AsyncSession, public_id: UUID) -> Kept | None:
+    """Return a range with whom it is kept for and where its counter stands."""
+    row = (await session.execute(_RANGES.where(NumberRange.public_id == public_id))).first()
+    return (row[0], row[1], row[2]) if row is not None else None
+
+
+async def ranges_page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Page[Kept]:
     """Return the ranges of a project, newest first, with whom they are kept for and where their counters stand."""
-    statement: Any = (
-        sa.select(NumberRange, Organization.public_id, NumberCounter.last_number)
-        .outerjoin(Organization, Organization.id == NumberRange.organization_id)
-        .outerjoin(
-            NumberCounter,
-            sa.and_(
-                NumberCounter.project_id == NumberRange.project_id,
-                NumberCounter.series == NumberRange.series,
-                NumberCounter.range == NumberRange.number,
-            ),
-        )
-        .where(NumberRange.project_id == project_id)
-    )
     statement = newest_first(
-        statement, at=NumberRange.created_at, public_id=NumberRange.public_id, cursor=cursor, limit=limit
+        _RANGES.where(NumberRange.project_id == project_id),
+        at=NumberRange.created_at,
+        public_id=NumberRange.public_id,
+        cursor=cursor,
+        limit=limit,
     )
-    rows: Sequence[Any] = (await session.execute(statement)).all()
-    found: list[tuple[NumberRange, UUID | None, int | None]] = [(row[0], row[1], row[2]) for row in rows]
+    found: list[Kept] = [(row[0], row[1], row[2]) for row in (await session.execute(statement)).all()]
     return page_of(found, limit=limit, key=lambda row: (row[0].created_at, row[0].public_id))

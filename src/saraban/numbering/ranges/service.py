@@ -15,7 +15,7 @@ from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering.issue.domain.lifecycle import checked_reason
 from saraban.numbering.issue.repository import ledger_entries
-from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, key_of_counter
+from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, VIEW_COUNTERS, key_of_counter
 from saraban.numbering.issue.service.manual_number import check_main_series
 from saraban.numbering.issue.service.number_plan import Plan, free_sequences
 from saraban.numbering.issue.service.number_request import forget_resolutions
@@ -292,9 +292,20 @@ async def list_ranges(
 ) -> Page[RangeRow]:
     """Return the ranges of a project, the released ones too, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    ctx.caller.require("numbering.view_counters", Scope(project=project.id))
+    ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
     page = await repository.ranges_page(session, project_id=project.id, cursor=cursor, limit=limit)
     return Page([RangeRow(*row) for row in page.items], page.next_cursor)
+
+
+async def read_range(ctx: RequestContext, session: AsyncSession, public_id: UUID | None) -> RangeRow:
+    """:raises NotFound: also for who may not see the counters of its project"""
+    found = await repository.find_range(session, public_id) if public_id else None
+    if found is None or not (
+        ctx.caller.may(VIEW_COUNTERS, here := Scope(project=found[0].project_id))
+        or ctx.caller.may(MANAGE_NUMBERS, here)
+    ):
+        raise NotFound("There is no such range.")
+    return RangeRow(*found)
 
 
 async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> NumberRange:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlencode
 from uuid import UUID
@@ -10,11 +11,11 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.db import Database
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Forbidden
-from saraban.kit.http import Db, ReadSession
-from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
+from saraban.kit.http import Db, Idempotent, ReadSession
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
@@ -42,7 +43,6 @@ from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-_OPERATION = "PAGE /numbers/by-hand"
 _REQUEST = set(numbering.NumberRequest.__dataclass_fields__)
 _TEXTS = (
     *("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId", "contractPublicId"),
@@ -101,53 +101,42 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
 
 
 @router.post("/numbers/by-hand")
-async def state(page: CurrentPage, db: Db, request: Request) -> Response:
+async def state(page: CurrentPage, db: Db, once: Idempotent, request: Request) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
     form = await read_form(request)
     key = (text(form, "key") or str(new_id()))[:128]
     try:
         order: ManualNumberIn = validated(request, ManualNumberIn, _payload(form))
         await limit_issuing(request, page.context)
-        answer = await await_first_answer(lambda: _stated(page, db, order, key=key))
+        ctx = page.context.with_key(key)
+        operation = Operation.of(ctx, "PAGE /numbers/by-hand", order)
+        receipt = await await_first_answer(lambda: once.run(operation, partial(_stated, ctx, order, operation.token)))
     except DomainError as error:
         if has_own_page(error):
             raise
         async with db.reading() as session:
             return await _show(page, session, form, error=error, request=request)
-    return RedirectResponse(f"/numbers/{answer.body['publicId']}?done=stated", status_code=303)
+    return RedirectResponse(f"/numbers/{receipt.public_id}?done=stated", status_code=303)
 
 
-async def _stated(page: PageRequest, db: Database, order: ManualNumberIn, *, key: str) -> OperationResult:
-    """A form that is sent twice states once."""
-    ctx, user = page.context.with_key(key), page.caller.public_id
-    payload = order.model_dump(mode="json", by_alias=True)
-    token = request_token(key=key, user=user, operation=_OPERATION, payload=payload)
-
-    async def run(remember: Remember) -> OperationResult:
-        async def step(session: AsyncSession) -> OperationResult:
-            issued = await numbering.issue_manually(
-                ctx,
-                session,
-                plan=await _plan(page, session, order),
-                statement=numbering.ManualNumber(order.document_number, order.sequence),
-                reason=order.reason,
-                moves_counter=order.move_counter,
-                confirmed_jump=order.confirmed_jump,
-                token=token,
-                now=ctx.now,
-            )
-            answer = OperationResult(201, {"publicId": str(issued.public_id)})
-            await remember(session, answer)
-            return answer
-
-        return await db.transact(step)
-
-    return await answer_once(db, key=key, user=user, operation=_OPERATION, payload=payload, now=ctx.now, run=run)
+async def _stated(ctx: RequestContext, order: ManualNumberIn, token: UUID, session: AsyncSession) -> Receipt:
+    issued = await numbering.issue_manually(
+        ctx,
+        session,
+        plan=await _plan(ctx, session, order),
+        statement=numbering.ManualNumber(order.document_number, order.sequence),
+        reason=order.reason,
+        moves_counter=order.move_counter,
+        confirmed_jump=order.confirmed_jump,
+        token=token,
+        now=ctx.now,
+    )
+    return issued.receipt()
 
 
-async def _plan(page: PageRequest, session: AsyncSession, order: ManualNumberIn) -> numbering.Plan:
+async def _plan(ctx: RequestContext, session: AsyncSession, order: ManualNumberIn) -> numbering.Plan:
     return await numbering.plan_on(
-        page.context,
+        ctx,
         session,
         request=numbering.NumberRequest(**order.model_dump(include=_REQUEST)),
         issued_on=order.issued_on,
@@ -155,7 +144,7 @@ async def _plan(page: PageRequest, session: AsyncSession, order: ManualNumberIn)
 
 
 async def _effect(page: PageRequest, session: AsyncSession, order: ManualNumberIn) -> numbering.ManualNumberEffect:
-    plan = await _plan(page, session, order)
+    plan = await _plan(page.context, session, order)
     statement = numbering.ManualNumber(order.document_number, order.sequence)
     return await numbering.manual_number_effect(page.context, session, plan=plan, statement=statement)
 

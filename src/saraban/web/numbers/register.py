@@ -9,12 +9,14 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.http import Db, PageCursor, ReadSession
-from saraban.kit.idempotency import request_token
+from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation
 from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import Numbers, limit_issuing
@@ -24,6 +26,7 @@ from saraban.projects.service import ProjectRef
 from saraban.web.shell.forms import (
     EMPTY_FORM,
     FormValues,
+    await_first_answer,
     form_errors,
     has_own_page,
     read_form,
@@ -175,15 +178,18 @@ async def show_number(
 
 
 @router.post("/numbers/{public_id}/void")
-async def void(public_id: UUID, page: CurrentPage, db: Db, numbers: Numbers, request: Request) -> Response:
-    """Makes it void, and draws another in its place where that is wished."""
+async def void(
+    public_id: UUID, page: CurrentPage, db: Db, numbers: Numbers, once: Idempotent, request: Request
+) -> Response:
+    """Void it, and issue another in its place where that is wished."""
     form = await read_form(request)
     try:
         order: VoidIn = validated(request, VoidIn, {"publicId": str(public_id), "reason": text(form, "reason") or ""})
         if text(form, "replace") == "1":
             await limit_issuing(request, page.context)
             key = text(form, "key")
-            number = await _replaced(page, db, numbers, order=order, key=key[:128] if key else None)
+            ctx = page.context.with_key(key[:128] if key else None)
+            number = await await_first_answer(lambda: _replaced(ctx, db, numbers, once, order))
             return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
         await db.transact(
             lambda session: numbering.void_number(
@@ -199,37 +205,15 @@ async def void(public_id: UUID, page: CurrentPage, db: Db, numbers: Numbers, req
 
 
 async def _replaced(
-    page: PageRequest, db: Database, numbers: numbering.Allocator, *, order: VoidIn, key: str | None
+    ctx: RequestContext, db: Database, numbers: numbering.Allocator, once: Idempotency, order: VoidIn
 ) -> UUID:
-    """A form that is sent twice draws once: its key makes the token of the request."""
-    asked = {"publicId": str(order.public_id)}
-    token = request_token(key=key, user=page.caller.public_id, operation="PAGE /numbers/void", payload=asked)
+    """A form that is sent twice issues one number."""
     async with db.reading() as session:
-        wanted = await numbering.request_like(page.context, session, public_id=order.public_id)
-        plan = await numbering.plan(page.context, session, request=wanted)
-
-    async def then(session: AsyncSession, issued: numbering.Issued) -> UUID:
-        await numbering.replace_number(
-            page.context,
-            session,
-            public_id=order.public_id,
-            project_id=plan.project.id,
-            replacement=issued,
-            reason=order.reason,
-        )
-        return issued.public_id
-
-    async def recall(_session: AsyncSession, issued: numbering.Issued) -> UUID:
-        return issued.public_id
-
-    return await numbers.issue_and_write(
-        page.context.with_key(key),
-        plan,
-        holder=None,
-        token=token,
-        then=then,
-        recall=recall,
-    )
+        wanted = await numbering.request_like(ctx, session, public_id=order.public_id)
+    operation = Operation.of(ctx, "PAGE /numbers/void", {"publicId": str(order.public_id)})
+    number = numbering.NumberToVoid(order.public_id, order.reason)
+    issued = await numbering.replace_number(ctx, db, numbers, once, operation, void=number, request=wanted)
+    return issued.public_id
 
 
 @router.post("/numbers/{public_id}/confirm")

@@ -5,7 +5,7 @@ Forms as people fill them in, turned into the orders that services take, and ref
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from fastapi import Request
@@ -16,12 +16,13 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
-from saraban.kit.idempotency import KeyInUse, OperationResult
+from saraban.kit.idempotency import KeyInUse
 from saraban.kit.problem import to_problem
 from saraban.kit.schema import TYPED
 from saraban.kit.trace import trace_id
 from saraban.workflow.administration.domain import json_text
 
+T = TypeVar("T")
 MOST_FIELDS = 300
 MOST_WAITS: Final = 40  # quarters of a second that the second of two equal requests waits for the first
 NOT_JSON: Final = Text("ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}.")
@@ -170,14 +171,14 @@ def field_of(pointer: str) -> str:
     return _FIELD_OF.get(name, name)
 
 
-async def await_first_answer(work: Any) -> OperationResult:
+async def await_first_answer(work: Callable[[], Awaitable[T]]) -> T:
     """A second click waits for the first one's answer instead of being refused."""
     for _ in range(MOST_WAITS):
         try:
-            return await work()  # type: ignore[no-any-return]
+            return await work()
         except KeyInUse:
             await asyncio.sleep(0.25)
-    return await work()  # type: ignore[no-any-return]
+    return await work()
 
 
 def read_json(typed: str, pointer: str) -> tuple[Any, FieldProblem | None]:

@@ -1,16 +1,17 @@
 """
 Issue numbers: requests that wait for the same series share one lock and one transaction (REQ-NUM-09, REQ-LCK-01).
 
-Each series with somebody waiting has one task. It takes the lock, then whoever has arrived by then, begins, advances the
-counter by that many with one compare-and-set, writes the rows of all of them, commits, gives each its number in order of
-arrival, and releases. Documents, which write their own rows beside the number, go one by one in the same order.
-No database connection is held while waiting for a lock or a back-off.
+Each series with somebody waiting has a queue. Its batch takes the lock, begins, advances the counter by as many as it has
+with one compare-and-set, writes the rows of all of them, commits, gives each its number in order of arrival, and releases.
+Documents, which write their own rows beside the number, go one by one in the same order. No database connection is held
+while waiting for a lock or a back-off.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 import structlog
@@ -18,8 +19,9 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.batching import BatchQueue, TurnMissed, Waiter
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database, DatabaseFault, database_fault, violates_constraint
+from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, database_fault, violates_constraint
 from saraban.kit.errors import DomainError
 from saraban.kit.locks import LockBusy, Locks, LockServiceDown
 from saraban.numbering.issue.domain.retry import Attempts, Failure, RetryBudget
@@ -32,13 +34,15 @@ from saraban.numbering.issue.service.number_batch import (
     Holder,
     Issued,
     IssueRequest,
+    LockPath,
+    PendingIssue,
     cancel_undelivered,
     issue_batch,
     issued_of,
 )
 from saraban.numbering.issue.service.number_plan import Plan, replan
-from saraban.numbering.issue.service.refusals import RefusalLog
-from saraban.numbering.issue.service.series_queue import SeriesQueue, WaitingRequest, Work
+from saraban.numbering.issue.service.refusals import FAILURES, RefusalLog
+from saraban.numbering.issue.service.reservations import bind_reservation
 from saraban.numbering.series.domain.counter_key import CounterState
 from saraban.numbering.series.repository import counters
 
@@ -46,7 +50,23 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 _REMEMBERED_SERIES = 10_000
 _MOST_AT_ONCE = 500
+_SMALL_PACKET = 256 * 1024  # bytes, until the database's own limit is known
+Waiting = Waiter[PendingIssue, Issued]
 Then = Callable[[AsyncSession, Issued], Awaitable[T]]
+
+
+@dataclass(slots=True)
+class _OpenSeries:
+    """
+    A series with somebody waiting.
+
+    :param met: what kept the last attempt
+    """
+
+    name: str
+    queue: BatchQueue[PendingIssue, Issued]
+    lock_path: LockPath = field(default_factory=lambda: LockPath("database"))
+    met: Failure | None = None
 
 
 class Allocator:
@@ -62,52 +82,56 @@ class Allocator:
         self._locks = locks
         self._budget = budget
         self._lock_timeout = lock_timeout
-        self._queues: dict[str, SeriesQueue] = {}
+        self._open: dict[str, _OpenSeries] = {}
         self._remembered: dict[str, CounterState] = {}
         self._packet = 0
         self.failures = RefusalLog(db)
 
-    async def issue_and_write(
-        self, ctx: RequestContext, plan: Plan, *, holder: Holder | None, token: UUID, then: Then[T], recall: Then[T]
-    ) -> T:
+    async def issue(self, request: IssueRequest) -> Issued:
         """
-        Issue the next number of the plan's series and run `then` in the same transaction, exactly once.
+        Issue the next number of the plan's series, exactly once; committed when it returns, with all that belongs to it.
 
-        :param token: made before the first attempt; a request that comes again with it gets the same number
-        :param then: the caller's own rows; it must do no outside I/O, because a collision runs it again
-        :param recall: gives the answer of a request that turns out to be committed already
+        Without rows of its own it shares the transaction with others that wait; a document has one for itself.
+
         :raises NumberingBusy: after the lock's retries or its deadline
         :raises NumberingConflict: after the compare-and-set's retries
         :raises NumberingFailed: after the database's retries
         :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
+        :raises KeyInUse: when another request took the key over; no number is issued
         """
-        request = IssueRequest(plan, ctx.caller, holder, token, ctx.address, ctx.key)
-        waiter = WaitingRequest(request, Attempts(self._budget), recall, work=then, uncertain=ctx.key is not None)
-        answer: T = await self._ask(waiter)
-        return answer
-
-    async def issue(
-        self,
-        ctx: RequestContext,
-        plan: Plan,
-        *,
-        token: UUID,
-        remember: Then[None] | None = None,
-        lasts: timedelta | None = None,
-    ) -> Issued:
-        """
-        Issue the next number of the plan's series for no document, in a transaction shared with others that wait.
-
-        :param remember: writes the answer kept for the request's key, in that transaction
-        :param lasts: reserve it for so long; None makes it final
-        :raises: what `issue` raises
-        """
-        request = IssueRequest(plan, ctx.caller, None, token, ctx.address, ctx.key, lasts)
-        waiter = WaitingRequest(
-            request, Attempts(self._budget), _as_issued, remember=remember, uncertain=ctx.key is not None
-        )
-        issued: Issued = await self._ask(waiter)
+        if request.reservation is not None:
+            return await self._db.transact(partial(_take_up, request, request.reservation))
+        pending = PendingIssue(request, request.plan, Attempts(self._budget), uncertain=request.ctx.key is not None)
+        try:
+            issued = await self._ask(pending)
+        except Exception as error:
+            refused = isinstance(error, DomainError) and type(error) not in FAILURES
+            metrics.GENERATED["refused" if refused else "failed"].observe(pending.elapsed)
+            if isinstance(error, DomainError):
+                await self._record(error, pending)
+            raise
+        metrics.GENERATED["success"].observe(pending.elapsed)
+        metrics.SUCCESS.inc()
+        if self.failures.waiting:
+            self.failures.write()
+        if issued.repeated and not pending.tried and request.claim is not None:
+            await request.claim.complete_found(issued.receipt(request.outcome))
         return issued
+
+    async def issue_and_write(
+        self, ctx: RequestContext, plan: Plan, *, holder: Holder | None, token: UUID, then: Then[T], recall: Then[T]
+    ) -> T:
+        """Issue a number for rows of the caller's; goes as soon as no document uses it."""
+        answers: list[T] = []
+
+        async def write(session: AsyncSession, issued: Issued) -> None:
+            answers.append(await then(session, issued))
+
+        issued = await self.issue(IssueRequest(ctx, plan, token, holder=holder, write=write))
+        if not issued.repeated:
+            return answers[-1]
+        async with self._db.reading() as session:
+            return await recall(session, issued)
 
     async def redis_up(self) -> bool:
         up = await self._locks.up()
@@ -115,249 +139,257 @@ class Allocator:
         return up
 
     async def close(self) -> None:
-        """Wait for the batches on their way; who still waits is told that the service ends."""
-        tasks = [queue.task for queue in self._queues.values() if queue.task is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=self._lock_timeout)
+        """Wait for the batches on their way; who still waits is told that the service is busy."""
+        await asyncio.gather(*(series.queue.close(self._lock_timeout) for series in self._open.values()))
         await self._locks.close()
         await self.failures.close()
 
     @property
     def open_queues(self) -> int:
         """Series with somebody waiting; the queues of idle series are forgotten."""
-        return len(self._queues)
+        return len(self._open)
 
     @property
     def waiting(self) -> int:
         """Requests without an answer yet."""
-        return sum(len(queue.waiting) + len(queue.batch) for queue in self._queues.values())
+        return sum(series.queue.unanswered for series in self._open.values())
 
-    async def _ask(self, waiter: WaitingRequest) -> Any:
-        self._enqueue(waiter)
-        try:
-            answer = await waiter.answered()
-        except DomainError as error:
-            request = waiter.request
-            await self.failures.refused(
-                error,
-                context=_context(request.plan),
-                user_id=request.caller.user_id,
-                address=request.address,
-                now=request.plan.now,
+    async def _ask(self, pending: PendingIssue) -> Issued:
+        """:raises NumberingBusy, NumberingFailed: also when its turn did not come before the deadline"""
+        request = pending.request
+        while True:
+            plan = pending.plan
+            series = self._series(plan.lock_name)
+            within = pending.attempts.left(pending.elapsed)
+            try:
+                return await series.queue.ask(
+                    pending, request.token, shares=request.write is None, size=plan.weight, within=within
+                )
+            except FormatChanged:
+                continue  # it has another plan: it stands in the queue that is right now
+            except TurnMissed:
+                pending.attempts.met = series.met or pending.attempts.met
+                raise pending.attempts.too_late() from None
+
+    def _series(self, name: str) -> _OpenSeries:
+        series = self._open.get(name)
+        if series is None:
+            queue: BatchQueue[PendingIssue, Issued] = BatchQueue(
+                partial(self._run, name),
+                most=_MOST_AT_ONCE,
+                room=self._packet or _SMALL_PACKET,
+                on_idle=partial(self._forget, name),
             )
-            raise
-        metrics.SUCCESS.inc()
-        if self.failures.waiting:
-            self.failures.write()
-        return answer
+            series = self._open[name] = _OpenSeries(name, queue)
+        return series
 
-    def _enqueue(self, waiter: WaitingRequest) -> None:
-        name = waiter.request.plan.lock_name
-        queue = self._queues.get(name)
-        if queue is None:
-            queue = self._queues[name] = SeriesQueue(name)
-            queue.waiting.append(waiter)
-            queue.task = asyncio.get_running_loop().create_task(self._serve(queue), name=f"numbers {name}")
-        else:
-            queue.waiting.append(waiter)
+    def _forget(self, name: str) -> None:
+        del self._open[name]
 
-    async def _serve(self, queue: SeriesQueue) -> None:
-        """Serve the queue until nobody waits; a fault of one attempt is its waiters' fault, not the queue's."""
+    async def _run(self, name: str, waiters: Sequence[Waiting]) -> None:
+        """Make one attempt; its fault is the fault of those who were in it."""
+        series = self._open[name]
+        for waiter in waiters:
+            waiter.postpone()  # until the lock is held
         try:
-            while queue.waiting:
-                if delay := queue.seconds_until_due():
-                    await asyncio.sleep(min(delay, 0.05))  # somebody who does not back off may arrive meanwhile
-                    queue.drop_gone()
-                    continue
-                try:
-                    await self._round(queue)
-                except Exception as error:  # noqa: BLE001  sorted by kind there; what is unknown goes to the callers
-                    self._handle_failure(queue, error)
-        finally:
-            del self._queues[queue.name]
+            await self._attempt(series, waiters)
+            for waiter in waiters:
+                if waiter.on_its_way and not waiter.settled:
+                    await self._replan(waiter)
+        except Exception as error:  # noqa: BLE001  sorted by kind there; what is unknown goes to the callers
+            self._handle_failure(series, waiters, error)
 
-    async def _round(self, queue: SeriesQueue) -> None:
-        await self._answer_committed(queue)
-        queue.drop_gone()
-        if not queue.waiting:
+    async def _attempt(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
+        await self._answer_committed(waiters)
+        await self._ensure_counter(series, waiters[0].item.plan)
+        left = [waiter.item.attempts.left(waiter.item.elapsed) for waiter in waiters if not waiter.answer.done()]
+        if not left:
             return
-        plan = queue.waiting[0].request.plan
-        await self._ensure_counter(queue.name, plan)
-        queue.lock_path.kind = self._locks.path
+        path = series.lock_path
+        path.kind = self._locks.path
         metrics.LOCK_ATTEMPTS.inc()
         try:
-            async with self._locks.hold(queue.name, within=max(queue.lock_patience(self._lock_timeout), 0.05)):
-                if queue.lock_path.kind == "redis":
+            async with self._locks.hold(series.name, within=max(min(self._lock_timeout, *left), 0.05)):
+                if path.kind == "redis":
                     metrics.REDIS_SUCCESS.inc()
                     metrics.REDIS_UP.set(1)
-                await self._batch(queue)
+                await self._batch(series, waiters)
         except LockServiceDown as down:
-            await self._note_redis_down(queue, down)
-            queue.lock_path.kind, queue.lock_path.locks_row = "database", True
-            await self._batch(queue)
+            await self._note_redis_down(down, waiters[0].item)
+            path.kind, path.locks_row = "database", True
+            await self._batch(series, waiters)
 
-    async def _batch(self, queue: SeriesQueue) -> None:
-        """One transaction for whoever waits now."""
-        waiters = queue.take(most=_MOST_AT_ONCE, size=self._packet)
+    async def _batch(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
+        """One transaction for whoever still waits."""
+        waiters = [waiter for waiter in waiters if waiter.begin()]
         if not waiters:
             return
-        requests = [waiter.request for waiter in waiters]
-        metrics.BATCH.observe(len(waiters))
-        for waiter in waiters:
-            waiter.request.retries, waiter.request.waited = waiter.attempts.retries, waiter.elapsed
-            metrics.LOCK_WAIT.observe(waiter.request.waited)
-        queue.lock_path.remembered = self._remembered.get(queue.name)
-        if any(waiter.has_rows for waiter in waiters):
-            async with self._db.writing() as session:
-                issued_batch = await issue_batch(session, requests, queue.lock_path)
-                answers = [
-                    await _write_own_rows(session, waiter, outcome)
-                    for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True)
-                ]
-        else:
-            async with self._db.writing_connection() as connection:
-                issued_batch = await issue_batch(connection, requests, queue.lock_path)
-                answers = list(issued_batch.outcomes)
-        self._remember(queue.name, issued_batch.counter)
-        queue.lock_path.locks_row = queue.lock_path.searches = False
-        queue.clear_batch()
-        undelivered = [
-            (waiter.request, answer)
-            for waiter, answer in zip(waiters, answers, strict=True)
-            if waiter.answer.cancelled() and waiter.request.idempotency_key is None and isinstance(answer, Issued)
-        ]
-        for waiter, answer in zip(waiters, answers, strict=True):
-            await self._deliver(waiter, answer)
-        for request, issued in undelivered:
-            await self._cancel(request, issued)
+        batch = [waiter.item for waiter in waiters]
+        metrics.BATCH.observe(len(batch))
+        for pending in batch:
+            pending.tried, pending.waited = True, pending.elapsed
+            metrics.LOCK_WAIT.observe(pending.waited)
+        path = series.lock_path
+        path.remembered = self._remembered.get(series.name)
+        has_rows = batch[0].request.write is not None  # then it is alone
+        async with self._db.writing() if has_rows else self._db.writing_connection() as connected:
+            issued_batch = await issue_batch(connected, batch, path)
+            for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True):
+                if isinstance(outcome, Issued):
+                    await _complete(connected, waiter, outcome)
+        self._remember(series.name, issued_batch.counter)
+        path.locks_row = path.searches = False
+        series.met = None
+        for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True):
+            if isinstance(outcome, Issued):
+                waiter.succeed(outcome)
+            elif isinstance(outcome, DomainError):
+                waiter.fail(outcome)
+        for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True):
+            if waiter.left and isinstance(outcome, Issued):
+                await self._cancel(waiter.item, outcome)
 
-    async def _deliver(self, waiter: WaitingRequest, answer: Any) -> None:
-        if isinstance(answer, FormatChanged):
-            await self._replan(waiter)
-        elif isinstance(answer, DomainError):
-            waiter.fail(answer)
-        else:
-            waiter.succeed(answer)
-
-    async def _replan(self, waiter: WaitingRequest) -> None:
-        """The format was changed between the plan and the issue: plan again and stand in the queue that is right now."""
+    async def _replan(self, waiter: Waiting) -> None:
+        """The format was changed between the plan and the issue. One after the other, so that their order stays."""
         try:
             async with self._db.reading() as session:
-                waiter.request.plan = await replan(session, waiter.request.plan)
+                waiter.item.plan = await replan(session, waiter.item.plan)
         except Exception as error:  # noqa: BLE001  whatever it is, it is this waiter's
             waiter.fail(error)
         else:
-            waiter.on_its_way = False
-            self._enqueue(waiter)
+            waiter.fail(FormatChanged())
 
-    async def _answer_committed(self, queue: SeriesQueue) -> None:
+    async def _answer_committed(self, waiters: Sequence[Waiting]) -> None:
         """Look up, on a fresh connection, the tokens of those whose commit may have gone through already."""
-        asking = [waiter for waiter in queue.waiting if waiter.uncertain]
+        for waiter in waiters:
+            waiter.item.uncertain |= (
+                waiter.follows is not None
+            )  # the same request: it finds what that one has committed
+            waiter.follows = None
+        asking = [waiter for waiter in waiters if waiter.item.uncertain]
         if not asking:
             return
         async with self._db.reading() as session:
-            entries = await ledger_entries.by_tokens(session, [waiter.request.token for waiter in asking])
-            for waiter in asking:
-                entry = entries.get(waiter.request.token)
-                if entry is not None:
-                    waiter.succeed(await waiter.run(waiter.recall, session, issued_of(entry)))
-                waiter.uncertain = False
+            entries = await ledger_entries.by_tokens(session, [waiter.item.request.token for waiter in asking])
+        for waiter in asking:
+            waiter.item.uncertain = False
+            entry = entries.get(waiter.item.request.token)
+            if entry is not None:
+                waiter.succeed(replace(issued_of(entry), repeated=True))
 
-    async def _cancel(self, request: IssueRequest, issued: Issued) -> None:
+    async def _cancel(self, pending: PendingIssue, issued: Issued) -> None:
+        """Cancel a bare number whose caller is gone; a document is there, and a key finds its number."""
+        if pending.request.ctx.key is not None or pending.request.write is not None:
+            return
         try:
-            await self._db.transact(lambda session: cancel_undelivered(session, request, issued, now=request.plan.now))
+            await self._db.transact(partial(cancel_undelivered, pending, issued))
         except (SQLAlchemyError, OSError) as error:
             # It stays confirmed without a holder, which is legal and shown as such.
             log.warning("numbering.stray_kept", number=issued.number, error=str(error)[:300])
 
-    def _handle_failure(self, queue: SeriesQueue, error: Exception) -> None:
+    def _handle_failure(self, series: _OpenSeries, waiters: Sequence[Waiting], error: Exception) -> None:
         """Charge the failure to those it concerns, and have the others wait on."""
+        unanswered = [waiter for waiter in waiters if not waiter.settled]
+        begun = [waiter for waiter in unanswered if waiter.on_its_way]
+        concerned = begun or [waiter for waiter in unanswered if waiter.ready_at <= stopwatch()]
         failure = _failure_of(error)
-        concerned = queue.batch or [waiter for waiter in queue.waiting if waiter.ready_at <= stopwatch()]
-        self._remembered.pop(queue.name, None)
-        if failure is None:
-            for waiter in [error.waiter] if isinstance(error, _OwnRowsFailed) else concerned:
-                waiter.fail(error.__cause__ or error if isinstance(error, _OwnRowsFailed) else error)
+        self._remembered.pop(series.name, None)
+        for waiter in begun:
+            waiter.again()
+        if isinstance(error, _OwnRowsFailed):
+            error.waiter.fail(error.__cause__ or error)
+        elif failure is None:
+            for waiter in concerned:
+                waiter.fail(error)
         else:
-            queue.lock_path.locks_row |= failure is Failure.CONFLICT  # who locks the row cannot lose again
-            queue.lock_path.searches |= failure is Failure.TAKEN
+            series.met = failure
+            series.lock_path.locks_row |= failure is Failure.CONFLICT  # who locks the row cannot lose again
+            series.lock_path.searches |= failure is Failure.TAKEN
             _count(failure)
             # Without a connection nothing can have been committed; with a broken one it can.
             unknown = failure is Failure.TAKEN or database_fault(error) is DatabaseFault.CONNECTION
-            for waiter in (*queue.batch, *queue.waiting):
-                waiter.attempts.met = failure
             for waiter in concerned:
-                waiter.uncertain |= unknown
+                waiter.item.uncertain |= unknown
                 _charge(waiter, failure)
-        queue.requeue_batch()
-        queue.drop_gone()
-        log.warning("numbering.retry", reason=str(failure), waiting=len(queue.waiting), error=str(error)[:300])
+        log.warning("numbering.retry", reason=str(failure), waiting=series.queue.unanswered, error=str(error)[:300])
 
     def _remember(self, name: str, counter: CounterState) -> None:
         if len(self._remembered) >= _REMEMBERED_SERIES:
             self._remembered.clear()
         self._remembered[name] = counter
 
-    async def _ensure_counter(self, name: str, plan: Plan) -> None:
+    async def _ensure_counter(self, series: _OpenSeries, plan: Plan) -> None:
         if not self._packet:
             async with self._db.reading() as session:
                 self._packet = await number_batch.largest_packet(session) // 2  # quoting may double what it quotes
-        if name in self._remembered or plan.range:
+        series.queue.room = self._packet
+        if series.name in self._remembered or plan.range:
             return
         await self._db.transact(
             lambda session: counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
         )
 
-    async def _note_redis_down(self, queue: SeriesQueue, down: LockServiceDown) -> None:
+    async def _record(self, error: DomainError, pending: PendingIssue) -> None:
+        ctx = pending.request.ctx
+        await self.failures.refused(
+            error, context=_context(pending.plan), user_id=ctx.caller.user_id, address=ctx.address, now=pending.plan.now
+        )
+
+    async def _note_redis_down(self, down: LockServiceDown, pending: PendingIssue) -> None:
         metrics.REDIS_FAILED.inc()
         metrics.DB_FALLBACK.inc()
         metrics.REDIS_UP.set(0)
-        if not queue.waiting:
-            return
-        request = queue.waiting[0].request
-        log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=request.plan.series)
+        ctx, plan = pending.request.ctx, pending.plan
+        log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=plan.series)
         await self.failures.redis_down(
-            str(down),
-            context=_context(request.plan),
-            user_id=request.caller.user_id,
-            address=request.address,
-            now=request.plan.now,
+            str(down), context=_context(plan), user_id=ctx.caller.user_id, address=ctx.address, now=plan.now
         )
 
 
 class _OwnRowsFailed(Exception):  # never leaves this module
     """What one waiter's own rows raised: it concerns nobody else in the batch."""
 
-    def __init__(self, waiter: WaitingRequest) -> None:
+    def __init__(self, waiter: Waiting) -> None:
         self.waiter = waiter
 
 
-async def _write_own_rows(session: AsyncSession, waiter: WaitingRequest, outcome: Any) -> Any:
-    work: Work | None = waiter.work or waiter.remember
-    if work is None or not isinstance(outcome, Issued):
-        return outcome
+async def _complete(connected: SessionOrConnection, waiter: Waiting, issued: Issued) -> None:
+    """Write what belongs to a number in its transaction: the rows of its holder, the receipt of its key."""
+    request = waiter.item.request
     try:
-        answer = await waiter.run(work, session, outcome)
+        if request.write is not None and isinstance(connected, AsyncSession):
+            await waiter.run(request.write(connected, issued))
+        if request.claim is not None:
+            await request.claim.complete(connected, issued.receipt(request.outcome))
     except Exception as error:
         if _failure_of(error) is not None:
             raise
         raise _OwnRowsFailed(waiter) from error
-    return answer if waiter.work else outcome
 
 
-async def _as_issued(_session: AsyncSession, issued: Issued) -> Issued:
+async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSession) -> Issued:
+    """Write the holder's rows with the number that was reserved for it."""
+    assert request.holder is not None
+    assert request.write is not None
+    issued = await bind_reservation(
+        request.ctx, session, token=reservation, plan=request.plan, holder=request.holder, fields=request.fields
+    )
+    await request.write(session, issued)
+    if request.claim is not None:
+        await request.claim.complete(session, issued.receipt(request.outcome))
     return issued
 
 
-def _charge(waiter: WaitingRequest, failure: Failure) -> None:
+def _charge(waiter: Waiting, failure: Failure) -> None:
+    pending = waiter.item
     try:
-        again = waiter.attempts.after(failure, elapsed=waiter.elapsed)
+        again = pending.attempts.after(failure, elapsed=pending.elapsed)
     except DomainError as end:
         waiter.fail(end)
     else:
-        waiter.ready_at = stopwatch() + again.delay if again.delay else 0.0
+        waiter.again(again.delay)
         if failure is not Failure.TAKEN:
-            metrics.RETRY.labels(attempt=str(waiter.attempts.failures[failure]), reason=failure.value).inc()
+            metrics.RETRY.labels(attempt=str(pending.attempts.failures[failure]), reason=failure.value).inc()
 
 
 def _count(failure: Failure) -> None:
@@ -367,7 +399,7 @@ def _count(failure: Failure) -> None:
         metrics.LOCK_TIMEOUT.inc()
 
 
-def _context(plan: Plan) -> dict[str, Any]:
+def _context(plan: Plan) -> dict[str, object]:
     return {"series": plan.series, "template": plan.template.text, **plan.codes}
 
 

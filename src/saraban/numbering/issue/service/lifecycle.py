@@ -1,6 +1,7 @@
 """A number after it was issued: revised, restored, cancelled, made void, replaced. Rows are added, never deleted."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -30,7 +31,7 @@ from saraban.numbering.series.models import LedgerEntry, NumberCounter
 
 _SHAPE = ("project", "originator", "recipient", "type", "contract", "subType", "rfaType", "discipline", "category")
 MANAGE_NUMBERS = "numbering.manage_formats"
-_SEES = "numbering.view_counters"
+VIEW_COUNTERS = "numbering.view_counters"
 
 
 class RecordedKey(NamedTuple):
@@ -213,14 +214,21 @@ async def voidable(
     return entry
 
 
-async def replace_number(
-    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, project_id: int, replacement: Issued, reason: str
-) -> Issued:
+@dataclass(frozen=True, slots=True)
+class NumberToVoid:
+    """A number that another one is to replace, and why."""
+
+    public_id: UUID
+    reason: str
+
+
+async def void_for(
+    ctx: RequestContext, void: NumberToVoid, project_id: int, session: AsyncSession, replacement: Issued
+) -> None:
     """Void a number in favour of the one just issued in this transaction, and link the two both ways."""
-    reason = checked_reason(reason)
-    entry = await voidable(ctx, session, public_id=public_id, project_id=project_id)
+    reason = checked_reason(void.reason)
+    entry = await voidable(ctx, session, public_id=void.public_id, project_id=project_id)
     await _made_void(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=replacement)
-    return replacement
 
 
 async def replace_held_number(
@@ -257,4 +265,4 @@ async def _made_void(
 
 def may_see(ctx: RequestContext, entry: LedgerEntry) -> bool:
     parties = {entry.originator_organization_id}
-    return bool(parties & ctx.caller.organization_ids) or ctx.caller.may(_SEES, Scope(project=entry.project_id))
+    return bool(parties & ctx.caller.organization_ids) or ctx.caller.may(VIEW_COUNTERS, Scope(project=entry.project_id))

@@ -5,20 +5,23 @@ Inside the transaction of numbers: advance the counter once, write ledger, rende
 of one series, in order of arrival, and gives each its outcome in the same order.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import stopwatch
 from saraban.kit.db import SessionOrConnection
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import DriverConnection
+from saraban.numbering.issue.domain.retry import Attempts
 from saraban.numbering.issue.repository import ledger_entries, number_batch
 from saraban.numbering.issue.service.number_plan import Plan
 from saraban.numbering.series.domain.counter_key import CounterState, SeriesKey
@@ -28,6 +31,19 @@ from saraban.numbering.series.models import LedgerEntry
 from saraban.numbering.series.repository import counters
 
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
+
+
+NUMBER = "number"
+Outcome = Mapping[str, str | int | None]
+Write = Callable[[AsyncSession, "Issued"], Coroutine[Any, Any, None]]
+
+
+class KeyClaim(Protocol):
+    """As much of the claim of a request's key as numbers need."""
+
+    async def complete(self, session: SessionOrConnection, receipt: Receipt) -> None: ...
+
+    async def complete_found(self, receipt: Receipt) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +56,13 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A number that stands in the ledger; `expires_at` only while it is reserved."""
+    """
+    A number that stands in the ledger.
+
+    :param expires_at: only while it is reserved
+    :param holder: whom it was issued for
+    :param repeated: it was on the ledger already: this request has issued it before
+    """
 
     public_id: UUID
     number: str
@@ -51,27 +73,64 @@ class Issued:
     revision: str
     status: str = NumberState.CONFIRMED
     expires_at: datetime | None = None
+    holder: Holder | None = None
+    repeated: bool = field(default=False, compare=False)
+
+    def receipt(self, outcome: Outcome | None = None) -> Receipt:
+        """Return what is kept of it for the request's key: the document that carries it, otherwise the number itself."""
+        kind, public_id = (self.holder.kind, self.holder.public_id) if self.holder else (NUMBER, self.public_id)
+        return Receipt(kind, public_id, {"number": self.number, **(outcome or {})}, repeated=self.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class IssueRequest:
+    """
+    A request for the next number of the plan's series.
+
+    :param token: made before the first attempt; a request that comes again with it finds the number it got
+    :param claim: of the request's key, completed in the transaction of the number
+    :param write: the holder's rows, in that transaction; it runs again after a rollback and does no I/O elsewhere
+    :param outcome: what the receipt says besides the number
+    :param lasts: how long a reservation holds; None for a number that is final
+    :param reservation: the reserved number that is taken up instead
+    :param fields: what the holder's schema calls a field of that number, where it differs
+    """
+
+    ctx: RequestContext
+    plan: Plan
+    token: UUID = field(default_factory=new_id)
+    claim: KeyClaim | None = None
+    holder: Holder | None = None
+    write: Write | None = None
+    outcome: Outcome = field(default_factory=dict)
+    lasts: timedelta | None = None
+    reservation: UUID | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class IssueRequest:
+class PendingIssue:
     """
-    One request for a number, on its way.
+    A request for a number, in the queue of its series.
 
-    :param lasts: how long a reservation holds; None for a number that is final
-    :param retries: attempts after the first, for the audit
+    :param plan: made again where the format has changed meanwhile
+    :param uncertain: it may be committed already: its token is looked up first
+    :param tried: a transaction of this process has had it
     :param waited: seconds until the transaction began, for the audit
     """
 
+    request: IssueRequest
     plan: Plan
-    caller: Caller
-    holder: Holder | None
-    token: UUID
-    address: str
-    idempotency_key: str | None
-    lasts: timedelta | None = None
-    retries: int = 0
+    attempts: Attempts
+    uncertain: bool
+    tried: bool = False
     waited: float = 0.0
+    arrived: float = field(default_factory=stopwatch)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it arrived."""
+        return stopwatch() - self.arrived
 
 
 @dataclass(slots=True)
@@ -127,11 +186,12 @@ def issued_of(entry: LedgerEntry) -> Issued:
         entry.revision_label,
         entry.document_number_status,
         entry.expires_at,
+        Holder(entry.holder_kind, entry.holder_public_id) if entry.holder_kind and entry.holder_public_id else None,
     )
 
 
 async def issue_batch(
-    connected: SessionOrConnection, requests: Sequence[IssueRequest], lock_path: LockPath
+    connected: SessionOrConnection, batch: Sequence[PendingIssue], lock_path: LockPath
 ) -> IssuedBatch:
     """
     Return each request of one series its number, or the reason why it gets none, in one compare-and-set.
@@ -143,12 +203,12 @@ async def issue_batch(
     if (
         remembered is not None
         and not remembered.contested
-        and all(_in_force(request.plan, remembered) for request in requests)
+        and all(_in_force(pending.plan, remembered) for pending in batch)
     ):
-        issued_batch = await _attempt(connected, requests, lock_path, remembered)
+        issued_batch = await _attempt(connected, batch, lock_path, remembered)
         if issued_batch is not None:
             return issued_batch
-    plan = requests[0].plan
+    plan = batch[0].plan
     counter = await counters.counter_state(
         connected, _series_key(plan), lock=lock_path.locks_row or lock_path.kind == "database"
     )
@@ -157,7 +217,7 @@ async def issue_batch(
     if lock_path.remembered is not None:
         # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
         counter = replace(counter, contested=counter.version != lock_path.remembered.version)
-    issued_batch = await _attempt(connected, requests, lock_path, counter)
+    issued_batch = await _attempt(connected, batch, lock_path, counter)
     if issued_batch is None:
         raise CounterMoved(plan.series)
     return issued_batch
@@ -173,28 +233,28 @@ def _in_force(plan: Plan, counter: CounterState) -> bool:
 
 
 async def _attempt(
-    connected: SessionOrConnection, requests: Sequence[IssueRequest], lock_path: LockPath, counter: CounterState
+    connected: SessionOrConnection, batch: Sequence[PendingIssue], lock_path: LockPath, counter: CounterState
 ) -> IssuedBatch | None:
     """:returns: None when the compare-and-set was lost"""
-    taken = await _taken(connected, requests, counter) if lock_path.searches else frozenset()
-    outcomes, last = _assign(requests, counter, taken)
-    plan = requests[0].plan
+    taken = await _taken(connected, batch, counter) if lock_path.searches else frozenset()
+    outcomes, last = _assign(batch, counter, taken)
+    plan = batch[0].plan
     issued_batch = IssuedBatch(outcomes, replace(counter, last_number=last, version=counter.version + 1))
     if last == counter.last_number:
         return (
             issued_batch if counter is not lock_path.remembered else None
         )  # nobody gets a number: let the database say why
     issued_batch.skipped = [n for n in taken if counter.last_number < n < last]
-    if any(request.lasts is not None for request in requests):
-        await _set_expiries(connected, requests, issued_batch)
-    issued = [(request, one) for request, one in zip(requests, outcomes, strict=True) if isinstance(one, Issued)]
+    if any(pending.request.lasts is not None for pending in batch):
+        await _set_expiries(connected, batch, issued_batch)
+    issued = [(pending, one) for pending, one in zip(batch, outcomes, strict=True) if isinstance(one, Issued)]
     moved = await number_batch.write_batch(
         await DriverConnection.of(connected),
         _series_key(plan),
         seen=counter,
         to=last,
         now=plan.now,
-        entries=[_ledger_row(request, one) for request, one in issued],
+        entries=[_ledger_row(pending, one) for pending, one in issued],
         audits=list(_audit_rows(issued, issued_batch.skipped, lock_path)),
     )
     if not moved:
@@ -203,15 +263,15 @@ async def _attempt(
 
 
 def _assign(
-    requests: Sequence[IssueRequest], counter: CounterState, taken: frozenset[int]
+    batch: Sequence[PendingIssue], counter: CounterState, taken: frozenset[int]
 ) -> tuple[list[IssueOutcome], int]:
     """Render and check each number before anything is written; whoever is refused leaves theirs to the next."""
     sequences = open_sequences(counter.last_number, closed=counter.closed, taken=taken)
     outcomes: list[IssueOutcome] = []
     last, sequence = counter.last_number, next(sequences)
-    for request in requests:
+    for pending in batch:
         try:
-            outcomes.append(_issue(request, sequence, counter))
+            outcomes.append(_issue(pending, sequence, counter))
         except (DomainError, FormatChanged) as refusal:
             outcomes.append(refusal)
         else:
@@ -219,8 +279,8 @@ def _assign(
     return outcomes, last
 
 
-def _issue(request: IssueRequest, sequence: int, counter: CounterState) -> Issued:
-    plan = request.plan
+def _issue(pending: PendingIssue, sequence: int, counter: CounterState) -> Issued:
+    plan = pending.plan
     if not _in_force(plan, counter):
         raise FormatChanged
     if sequence > (LARGEST if counter.end is None else counter.end) or (
@@ -228,17 +288,24 @@ def _issue(request: IssueRequest, sequence: int, counter: CounterState) -> Issue
     ):
         raise SequenceExhausted
     return Issued(
-        new_id(), plan.number(sequence), plan.base(sequence), sequence, plan.year, plan.template.text, plan.revision
+        new_id(),
+        plan.number(sequence),
+        plan.base(sequence),
+        sequence,
+        plan.year,
+        plan.template.text,
+        plan.revision,
+        holder=pending.request.holder,
     )
 
 
 async def _taken(
-    connected: SessionOrConnection, requests: Sequence[IssueRequest], counter: CounterState
+    connected: SessionOrConnection, batch: Sequence[PendingIssue], counter: CounterState
 ) -> frozenset[int]:
     """Look for enough free sequences, in growing blocks of plain reads (REQ-NUM-05), and return the taken ones."""
-    plans = {(request.plan.template.text, request.plan.revision): request.plan for request in requests}.values()
+    plans = {(pending.plan.template.text, pending.plan.revision): pending.plan for pending in batch}.values()
     taken: set[int] = set()
-    after, free, block = counter.last_number, 0, max(_FIRST_BLOCK, len(requests))
+    after, free, block = counter.last_number, 0, max(_FIRST_BLOCK, len(batch))
     while True:
         candidates = list(islice(open_sequences(after, closed=counter.closed), block))
         printed = {
@@ -247,27 +314,29 @@ async def _taken(
         }
         names = sorted(set().union(*printed.values()))
         found = await ledger_entries.taken_numbers(
-            connected, project_id=requests[0].plan.project.id, bases=names, numbers=names
+            connected, project_id=batch[0].plan.project.id, bases=names, numbers=names
         )
         taken |= {sequence for sequence, forms in printed.items() if forms & found}
         free += sum(sequence not in taken for sequence in printed)
-        if free >= len(requests):
+        if free >= len(batch):
             return frozenset(taken)
         after, block = candidates[-1], min(block * 2, _LAST_BLOCK)
 
 
 async def _set_expiries(
-    connected: SessionOrConnection, requests: Sequence[IssueRequest], issued_batch: IssuedBatch
+    connected: SessionOrConnection, batch: Sequence[PendingIssue], issued_batch: IssuedBatch
 ) -> None:
     now = await counters.database_now(connected)
-    for position, (request, one) in enumerate(zip(requests, issued_batch.outcomes, strict=True)):
-        if request.lasts is not None and isinstance(one, Issued):
-            issued_batch.outcomes[position] = replace(one, status=NumberState.RESERVED, expires_at=now + request.lasts)
+    for position, (pending, one) in enumerate(zip(batch, issued_batch.outcomes, strict=True)):
+        if pending.request.lasts is not None and isinstance(one, Issued):
+            issued_batch.outcomes[position] = replace(
+                one, status=NumberState.RESERVED, expires_at=now + pending.request.lasts
+            )
 
 
-def _ledger_row(request: IssueRequest, issued: Issued) -> tuple[Any, ...]:
+def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[Any, ...]:
     """In the order of `repository.LEDGER_COLUMNS`."""
-    plan = request.plan
+    request, plan = pending.request, pending.plan
     reserved = issued.expires_at is not None
     return (
         issued.public_id,
@@ -291,8 +360,8 @@ def _ledger_row(request: IssueRequest, issued: Issued) -> tuple[Any, ...]:
         plan.format_public_id,
         plan.source,
         plan.year,
-        request.caller.user_id,
-        request.address[:45] or None,
+        request.ctx.caller.user_id,
+        request.ctx.address[:45] or None,
         plan.year_reason,
         plan.now if reserved else None,
         issued.expires_at,
@@ -302,16 +371,16 @@ def _ledger_row(request: IssueRequest, issued: Issued) -> tuple[Any, ...]:
 
 
 def _audit_rows(
-    issued: Sequence[tuple[IssueRequest, Issued]], skipped: list[int], lock_path: LockPath
+    issued: Sequence[tuple[PendingIssue, Issued]], skipped: list[int], lock_path: LockPath
 ) -> Iterator[tuple[Any, ...]]:
     """In the order of `repository.AUDIT_COLUMNS`; first the skipped ranges."""
     for skipped_range in sequence_ranges(skipped):
         yield _audit_row(
             issued[0][0], OperationCode.SKIP, lock_path, sequence=skipped_range.first, to=skipped_range.last
         )
-    for request, one in issued:
+    for pending, one in issued:
         yield _audit_row(
-            request,
+            pending,
             OperationCode.GENERATE if one.expires_at is None else OperationCode.RESERVE,
             lock_path,
             sequence=one.sequence,
@@ -320,7 +389,7 @@ def _audit_rows(
 
 
 def _audit_row(
-    request: IssueRequest,
+    pending: PendingIssue,
     operation: str,
     lock_path: LockPath,
     *,
@@ -328,7 +397,7 @@ def _audit_row(
     to: int | None = None,
     issued: Issued | None = None,
 ) -> tuple[Any, ...]:
-    plan = request.plan
+    request, plan = pending.request, pending.plan
     return (
         new_id(),
         operation,
@@ -343,22 +412,22 @@ def _audit_row(
         sequence,
         to,
         plan.year_reason if issued else "The numbers of this stretch were already taken.",
-        request.caller.user_id,
-        request.address[:45] or None,
-        request.idempotency_key,
-        request.retries,
-        round(request.waited * 1000),
+        request.ctx.caller.user_id,
+        request.ctx.address[:45] or None,
+        request.ctx.key,
+        pending.attempts.retries,
+        round(pending.waited * 1000),
         lock_path.kind,
         plan.now,
     )
 
 
-async def cancel_undelivered(session: AsyncSession, request: IssueRequest, issued: Issued, *, now: datetime) -> None:
+async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: AsyncSession) -> None:
     """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
+    request, plan = pending.request, pending.plan
     reason = "Caller gone before the number could be handed over."
-    if not await ledger_entries.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=now):
+    if not await ledger_entries.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=plan.now):
         return
-    plan = request.plan
     await ledger_entries.insert_audit(
         session,
         {
@@ -373,8 +442,8 @@ async def cancel_undelivered(session: AsyncSession, request: IssueRequest, issue
             "template_used": plan.template.text,
             "sequence_number": issued.sequence,
             "reason": reason,
-            "user_id": request.caller.user_id,
-            "ip_address": request.address[:45] or None,
-            "created_at": now,
+            "user_id": request.ctx.caller.user_id,
+            "ip_address": request.ctx.address[:45] or None,
+            "created_at": plan.now,
         },
     )
