@@ -136,11 +136,14 @@ async def _first(system: System, known: Any) -> Pattern:
         }
     )
     ctx = context(known.people[AUTHOR], system.clock.now(), parts.zone, ADDRESS)
-    answer = await core.create(ctx, system.db, parts.allocator, rfas.RFA, order=order)
-    instance = UUID(answer.body["workflow"]["instancePublicId"])
+    receipt = await core.create(ctx, system.documents, rfas.RFA, order)
+    async with system.db.reading() as session:
+        written = await core.show(ctx, session, rfas.RFA, receipt)
+    assert written.workflow is not None  # a draft stands in its workflow
+    instance = written.workflow.instance_public_id
     pending = PendingRfas(system, known.people, Pattern(0, 0, instance))
     await pending.transition(instance, "submit", by=AUTHOR)
-    return await _pattern(system, UUID(answer.body["data"]["publicId"]), instance)
+    return await _pattern(system, written.data.public_id, instance)
 
 
 async def _pattern(system: System, document: UUID, instance: UUID) -> Pattern:

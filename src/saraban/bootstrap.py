@@ -23,7 +23,7 @@ from saraban.audit.service import HeadFile, Sealer
 from saraban.config import Settings
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
-from saraban.documents.core.service import Followers
+from saraban.documents.core.service import DocumentServices
 from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.demo import service as demo_documents
 from saraban.documents.rfa import service as rfas
@@ -108,7 +108,7 @@ class System:
     subjects: Subjects
     transitions: Transitions
     definition_cache: DefinitionCache
-    followers: Followers
+    documents: DocumentServices
     handlers: Handlers
     worker_notifier: WorkerNotifier
     mail_settings: MailSettings | None
@@ -128,26 +128,28 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     worker_notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
     db.commit_listener = worker_notifier.notify
     rates = _rates(settings)
+    idempotency = Idempotency(db)
+    allocator = _allocator(settings, db, lock_masters or ([redis] if redis else []))
     subjects = _subjects(settings.zone)
     mail_settings = _mail_settings(settings)
     return System(
         settings=settings,
         db=db,
         clock=clock,
-        idempotency=Idempotency(db),
+        idempotency=idempotency,
         tokens=_tokens(settings, clock),
         callers=CallerLoader(db),
         throttle=_throttle(settings, rates.limiter),
         storage=FolderStorage(settings.data_dir / "files"),
         uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
         readers=_readers(subjects),
-        allocator=_allocator(settings, db, lock_masters or ([redis] if redis else [])),
+        allocator=allocator,
         rates=rates,
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
         transitions=Transitions(db, subjects),
         definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
-        followers=_followers(),
+        documents=DocumentServices(db, idempotency, allocator, followers=[circulations.OpenCirculations()]),
         handlers=_handlers(settings, db, clock, rates.limiter, mail_settings, subjects),
         worker_notifier=worker_notifier,
         mail_settings=mail_settings,
@@ -263,10 +265,6 @@ def _rates(settings: Settings) -> NumberRateLimits:
     )
 
 
-def _followers() -> Followers:
-    return [circulations.OpenCirculations()]
-
-
 def carriers() -> list[NumberedDocuments]:
     """Return the registers whose documents carry numbers, for `number verify`."""
     return [documents.DOCUMENT_NUMBERS, circulations.CIRCULATION_NUMBERS]
@@ -373,13 +371,11 @@ async def _load_demo(session: AsyncSession, system: System) -> None:
 def stage(system: System) -> demo_documents.DemoServices:
     """Return the parts of the system that the demo acts on."""
     return demo_documents.DemoServices(
-        db=system.db,
-        allocator=system.allocator,
+        documents=system.documents,
         storage=system.storage,
         uploads=system.uploads,
         subjects=system.subjects,
         steps=system.transitions,
-        followers=system.followers,
         zone=system.clock.zone,
     )
 

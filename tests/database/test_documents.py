@@ -25,13 +25,15 @@ from saraban.documents.rfa.schemas import NewRfa
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
 from saraban.kit.clock import local_date
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.operation import Receipt
 from saraban.numbering.series.models import LedgerEntry
 from saraban.projects.models import Project
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime import repository as instances
+from saraban.workflow.runtime.schemas import WorkflowEnvelope
 from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
 from tests.factories.contexts import context
@@ -51,46 +53,47 @@ class Office:
         assert found is not None
         return found
 
-    async def letter(self, subject: str = "ขอเชิญประชุม", key: str | None = None) -> OperationResult:
-        order = NewCorrespondence(
+    async def context(self, username: str, key: str | None = None) -> RequestContext:
+        clock = self.system.clock
+        caller = await self.caller(username)
+        return context(caller=caller, now=clock.now(), zone=clock.zone, address="127.0.0.1", key=key)
+
+    async def shown(
+        self, ctx: RequestContext, kind: core.AnyKind, deed: Coroutine[Any, Any, Receipt]
+    ) -> WorkflowEnvelope[Any]:
+        """Do it, and show the document as the person sees it then."""
+        receipt = await deed
+        async with self.system.db.reading() as session:
+            return await core.show(ctx, session, kind, receipt)
+
+    async def letter(self, subject: str = "ขอเชิญประชุม", key: str | None = None) -> WorkflowEnvelope[Any]:
+        new = NewCorrespondence(
             project_public_id=self.project,
             correspondence_type_code="LETTER",
             recipients=[{"organizationPublicId": self.organizations["สคฉ.3"], "recipientType": "TO"}],
             subject=subject,
         )
-        clock = self.system.clock
-        return await core.create(
-            context(
-                caller=await self.caller("dc.consultant"),
-                now=clock.now(),
-                zone=clock.zone,
-                address="127.0.0.1",
-                key=key,
-            ),
-            self.system.db,
-            self.system.allocator,
-            LETTERS,
-            order=order,
-        )
+        ctx = await self.context("dc.consultant", key)
+        return await self.shown(ctx, LETTERS, core.create(ctx, self.system.documents, LETTERS, new))
 
-    async def act(self, username: str, letter: OperationResult, action: str, *, attempts: int = 3) -> None:
+    async def act(self, username: str, letter: WorkflowEnvelope[Any], action: str, *, attempts: int = 3) -> None:
         caller = await self.caller(username)
         await self.system.db.transact(
             lambda session: self._step(session, caller, letter, action),
             attempts=attempts,
         )
 
-    async def _step(self, session: AsyncSession, caller: Caller, letter: OperationResult, action: str) -> None:
+    async def _step(self, session: AsyncSession, caller: Caller, letter: WorkflowEnvelope[Any], action: str) -> None:
         await workflow.transition(
             context(caller=caller, now=self.system.clock.now(), address="127.0.0.1"),
             session,
             subjects=self.system.subjects,
-            public_id=UUID(letter.body["workflow"]["instancePublicId"]),
+            public_id=letter.workflow.instance_public_id,
             command=Command(action),
         )
 
     async def during(
-        self, username: str, letter: OperationResult, action: str, deed: Coroutine[Any, Any, object]
+        self, username: str, letter: WorkflowEnvelope[Any], action: str, deed: Coroutine[Any, Any, object]
     ) -> object:
         """Begin a deed while a step is taken that is not committed yet, and return what it comes to."""
         caller = await self.caller(username)
@@ -100,112 +103,55 @@ class Office:
             await asyncio.sleep(0.3)
         return await begun
 
-    async def hold(self, session: AsyncSession, sheet: OperationResult) -> None:
+    async def hold(self, session: AsyncSession, sheet: WorkflowEnvelope[Any]) -> None:
         """Lock the instance of a sheet, as the record of an answer does."""
-        entity_ids = [sheet.body["data"]["publicId"]]
+        entity_ids = [str(sheet.data.public_id)]
         await instances.instances_of(session, "circulation", entity_ids, lock=True)
 
-    async def edit(self, letter: OperationResult) -> object:
-        caller, clock = await self.caller("dc.consultant"), self.system.clock
-        return await self.system.db.transact(
-            lambda session: core.edit(
-                context(caller=caller, now=clock.now(), zone=clock.zone, address="127.0.0.1"),
-                session,
-                LETTERS,
-                public_id=UUID(letter.body["data"]["publicId"]),
-                changes=DocumentChanges(subject="แก้ทีหลัง"),
-                if_match=None,
-            )
-        )
+    async def edit(self, letter: WorkflowEnvelope[Any]) -> object:
+        ctx = await self.context("dc.consultant")
+        changes = DocumentChanges(subject="แก้ทีหลัง")
+        return await core.edit(ctx, self.system.documents, LETTERS, letter.data.public_id, changes)
 
-    async def rfa(self) -> OperationResult:
-        clock = self.system.clock
-        order = NewRfa(
+    async def rfa(self) -> WorkflowEnvelope[Any]:
+        new = NewRfa(
             project_public_id=self.project,
             recipients=[{"organizationPublicId": self.organizations["คคง."], "recipientType": "TO"}],
             subject="รายงานผลการทดสอบเสาเข็ม",
             rfa_type_code="RPT",
             discipline_code="TER",
         )
-        return await core.create(
-            context(caller=await self.caller("dc.contractor"), now=clock.now(), zone=clock.zone, address="127.0.0.1"),
-            self.system.db,
-            self.system.allocator,
-            rfas.RFA,
-            order=order,
-        )
+        ctx = await self.context("dc.contractor")
+        return await self.shown(ctx, rfas.RFA, core.create(ctx, self.system.documents, rfas.RFA, new))
 
-    async def cancel(self, rfa: OperationResult) -> OperationResult:
-        clock = self.system.clock
-        return await core.cancel(
-            context(
-                caller=await self.caller("dc.contractor"),
-                now=clock.now(),
-                zone=clock.zone,
-                address="127.0.0.1",
-                key=None,
-            ),
-            self.system.db,
-            rfas.RFA,
-            (),
-            public_id=UUID(rfa.body["data"]["publicId"]),
-            reason="ทำใหม่",
-        )
+    async def cancel(self, rfa: WorkflowEnvelope[Any]) -> Receipt:
+        ctx = await self.context("dc.contractor")
+        return await core.cancel(ctx, self.system.documents, rfas.RFA, rfa.data.public_id, "ทำใหม่")
 
-    async def sheet(self, assignee: Caller) -> OperationResult:
+    async def sheet(self, assignee: Caller) -> WorkflowEnvelope[Any]:
         clock = self.system.clock
-        order = NewCirculation(
+        new = NewCirculation(
             project_public_id=self.project,
             subject="เวียนเพื่อดำเนินการ",
             deadline_date=local_date(clock.now(), clock.zone),
             assignees=[{"userPublicId": assignee.public_id, "kind": "MAIN"}],
         )
-        return await core.create(
-            context(caller=await self.caller("dc.consultant"), now=clock.now(), zone=clock.zone, address="127.0.0.1"),
-            self.system.db,
-            self.system.allocator,
-            circulations.CIRCULATION,
-            order=order,
-        )
+        ctx, kind = await self.context("dc.consultant"), circulations.CIRCULATION
+        return await self.shown(ctx, kind, core.create(ctx, self.system.documents, kind, new))
 
-    async def respond(self, sheet: OperationResult) -> OperationResult:
-        clock = self.system.clock
-        return await circulations.respond(
-            context(caller=await self.caller("dc.consultant"), now=clock.now(), zone=clock.zone, address="127.0.0.1"),
-            self.system.db,
-            public_id=UUID(sheet.body["data"]["publicId"]),
-            response=AssigneeResponse(status="COMPLETED"),
-        )
+    async def respond(self, sheet: WorkflowEnvelope[Any]) -> Receipt:
+        ctx, response = await self.context("dc.consultant"), AssigneeResponse(status="COMPLETED")
+        return await circulations.respond(ctx, self.system.documents, sheet.data.public_id, response)
 
-    async def revise(self, letter: OperationResult) -> OperationResult:
-        return await core.revise(
-            context(
-                caller=await self.caller("dc.consultant"),
-                now=self.system.clock.now(),
-                zone=self.system.clock.zone,
-                address="127.0.0.1",
-                key=None,
-            ),
-            self.system.db,
-            LETTERS,
-            public_id=UUID(letter.body["data"]["publicId"]),
-            order=NewRevision(),
-        )
+    async def revise(self, letter: WorkflowEnvelope[Any]) -> WorkflowEnvelope[Any]:
+        ctx = await self.context("dc.consultant")
+        revising = core.revise(ctx, self.system.documents, LETTERS, letter.data.public_id, NewRevision())
+        return await self.shown(ctx, LETTERS, revising)
 
-    async def withdraw(self, letter: OperationResult) -> OperationResult:
-        return await core.withdraw_revision(
-            context(
-                caller=await self.caller("dc.consultant"),
-                now=self.system.clock.now(),
-                zone=self.system.clock.zone,
-                address="127.0.0.1",
-                key=None,
-            ),
-            self.system.db,
-            LETTERS,
-            public_id=UUID(letter.body["data"]["publicId"]),
-            reason="ขอทำใหม่",
-        )
+    async def withdraw(self, letter: WorkflowEnvelope[Any]) -> WorkflowEnvelope[Any]:
+        ctx = await self.context("dc.consultant")
+        withdrawing = core.withdraw_revision(ctx, self.system.documents, LETTERS, letter.data.public_id, "ขอทำใหม่")
+        return await self.shown(ctx, LETTERS, withdrawing)
 
 
 @pytest_asyncio.fixture
@@ -224,11 +170,11 @@ class TestAtOnce:
     async def test_gives_every_letter_a_number_of_its_own(self, office: Office) -> None:
         letters = await asyncio.gather(*(office.letter() for _ in range(12)))
 
-        sequences = sorted(letter.body["data"]["documentNumber"].split("-")[2] for letter in letters)
+        sequences = sorted(letter.data.document_number.split("-")[2] for letter in letters)
         assert sequences == [f"{number:04}" for number in range(1, 13)]
         async with office.system.db.reading() as session:
             held = set(await session.scalars(sa.select(LedgerEntry.holder_public_id)))
-        assert held == {UUID(letter.body["data"]["publicId"]) for letter in letters}
+        assert held == {letter.data.public_id for letter in letters}
 
     async def test_issues_one_revision_for_two_requests(self, office: Office) -> None:
         letter = await office.letter()
@@ -237,7 +183,7 @@ class TestAtOnce:
 
         answers = await asyncio.gather(office.revise(letter), office.revise(letter), return_exceptions=True)
 
-        assert sorted(type(answer) for answer in answers if not isinstance(answer, OperationResult)) == [
+        assert sorted(type(answer) for answer in answers if not isinstance(answer, WorkflowEnvelope)) == [
             core.RevisionPending
         ]
 
@@ -250,27 +196,20 @@ class TestAtOnce:
         answers = await asyncio.gather(office.withdraw(letter), office.withdraw(letter), return_exceptions=True)
         revised = await office.revise(letter)
 
-        assert sorted(type(answer) for answer in answers if not isinstance(answer, OperationResult)) == [
+        assert sorted(type(answer) for answer in answers if not isinstance(answer, WorkflowEnvelope)) == [
             core.NoDraftRevision
         ]
-        assert revised.body["data"]["revision"]["revisionLabel"] == "B"
-        assert revised.body["data"]["documentNumber"] == letter.body["data"]["documentNumber"]
+        assert revised.data.revision.revision_label == "B"
+        assert revised.data.document_number == letter.data.document_number
 
     async def test_lets_one_of_two_editors_of_the_same_version_win(self, office: Office) -> None:
-        letter, caller = await office.letter(), await office.caller("dc.consultant")
+        letter = await office.letter()
+        ctx = await office.context("dc.consultant")
 
         async def edit(subject: str) -> object:
-            return await office.system.db.transact(
-                lambda session: core.edit(
-                    context(
-                        caller=caller, now=office.system.clock.now(), zone=office.system.clock.zone, address="127.0.0.1"
-                    ),
-                    session,
-                    LETTERS,
-                    public_id=UUID(letter.body["data"]["publicId"]),
-                    changes=DocumentChanges(subject=subject),
-                    if_match=letter.headers["ETag"],
-                )
+            changes = DocumentChanges(subject=subject)
+            return await core.edit(
+                ctx, office.system.documents, LETTERS, letter.data.public_id, changes, core.etag(letter)
             )
 
         answers = await asyncio.gather(edit("หนึ่ง"), edit("สอง"), return_exceptions=True)
@@ -281,21 +220,15 @@ class TestAtOnce:
         letter, caller = await office.letter(), await office.caller("dc.consultant")
         order = NewCirculation(
             project_public_id=office.project,
-            correspondence_public_id=UUID(letter.body["data"]["publicId"]),
+            correspondence_public_id=letter.data.public_id,
             subject="เวียนเพื่อทราบ",
             assignees=[{"userPublicId": caller.public_id, "kind": "INFORMATION"}],
         )
 
-        async def create() -> OperationResult:
-            return await core.create(
-                context(
-                    caller=caller, now=office.system.clock.now(), zone=office.system.clock.zone, address="127.0.0.1"
-                ),
-                office.system.db,
-                office.system.allocator,
-                circulations.CIRCULATION,
-                order=order,
-            )
+        ctx = await office.context("dc.consultant")
+
+        async def create() -> Receipt:
+            return await core.create(ctx, office.system.documents, circulations.CIRCULATION, order)
 
         answers = await asyncio.gather(*(create() for _ in range(3)), return_exceptions=True)
 
@@ -325,7 +258,7 @@ class TestStepsMeanwhile:
         letter, caller = await office.letter(), await office.caller("dc.consultant")
 
         async with office.system.db.writing() as session:
-            public_id, zone = UUID(letter.body["data"]["publicId"]), office.system.clock.zone
+            public_id, zone = letter.data.public_id, office.system.clock.zone
             row, _ = await core.hold_current(context(caller=caller, zone=zone), session, LETTERS, public_id=public_id)
             submitting = asyncio.create_task(office.act("dc.consultant", letter, "submit"))
             await asyncio.sleep(0.3)
@@ -343,7 +276,7 @@ class TestStepsMeanwhile:
         await office.act("dc.consultant", sheet, "start")
 
         async with db.writing() as session:
-            public_id = UUID(sheet.body["data"]["publicId"])
+            public_id = sheet.data.public_id
             row, _ = await core.hold_current(
                 context(caller=caller, zone=clock.zone), session, circulations.CIRCULATION, public_id=public_id
             )
@@ -362,7 +295,7 @@ class TestStepsMeanwhile:
         sheet = await office.sheet(caller)
         await office.act("dc.consultant", sheet, "start")
         async with db.reading() as session:
-            found = await repository.visible(session, reach=None, public_ids=[UUID(sheet.body["data"]["publicId"])])
+            found = await repository.visible(session, reach=None, public_ids=[sheet.data.public_id])
             (stale,) = found[0].assignees
 
         await office.act("dc.consultant", sheet, "respond")
@@ -393,4 +326,4 @@ class TestSearch:
                 limit=20,
             )
 
-        assert [str(item.data.public_id) for item in page.items] == [wanted.body["data"]["publicId"]]
+        assert [str(item.data.public_id) for item in page.items] == [str(wanted.data.public_id)]

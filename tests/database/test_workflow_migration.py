@@ -55,10 +55,9 @@ async def write_letters(system: System) -> None:
     for _ in range(LETTERS):
         await core.create(
             context(caller=writer, now=clock.now(), zone=clock.zone, address="", key=None),
-            system.db,
-            system.allocator,
+            system.documents,
             CORRESPONDENCE,
-            order=order,
+            order,
         )
 
 

@@ -10,7 +10,7 @@ from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.domain import VIEW
 from saraban.documents.circulation.schemas import AssigneeResponse, CirculationAnswer, CirculationPage
 from saraban.documents.circulation.service import CIRCULATION
-from saraban.documents.core.dependencies import DueBefore, Overdue, SearchText
+from saraban.documents.core.dependencies import Documents, DueBefore, Overdue, SearchText, present
 from saraban.documents.core.endpoints import RouteTexts, document_routes
 from saraban.documents.core.service import DocumentSearch
 from saraban.documents.correspondence import CORRESPONDENCE, CorrespondencePage
@@ -18,9 +18,9 @@ from saraban.documents.rfa.schemas import RfaPage
 from saraban.documents.rfa.service import RFA
 from saraban.documents.transmittal.schemas import TransmittalPage
 from saraban.documents.transmittal.service import TRANSMITTAL
-from saraban.identity.dependencies import guarded
+from saraban.identity.dependencies import guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Db, IdempotencyKey, PathId, to_response
+from saraban.kit.http import PathId
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 _correspondences = document_routes(
@@ -43,7 +43,7 @@ _transmittals = document_routes(
     texts=RouteTexts("Transmittals", "transmittals", "transmittal", create="Write a transmittal"),
 )
 
-Reader = Annotated[RequestContext, guarded(VIEW)]
+Reader = Annotated[RequestContext, guarded_keyed(VIEW)]
 
 
 def search_circulations(
@@ -88,15 +88,10 @@ _circulations = document_routes(
     response_model=WorkflowEnvelope[CirculationAnswer],
     summary="Give your answer",
 )
-async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, db: Db, key: IdempotencyKey) -> Response:
+async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, services: Documents) -> Response:
     """By whom it names, once, while it is being passed round."""
-    answer = await circulations.respond(
-        ctx.with_key(key),
-        db,
-        public_id=public_id,
-        response=body,
-    )
-    return to_response(answer)
+    receipt = await circulations.respond(ctx, services, public_id, body)
+    return await present(ctx, services.db, CIRCULATION, receipt, status=201)
 
 
 router = APIRouter()

@@ -116,6 +116,16 @@ def guarded(permission: str) -> Any:
     return Depends(holder)
 
 
+def guarded_keyed(permission: str) -> Any:
+    """Return the same for a request that may be repeated under its `Idempotency-Key`."""
+
+    async def holder(ctx: KeyedContext) -> RequestContext:
+        ctx.caller.require_somewhere(permission)
+        return ctx
+
+    return Depends(holder)
+
+
 def _presented(request: Request) -> str:
     header = request.headers.get("authorization")
     if header is not None:

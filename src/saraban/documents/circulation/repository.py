@@ -185,12 +185,6 @@ async def visible(
     return await _rows(session, _select(reach).where(Circulation.public_id.in_(public_ids)))
 
 
-async def by_number(session: AsyncSession, *, project_id: int, number: str) -> CirculationRow:
-    statement = _select(None).where(Circulation.project_id == project_id, Circulation.circulation_no == number)
-    (found,) = await _rows(session, statement)
-    return found
-
-
 async def lock(session: AsyncSession, *, circulation_id: int) -> None:
     await session.execute(sa.select(Circulation.id).where(Circulation.id == circulation_id).with_for_update())
 

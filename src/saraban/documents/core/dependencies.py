@@ -6,9 +6,12 @@ from uuid import UUID
 from fastapi import Depends, Header, Query, Request
 from starlette.responses import Response
 
-from saraban.documents.core.service import DocumentSearch, Followers, etag
+from saraban.documents.core.service import AnyKind, DocumentSearch, DocumentServices, etag, show
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, invalid
-from saraban.kit.http import OrjsonResponse, async_dependency
+from saraban.kit.http import OrjsonResponse, async_dependency, respond
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Day
 from saraban.kit.text import control_character
@@ -24,11 +27,11 @@ IfMatch = Annotated[
 ]
 
 
-def followers(request: Request) -> Followers:
-    return request.app.state.followers  # type: ignore[no-any-return]
+def document_services(request: Request) -> DocumentServices:
+    return request.app.state.documents  # type: ignore[no-any-return]
 
 
-Following = Annotated[Followers, Depends(async_dependency(followers))]
+Documents = Annotated[DocumentServices, Depends(async_dependency(document_services))]
 
 
 def search_text(
@@ -82,7 +85,29 @@ def _unprintable(pointer: str) -> Invalid:
 
 
 def document(answer: WorkflowEnvelope[Any]) -> Response:
-    return OrjsonResponse(answer.model_dump(mode="json", by_alias=True), headers={"ETag": etag(answer)})
+    return respond(answer, headers={"ETag": etag(answer)})
+
+
+async def present(
+    ctx: RequestContext,
+    db: Database,
+    kind: AnyKind,
+    receipt: Receipt,
+    *,
+    status: int = 200,
+    located: bool = False,
+    created: bool = False,
+) -> Response:
+    """
+    Show the document of a receipt as it stands now, after the commit.
+
+    :param located: with its address, as for what is new
+    :param created: the document itself is new, and is shown to who wrote it without a right to read
+    """
+    async with db.reading() as session:
+        answer = await show(ctx, session, kind, receipt, created=created)
+    headers = {"Location": f"/api/v1/{kind.rules.path}/{receipt.public_id}"} if located else {}
+    return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": etag(answer)})
 
 
 def page_of(page: Page[Any]) -> Response:

@@ -11,23 +11,14 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from saraban.documents.core import service as core
-from saraban.documents.core.dependencies import Following, IfMatch, document, page_of, search_documents
+from saraban.documents.core.dependencies import Documents, IfMatch, document, page_of, present, search_documents
 from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRevision, RevisionList
 from saraban.documents.core.service import AnyKind, DocumentSearch, RevisionedKind
-from saraban.identity.dependencies import guarded
+from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import (
-    Db,
-    IdempotencyKey,
-    PageCursor,
-    PageLimit,
-    PathId,
-    ReadSession,
-    async_dependency,
-    to_response,
-)
+from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, async_dependency
 from saraban.kit.schema import Schema
-from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers
+from saraban.numbering.issue.dependencies import ISSUE_LIMIT
 
 READ = "document.view"
 
@@ -112,32 +103,22 @@ def _read_routes(
 
 def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
     async def create(
-        body: Any, db: Db, numbers: Numbers, key: IdempotencyKey, ctx: RequestContext = guarded(kind.rules.create)
+        body: Any, services: Documents, ctx: RequestContext = guarded_keyed(kind.rules.create)
     ) -> Response:
-        answer = await core.create(
-            ctx.with_key(key),
-            db,
-            numbers,
-            kind,
-            order=body,
-        )
-        return to_response(answer)
+        receipt = await core.create(ctx, services, kind, body)
+        return await present(ctx, services.db, kind, receipt, status=201, located=True, created=True)
 
     async def edit(
-        public_id: PathId, body: Any, db: Db, if_match: IfMatch = None, ctx: RequestContext = guarded(kind.rules.edit)
+        public_id: PathId,
+        body: Any,
+        services: Documents,
+        if_match: IfMatch = None,
+        ctx: RequestContext = guarded(kind.rules.edit),
     ) -> Response:
         """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
-        answer = await db.transact(
-            lambda session: core.edit(
-                ctx,
-                session,
-                kind,
-                public_id=public_id,
-                changes=body,
-                if_match=if_match,
-            )
-        )
-        return document(answer)
+        await core.edit(ctx, services, kind, public_id, body, if_match)
+        async with services.db.reading() as session:
+            return document(await core.read(ctx, session, kind, public_id=public_id))
 
     create.__annotations__["body"] = kind.new
     edit.__annotations__["body"] = kind.changes
@@ -163,19 +144,12 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     async def revise(
         public_id: PathId,
         body: NewRevision,
-        db: Db,
-        key: IdempotencyKey,
-        ctx: RequestContext = guarded(kind.rules.create),
+        services: Documents,
+        ctx: RequestContext = guarded_keyed(kind.rules.create),
     ) -> Response:
         """Once the current revision has its final answer: the number is printed again with the next label."""
-        answer = await core.revise(
-            ctx.with_key(key),
-            db,
-            kind,
-            public_id=public_id,
-            order=body,
-        )
-        return to_response(answer)
+        receipt = await core.revise(ctx, services, kind, public_id, body)
+        return await present(ctx, services.db, kind, receipt, status=201, located=True)
 
     @router.post(
         "/{publicId}/withdraw-revision",
@@ -185,41 +159,22 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     async def withdraw_revision(
         public_id: PathId,
         body: Cancellation,
-        db: Db,
-        key: IdempotencyKey,
-        ctx: RequestContext = guarded(kind.rules.edit),
+        services: Documents,
+        ctx: RequestContext = guarded_keyed(kind.rules.edit),
     ) -> Response:
         """The document stands at the revision before it again; the label may be printed on a later revision."""
-        answer = await core.withdraw_revision(
-            ctx.with_key(key),
-            db,
-            kind,
-            public_id=public_id,
-            reason=body.reason,
-        )
-        return to_response(answer)
+        receipt = await core.withdraw_revision(ctx, services, kind, public_id, body.reason)
+        return await present(ctx, services.db, kind, receipt)
 
 
 def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission: str) -> None:
     @router.post("/{publicId}/cancel", response_model=kind.envelope, summary=texts.cancel)
     async def cancel(
-        public_id: PathId,
-        body: Cancellation,
-        db: Db,
-        followers: Following,
-        key: IdempotencyKey,
-        ctx: RequestContext = guarded(permission),
+        public_id: PathId, body: Cancellation, services: Documents, ctx: RequestContext = guarded_keyed(permission)
     ) -> Response:
         """The number stays in the ledger as cancelled and is never issued again. There is no way back."""
-        answer = await core.cancel(
-            ctx.with_key(key),
-            db,
-            kind,
-            followers,
-            public_id=public_id,
-            reason=body.reason,
-        )
-        return to_response(answer)
+        receipt = await core.cancel(ctx, services, kind, public_id, body.reason)
+        return await present(ctx, services.db, kind, receipt)
 
     @router.post(
         "/{publicId}/renumber",
@@ -230,18 +185,9 @@ def _end_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission:
     async def renumber(
         public_id: PathId,
         body: Cancellation,
-        db: Db,
-        numbers: Numbers,
-        key: IdempotencyKey,
-        ctx: RequestContext = guarded("numbering.manage_formats"),
+        services: Documents,
+        ctx: RequestContext = guarded_keyed(core.RENUMBERS),
     ) -> Response:
         """For project administrators: the next number by the format in force. The old one still finds the document."""
-        answer = await core.renumber(
-            ctx.with_key(key),
-            db,
-            numbers,
-            kind,
-            public_id=public_id,
-            reason=body.reason,
-        )
-        return to_response(answer)
+        receipt = await core.renumber(ctx, services, kind, public_id, body.reason)
+        return await present(ctx, services.db, kind, receipt)

@@ -11,15 +11,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import ImmutableMultiDict
 from starlette.responses import RedirectResponse, Response
 
+from saraban.documents.core.dependencies import Documents
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
-from saraban.kit.http import Db, ReadSession
+from saraban.kit.http import ReadSession
 from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
-from saraban.numbering.issue.dependencies import Numbers, limit_issuing, limit_reading
+from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, SubTypeSummary
 from saraban.projects.service import ProjectRef
@@ -259,7 +260,7 @@ def _id(form: Form, name: str) -> UUID | None:
 
 
 @router.post("/{path}/new")
-async def create(path: str, page: CurrentPage, db: Db, numbers: Numbers, request: Request) -> Response:
+async def create(path: str, page: CurrentPage, services: Documents, request: Request) -> Response:
     """Writes the document and goes to it; a refusal comes back with everything that was typed."""
     shelf = pages_at(path)
     form = await read_form(request)
@@ -267,13 +268,13 @@ async def create(path: str, page: CurrentPage, db: Db, numbers: Numbers, request
     try:
         order = validated(request, shelf.order, payload_of(shelf.web, form))
         await limit_issuing(request, page.context)
-        answer = await await_first_answer(lambda: shelf.create(ctx, db, numbers, order=order))
+        receipt = await await_first_answer(lambda: shelf.create(ctx, services, order))
     except DomainError as error:
         if error.kind is ErrorKind.BROKEN:
             raise
-        async with db.reading() as session:
+        async with services.db.reading() as session:
             return await _form(page, session, shelf, form, error)
-    return RedirectResponse(f"{shelf.web.url}/{answer.body['data']['publicId']}?created=1", status_code=303)
+    return RedirectResponse(f"{shelf.web.url}/{receipt.public_id}?created=1", status_code=303)
 
 
 async def _form(
@@ -357,17 +358,17 @@ async def edit_form(path: str, public_id: UUID, page: CurrentPage, session: Read
 
 
 @router.post("/{path}/{public_id}/edit")
-async def edit(path: str, public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
+async def edit(path: str, public_id: UUID, page: CurrentPage, services: Documents, request: Request) -> Response:
     """Changes a draft, unless somebody else did since the form was opened."""
     shelf = pages_at(path)
     form = await read_form(request)
     try:
         changes = validated(request, shelf.changes, changes_of(shelf.web, form))
-        await shelf.edit(page.context, db, public_id=public_id, changes=changes, if_match=text(form, "version"))
+        await shelf.edit(page.context, services, public_id, changes, text(form, "version"))
     except DomainError as error:
         if error.kind not in SHOWN_ON_FORM:
             raise
-        async with db.reading() as session:
+        async with services.db.reading() as session:
             found = await shelf.read(page.context, session, public_id=public_id)
             return await _show_draft(page, session, shelf, found, error=error, form=form)
     return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.schemas import AssigneeResponse
-from saraban.documents.core.dependencies import Following
+from saraban.documents.core.dependencies import Documents
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
 from saraban.identity.dependencies import CurrentCaller
 from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
@@ -339,9 +339,8 @@ async def cancel(
     path: str,
     public_id: UUID,
     page: CurrentPage,
-    db: Db,
+    services: Documents,
     subjects: RegisteredSubjects,
-    followers: Following,
     request: Request,
 ) -> Response:
     """Ends the document, with a reason."""
@@ -351,14 +350,14 @@ async def cancel(
 
     async def work() -> None:
         order: Cancellation = validated(request, Cancellation, {"reason": text(form, "reason") or ""})
-        await await_first_answer(lambda: shelf.cancel(ctx, db, followers, public_id=public_id, reason=order.reason))
+        await await_first_answer(lambda: shelf.cancel(ctx, services, public_id, order.reason))
 
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, "cancel")
+    return await submit_on_page(work, page, services.db, shelf, subjects, public_id, form, "cancel")
 
 
 @router.post("/{path}/{public_id}/revisions")
 async def revise(
-    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
+    path: str, public_id: UUID, page: CurrentPage, services: Documents, subjects: RegisteredSubjects, request: Request
 ) -> Response:
     """The next revision, as a draft."""
     shelf = pages_at(path)
@@ -368,14 +367,14 @@ async def revise(
     async def work() -> None:
         asked = {name: value for name in ("subject", "body", "dueDate") if (value := text(form, name)) is not None}
         order: NewRevision = validated(request, NewRevision, asked | {"attachmentPublicIds": texts(form, "attachment")})
-        await await_first_answer(lambda: shelf.revise(ctx, db, public_id=public_id, order=order))
+        await await_first_answer(lambda: shelf.revise(ctx, services, public_id, order))
 
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, "revise")
+    return await submit_on_page(work, page, services.db, shelf, subjects, public_id, form, "revise")
 
 
 @router.post("/{path}/{public_id}/files")
 async def add_files(
-    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
+    path: str, public_id: UUID, page: CurrentPage, services: Documents, subjects: RegisteredSubjects, request: Request
 ) -> Response:
     """Puts uploaded files onto a draft, or takes one off it."""
     shelf = pages_at(path)
@@ -387,14 +386,14 @@ async def add_files(
             DocumentChanges,
             {"addAttachmentPublicIds": texts(form, "attachment"), "removeAttachmentPublicIds": texts(form, "remove")},
         )
-        await shelf.edit(page.context, db, public_id=public_id, changes=changes, if_match=None)
+        await shelf.edit(page.context, services, public_id, changes)
 
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, "")
+    return await submit_on_page(work, page, services.db, shelf, subjects, public_id, form, "")
 
 
 @router.post("/circulations/{public_id}/responses")
 async def respond(
-    public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
+    public_id: UUID, page: CurrentPage, services: Documents, subjects: RegisteredSubjects, request: Request
 ) -> Response:
     """The reader's answer to a sheet."""
     form = await read_form(request)
@@ -407,9 +406,9 @@ async def respond(
             "onBehalfOf": text(form, "onBehalfOf"),
         }
         order: AssigneeResponse = validated(request, AssigneeResponse, asked)
-        await await_first_answer(lambda: circulations.respond(ctx, db, public_id=public_id, response=order))
+        await await_first_answer(lambda: circulations.respond(ctx, services, public_id, order))
 
-    return await submit_on_page(work, page, db, pages_at("circulations"), subjects, public_id, form, "respond")
+    return await submit_on_page(work, page, services.db, pages_at("circulations"), subjects, public_id, form, "respond")
 
 
 async def submit_on_page(

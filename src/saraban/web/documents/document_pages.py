@@ -15,11 +15,10 @@ from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page
-from saraban.numbering import service as numbering
+from saraban.kit.schema import Schema
 from saraban.web.shell.document_kinds import KINDS, WebKind
 from saraban.workflow.language.subject import Represented
 
@@ -103,21 +102,24 @@ class DocumentPages(Protocol):
 
     def etag(self, found: Any) -> str: ...
 
-    async def create(
-        self, ctx: RequestContext, db: Database, allocator: numbering.Allocator, *, order: Any
-    ) -> OperationResult: ...
+    async def create(self, ctx: RequestContext, services: core.DocumentServices, new: Schema) -> Receipt: ...
 
     async def edit(
-        self, ctx: RequestContext, db: Database, *, public_id: UUID, changes: Any, if_match: str | None
+        self,
+        ctx: RequestContext,
+        services: core.DocumentServices,
+        public_id: UUID,
+        changes: Schema,
+        if_match: str | None = None,
     ) -> None: ...
 
     async def cancel(
-        self, ctx: RequestContext, db: Database, followers: core.Followers, *, public_id: UUID, reason: str
-    ) -> OperationResult: ...
+        self, ctx: RequestContext, services: core.DocumentServices, public_id: UUID, reason: str
+    ) -> Receipt: ...
 
     async def revise(
-        self, ctx: RequestContext, db: Database, *, public_id: UUID, order: NewRevision
-    ) -> OperationResult: ...
+        self, ctx: RequestContext, services: core.DocumentServices, public_id: UUID, order: NewRevision
+    ) -> Receipt: ...
 
 
 def state_of(found: Any) -> str:
@@ -192,22 +194,23 @@ class _KindPages:
     def etag(self, found: Any) -> str:
         return core.etag(found)
 
-    async def create(
-        self, ctx: RequestContext, db: Database, allocator: numbering.Allocator, *, order: Any
-    ) -> OperationResult:
-        return await core.create(ctx, db, allocator, self.kind, order=order)
+    async def create(self, ctx: RequestContext, services: core.DocumentServices, new: Schema) -> Receipt:
+        return await core.create(ctx, services, self.kind, new)
 
     async def edit(
-        self, ctx: RequestContext, db: Database, *, public_id: UUID, changes: Any, if_match: str | None
+        self,
+        ctx: RequestContext,
+        services: core.DocumentServices,
+        public_id: UUID,
+        changes: Schema,
+        if_match: str | None = None,
     ) -> None:
-        await db.transact(
-            lambda session: core.edit(ctx, session, self.kind, public_id=public_id, changes=changes, if_match=if_match)
-        )
+        await core.edit(ctx, services, self.kind, public_id, changes, if_match)
 
     async def cancel(
-        self, ctx: RequestContext, db: Database, followers: core.Followers, *, public_id: UUID, reason: str
-    ) -> OperationResult:
-        return await core.cancel(ctx, db, self.kind, followers, public_id=public_id, reason=reason)
+        self, ctx: RequestContext, services: core.DocumentServices, public_id: UUID, reason: str
+    ) -> Receipt:
+        return await core.cancel(ctx, services, self.kind, public_id, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +230,9 @@ class RevisedDocumentPages(_KindPages):
         )
 
     async def revise(
-        self, ctx: RequestContext, db: Database, *, public_id: UUID, order: NewRevision
-    ) -> OperationResult:
-        return await core.revise(ctx, db, self.kind, public_id=public_id, order=order)
+        self, ctx: RequestContext, services: core.DocumentServices, public_id: UUID, order: NewRevision
+    ) -> Receipt:
+        return await core.revise(ctx, services, self.kind, public_id, order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +257,10 @@ class CirculationPages(_KindPages):
     async def revise(
         self,
         ctx: RequestContext,  # noqa: ARG002
-        db: Database,  # noqa: ARG002
-        *,
+        services: core.DocumentServices,  # noqa: ARG002
         public_id: UUID,  # noqa: ARG002
         order: NewRevision,  # noqa: ARG002
-    ) -> OperationResult:
+    ) -> Receipt:
         raise NotFound("A circulation sheet has no revisions.")
 
 

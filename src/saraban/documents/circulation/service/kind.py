@@ -145,7 +145,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         if files:
             rows = await attachments.claim(ctx, session, public_ids=files, pointer="/attachmentPublicIds")
             await repository.link_files(session, circulation_id=circulation.id, attachment_ids=[row.id for row in rows])
-        return (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
+        return await self.find_written(session, public_id=public_id)
 
     async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationRow:
         rows = await repository.visible(session, reach=reach(ctx.caller), public_ids=[public_id])
@@ -153,8 +153,8 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             raise NotFound("There is no such circulation sheet.")
         return rows[0]
 
-    async def find_by_number(self, session: AsyncSession, *, project_id: int, number: str) -> CirculationRow:
-        return await repository.by_number(session, project_id=project_id, number=number)
+    async def find_written(self, session: AsyncSession, *, public_id: UUID) -> CirculationRow:
+        return (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
 
     async def page(
         self, ctx: RequestContext, session: AsyncSession, *, search: core.DocumentSearch, cursor: str | None, limit: int

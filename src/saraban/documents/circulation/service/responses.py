@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -15,9 +16,8 @@ from saraban.documents.circulation.service.workflow_subject import facts_of
 from saraban.documents.core import service as core
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.operation import Operation, Receipt
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Represented
 from saraban.workflow.runtime.domain import authorization
@@ -32,7 +32,9 @@ class NotRouting(DomainError):
     recovery = (REFRESH,)
 
 
-async def respond(ctx: RequestContext, db: Database, *, public_id: UUID, response: AssigneeResponse) -> OperationResult:
+async def respond(
+    ctx: RequestContext, services: core.DocumentServices, public_id: UUID, response: AssigneeResponse
+) -> Receipt:
     """
     Record the caller's answer, or that of somebody who is away and has delegated it to the caller.
 
@@ -41,20 +43,11 @@ async def respond(ctx: RequestContext, db: Database, *, public_id: UUID, respons
     :raises NotRouting: before it was started and after it was closed
     :raises AlreadyAnswered: the second time
     """
-    return await core.change_once(
-        ctx,
-        db,
-        CIRCULATION,
-        lambda session: _respond(ctx, session, public_id, response),
-        path=f"{public_id}/responses",
-        payload=response.model_dump(mode="json", by_alias=True),
-        status=201,
-    )
+    operation = Operation.of(ctx, f"POST /{domain.CIRCULATION_RULES.path}/{public_id}/responses", response)
+    return await services.idempotency.run(operation, partial(_respond, ctx, public_id, response))
 
 
-async def _respond(
-    ctx: RequestContext, session: AsyncSession, public_id: UUID, response: AssigneeResponse
-) -> CirculationRow:
+async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeResponse, session: AsyncSession) -> Receipt:
     if response.status == "REJECTED" and not (response.comment or "").strip():
         raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
     row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id=public_id)
@@ -71,7 +64,7 @@ async def _respond(
     if seat is not ctx.caller:
         details["onBehalfOfPublicId"] = str(seat.public_id)
     await core.record(ctx, session, CIRCULATION, "answered", "respond", row=row, details=details)
-    return row
+    return core.receipt_of(CIRCULATION, row)
 
 
 async def _assignee(

@@ -288,14 +288,9 @@ async def by_revision(
     return [DocumentRow(*row) for row in await session.execute(statement)]
 
 
-async def by_number(session: AsyncSession, *, project_id: int, number: str) -> UUID | None:
-    """Return the document one of whose revisions printed this number."""
-    return await session.scalar(
-        sa.select(_head.public_id)
-        .join(_revision, _revision.correspondence_id == _head.id)
-        .where(_head.project_id == project_id, _revision.correspondence_number == number)
-        .limit(1)
-    )
+async def holder_of(session: AsyncSession, *, number: UUID) -> UUID | None:
+    """Return the document that holds a number of the ledger."""
+    return await session.scalar(sa.select(LedgerEntry.holder_public_id).where(LedgerEntry.public_id == number))
 
 
 async def lock(session: AsyncSession, *, document_id: int) -> UUID:
@@ -369,10 +364,10 @@ async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict
     }
 
 
-async def first_issue(session: AsyncSession, *, public_id: UUID | None) -> list[DocumentRow]:
+async def first_issue(session: AsyncSession, *, public_id: UUID) -> DocumentRow:
     """Return a document as it was first written, whoever asks."""
     statement = _select().where(_head.public_id == public_id, _revision.revision_number == 0)
-    return [DocumentRow(*row) for row in await session.execute(statement)]
+    return DocumentRow(*(await session.execute(statement)).one())
 
 
 _link = DocumentRevisionAttachment

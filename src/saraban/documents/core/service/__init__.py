@@ -1,7 +1,5 @@
 """Documents of every kind, as the rest of the product sees them; a kind hands itself to these verbs."""
 
-from collections.abc import Sequence
-
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import DocumentNumbers, DocumentRow
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, WithdrawRevisionFirst, cancel, cancel_held
@@ -17,14 +15,14 @@ from saraban.documents.core.service.creation import create
 from saraban.documents.core.service.document_change import (
     DocumentChanged,
     DocumentIsCancelled,
-    change_once,
     check_version,
     hold_current,
+    receipt_of,
     record,
 )
 from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, NumberAlreadyIssued, edit
 from saraban.documents.core.service.history import history
-from saraban.documents.core.service.kind import AnyKind, DocumentKind, Follower, ReachedState
+from saraban.documents.core.service.kind import AnyKind, DocumentKind, DocumentServices, Follower, ReachedState
 from saraban.documents.core.service.permitted_actions import PermittedActions, permitted_actions
 from saraban.documents.core.service.presentation import (
     coded,
@@ -37,6 +35,7 @@ from saraban.documents.core.service.presentation import (
     person,
     reach,
     reference,
+    show,
 )
 from saraban.documents.core.service.queries import (
     DocumentSearch,
@@ -59,7 +58,6 @@ from saraban.documents.core.service.revisions import (
 )
 from saraban.documents.core.service.workflow_subject import DocumentSubject, ids_of
 
-Followers = Sequence[Follower]
 DOCUMENT_NUMBERS = DocumentNumbers(Document, Document.correspondence_number)
 
 __all__ = [
@@ -75,9 +73,9 @@ __all__ = [
     "DocumentNumbers",
     "DocumentRow",
     "DocumentSearch",
+    "DocumentServices",
     "DocumentSubject",
     "Follower",
-    "Followers",
     "NoDraftRevision",
     "NotADraft",
     "NumberAlreadyIssued",
@@ -89,7 +87,6 @@ __all__ = [
     "WithdrawRevisionFirst",
     "cancel",
     "cancel_held",
-    "change_once",
     "check_due",
     "check_party",
     "check_version",
@@ -115,11 +112,13 @@ __all__ = [
     "person",
     "reach",
     "read",
+    "receipt_of",
     "record",
     "reference",
     "renumber",
     "revise",
     "revisions",
+    "show",
     "step_files",
     "visible",
     "withdraw_revision",

@@ -1,6 +1,7 @@
 """Cancelling a document: its number stays and is marked, its workflow ends, and what depends on it ends with it."""
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -9,12 +10,11 @@ from saraban.documents.core.domain.kind import DRAFT, KindRules
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.checks import require_edit, require_withdraw
-from saraban.documents.core.service.document_change import change_once, hold_current, record
-from saraban.documents.core.service.kind import AnyKind, DocumentHeader, Follower
+from saraban.documents.core.service.document_change import hold_current, receipt_of, record
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, Follower
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.operation import Operation, Receipt
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope
@@ -40,28 +40,29 @@ class WithdrawRevisionFirst(DomainError):
 
 
 async def cancel(
-    ctx: RequestContext,
-    db: Database,
-    kind: AnyKind,
-    followers: Sequence[Follower] = (),
-    *,
-    public_id: UUID,
-    reason: str,
-) -> OperationResult:
+    ctx: RequestContext, services: DocumentServices, kind: AnyKind, public_id: UUID, reason: str
+) -> Receipt:
     """
     Cancel a document with all that depends on it, in one transaction; there is no way back.
 
     :raises DomainError: what the kind says against it
     """
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/cancel", {"reason": reason})
+    return await services.idempotency.run(operation, partial(_cancel, ctx, kind, services.followers, public_id, reason))
 
-    async def work(session: AsyncSession) -> DocumentHeader:
-        row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
-        await kind.check_cancel(ctx, session, row, envelope)
-        await cancel_held(ctx, session, kind, row, followers, reason=reason)
-        fresh: DocumentHeader = await kind.find(ctx, session, public_id=public_id)
-        return fresh
 
-    return await change_once(ctx, db, kind, work, path=f"{public_id}/cancel", payload={"reason": reason})
+async def _cancel(
+    ctx: RequestContext,
+    kind: AnyKind,
+    followers: Sequence[Follower],
+    public_id: UUID,
+    reason: str,
+    session: AsyncSession,
+) -> Receipt:
+    row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+    await kind.check_cancel(ctx, session, row, envelope)
+    await cancel_held(ctx, session, kind, row, followers, reason=reason)
+    return receipt_of(kind, row)
 
 
 async def cancel_held(

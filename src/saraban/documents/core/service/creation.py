@@ -1,10 +1,10 @@
 """
-Creating a document: once everything is checked, its number, its rows, its workflow, the event, the audit row and the stored
-answer are committed together. A request with the same `Idempotency-Key` makes one document (REQ-NUM-10).
+Creating a document: once everything is checked, its number, its rows, its workflow, the event, the audit row and the receipt
+are committed together. A request with the same `Idempotency-Key` makes one document (REQ-NUM-10).
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,83 +14,80 @@ from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.service.checks import DocumentDraft
-from saraban.documents.core.service.document_change import claim_files, record, start_workflow
-from saraban.documents.core.service.kind import AnyKind, UnnumberedDraft
-from saraban.documents.core.service.presentation import end_of_day, result, start_of_day
+from saraban.documents.core.service.document_change import claim_files, receipt_of, record, start_workflow
+from saraban.documents.core.service.kind import AnyKind, DocumentServices, UnnumberedDraft
+from saraban.documents.core.service.presentation import end_of_day, start_of_day
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.db import Database
-from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
+from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 
 
-async def create(
-    ctx: RequestContext, db: Database, allocator: numbering.Allocator, kind: AnyKind, *, order: Any
-) -> OperationResult:
+async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind, new: Schema) -> Receipt:
     """
-    Create a draft with its number, or give the answer of the request that created it already.
+    Create a draft with its number, or find what an earlier request with the same key created.
 
     :raises Invalid: naming the field; nothing has been written
     """
-    payload = order.model_dump(mode="json", by_alias=True)
-    operation = f"POST /{kind.rules.path}"
-
-    async def run(remember: Remember) -> OperationResult:
-        async with db.reading() as session:
-            draft: UnnumberedDraft = await kind.check(ctx, session, new=order)
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}", new)
+    async with services.idempotency.claim(operation) as claim:
+        if claim.receipt is not None:
+            return claim.receipt
+        async with services.db.reading() as session:
+            draft: UnnumberedDraft = await kind.check(ctx, session, new=new)
         holder = numbering.Holder(kind.rules.name, new_id())
-
-        async def write(session: AsyncSession, issued: numbering.Issued, remember: Remember) -> OperationResult:
-            row = await kind.insert(ctx, session, draft, issued, public_id=holder.public_id)
-            await start_workflow(ctx, session, kind, row=row)
-            await record(ctx, session, kind, "created", "create", row=row)
-            answer = await result(ctx, session, kind, row, status=201, located=True)
-            await remember(session, answer)
-            return answer
-
-        async def recall(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
-            row = await kind.find_by_number(session, project_id=draft.plan.project.id, number=issued.number)
-            return await result(ctx, session, kind, row, status=201, located=True)
-
+        write = partial(_write, ctx, kind, draft, holder, claim)
         if draft.reservation_token is not None:
-            return await _use_reservation(
-                ctx, db, kind, draft, draft.reservation_token, write, holder=holder, remember=remember
-            )
-        return await allocator.issue_and_write(
-            ctx,
-            draft.plan,
-            holder=holder,
-            token=request_token(key=ctx.key, user=ctx.caller.public_id, operation=operation, payload=payload),
-            then=lambda session, issued: write(session, issued, remember),
-            recall=recall,
+            return await services.db.transact(partial(_take_up_reservation, ctx, kind, draft, holder, write))
+        receipt = await services.allocator.issue_and_write(
+            ctx, draft.plan, holder=holder, token=operation.token, then=write, recall=partial(_found, holder)
         )
+        if receipt.repeated:
+            await claim.complete_found(receipt)
+        return receipt
 
-    return await answer_once(
-        db, key=ctx.key, user=ctx.caller.public_id, operation=operation, payload=payload, now=ctx.now, run=run
-    )
 
-
-async def _use_reservation(
+async def _write(
     ctx: RequestContext,
-    db: Database,
     kind: AnyKind,
     draft: UnnumberedDraft,
-    reservation: UUID,
-    write: Callable[[AsyncSession, numbering.Issued, Remember], Awaitable[OperationResult]],
-    *,
     holder: numbering.Holder,
-    remember: Remember,
-) -> OperationResult:
+    claim: Claim,
+    session: AsyncSession,
+    issued: numbering.Issued,
+) -> Receipt:
+    """Write what belongs to the number, in its transaction. It runs again after a rollback: keep nothing, call nobody outside."""
+    row = await kind.insert(ctx, session, draft, issued, public_id=holder.public_id)
+    await start_workflow(ctx, session, kind, row=row)
+    await record(ctx, session, kind, "created", "create", row=row)
+    receipt = receipt_of(kind, row)
+    await claim.complete(session, receipt)
+    return receipt
+
+
+async def _take_up_reservation(
+    ctx: RequestContext,
+    kind: AnyKind,
+    draft: UnnumberedDraft,
+    holder: numbering.Holder,
+    write: Callable[[AsyncSession, numbering.Issued], Awaitable[Receipt]],
+    session: AsyncSession,
+) -> Receipt:
     """Write the document with the number that was reserved for it, in one transaction."""
+    assert draft.reservation_token is not None  # who asks has looked
+    issued = await numbering.bind_reservation(
+        ctx, session, token=draft.reservation_token, plan=draft.plan, holder=holder, fields=kind.reserved_fields
+    )
+    return await write(session, issued)
 
-    async def work(session: AsyncSession) -> OperationResult:
-        issued = await numbering.bind_reservation(
-            ctx, session, token=reservation, plan=draft.plan, holder=holder, fields=kind.reserved_fields
-        )
-        return await write(session, issued, remember)
 
-    return await db.transact(work)
+async def _found(holder: numbering.Holder, session: AsyncSession, issued: numbering.Issued) -> Receipt:
+    """Return what an earlier attempt committed: another request's, where it is not the document of this one."""
+    public_id = await repository.holder_of(session, number=issued.public_id)
+    return Receipt(holder.kind, public_id, {"number": issued.number}, repeated=public_id != holder.public_id)
 
 
 async def insert_document(

@@ -1,6 +1,6 @@
 """What every change of a document does: hold it as it stands now; write its files, workflow, event and audit row with it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -9,13 +9,12 @@ from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.documents.core.repository import writes
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row
-from saraban.documents.core.service.presentation import envelopes, result
+from saraban.documents.core.service.presentation import envelopes
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
 from saraban.kit import etags
-from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
-from saraban.kit.idempotency import OperationResult, Remember, answer_once
+from saraban.kit.operation import Receipt
 from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS, Matter
 from saraban.workflow.language.subject import Envelope
@@ -63,36 +62,8 @@ def check_version(if_match: str, present: str) -> None:
         raise DocumentChanged
 
 
-async def change_once(
-    ctx: RequestContext,
-    db: Database,
-    kind: AnyKind,
-    change: Callable[[AsyncSession], Awaitable[DocumentHeader]],
-    *,
-    path: str,
-    payload: Mapping[str, object],
-    status: int = 200,
-    located: bool = False,
-) -> OperationResult:
-    """
-    Change a document in a transaction of its own, once for a key, and answer with the document as it stands then.
-
-    :param path: the last part of the address, with the document's public id
-    """
-
-    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
-        row = await change(session)
-        given = await result(ctx, session, kind, row, status=status, located=located)
-        await remember(session, given)
-        return given
-
-    async def run(remember: Remember) -> OperationResult:
-        return await db.transact(lambda session: work(session, remember))
-
-    operation = f"POST /{kind.rules.path}/{path}"
-    return await answer_once(
-        db, key=ctx.key, user=ctx.caller.public_id, operation=operation, payload=payload, now=ctx.now, run=run
-    )
+def receipt_of(kind: AnyKind, row: DocumentHeader) -> Receipt:
+    return Receipt(kind.rules.name, row.public_id, {"number": row.number})
 
 
 async def claim_files(

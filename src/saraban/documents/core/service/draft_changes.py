@@ -4,6 +4,7 @@ Changing a draft. What its number prints of it stays; further recipients, refere
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -18,14 +19,13 @@ from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.checks import check_dates, check_due, recipients_of, references_of
 from saraban.documents.core.service.document_change import check_version, claim_files, hold_current, record
-from saraban.documents.core.service.kind import AnyKind
+from saraban.documents.core.service.kind import AnyKind, DocumentServices
 from saraban.documents.core.service.presentation import day_of, end_of_day, etag, full, reach, start_of_day
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
 from saraban.kit.schema import Schema
 from saraban.projects.service import ProjectRef
-from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 _REQUIRED = ("subject", "priority")
 _PLAIN = ("subject", "body", "description", "remarks", "document_date", "sender_number", "sender_date", "priority")
@@ -76,14 +76,25 @@ class DocumentAlreadyIssued(DomainError):
 
 
 async def edit(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID, changes: Schema, if_match: str | None
-) -> WorkflowEnvelope[Any]:
+    ctx: RequestContext,
+    services: DocumentServices,
+    kind: AnyKind,
+    public_id: UUID,
+    changes: Schema,
+    if_match: str | None = None,
+) -> None:
     """
     Change a draft.
 
     :raises DocumentChanged: when `if_match` is not its version
     :raises NotADraft: once it has been submitted
     """
+    await services.db.transact(partial(_edit, ctx, kind, public_id, changes, if_match))
+
+
+async def _edit(
+    ctx: RequestContext, kind: AnyKind, public_id: UUID, changes: Schema, if_match: str | None, session: AsyncSession
+) -> None:
     row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
     kind.require_edit(ctx, row)
     if if_match is not None:
@@ -92,7 +103,6 @@ async def edit(
     row = await kind.find(ctx, session, public_id=public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
     await record(ctx, session, kind, "edited", "edit", row=row, details=details, audited={"changes": noted})
-    return await full(ctx, session, kind, row=row)
 
 
 def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: ZoneInfo) -> dict[str, Any]:

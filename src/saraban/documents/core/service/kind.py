@@ -17,6 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import KindRules
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.db import Database
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
@@ -133,7 +135,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """
 
     @abstractmethod
-    async def find_by_number(self, session: AsyncSession, *, project_id: int, number: str) -> Row:
+    async def find_written(self, session: AsyncSession, *, public_id: UUID) -> Row:
         """Return a document as it was first written, whoever asks."""
 
     @abstractmethod
@@ -228,3 +230,13 @@ class Follower(Protocol):
     async def document_cancelled(
         self, ctx: RequestContext, session: AsyncSession, *, document: UUID, reason: str
     ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentServices:
+    """What documents are written with; `bootstrap` makes it once."""
+
+    db: Database
+    idempotency: Idempotency
+    allocator: numbering.Allocator
+    followers: Sequence[Follower]

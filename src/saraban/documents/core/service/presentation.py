@@ -33,7 +33,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
 from saraban.identity.service.callers import display_name
 from saraban.kit.clock import local_date
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.operation import Receipt
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
@@ -239,24 +239,21 @@ async def full(
     return kind.envelope.around(answer, envelope)
 
 
-async def result(
-    ctx: RequestContext,
-    session: AsyncSession,
-    kind: AnyKind,
-    row: DocumentHeader,
-    *,
-    status: int = 200,
-    located: bool = False,
-) -> OperationResult:
+async def show(
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, receipt: Receipt, *, created: bool = False
+) -> WorkflowEnvelope[Any]:
     """
-    Return the answer that is stored for a repetition: the document as it stands now.
+    Return the document of a receipt as it stands now.
 
-    :param located: with its address, as for what has just been created
+    :param created: by this request: then it is shown to who wrote it, who may have no right to read
+    :raises NotFound: when the caller may not know of it any more
     """
-    answer = await full(ctx, session, kind, row=row)
-    headers = {"Location": f"/api/v1/{kind.rules.path}/{row.public_id}"} if located else {}
-    body = answer.model_dump(mode="json", by_alias=True)
-    return OperationResult(status, body, {**headers, "ETag": etag(answer)})
+    assert receipt.public_id is not None  # every receipt of a document names it
+    if created and not receipt.repeated:
+        row = await kind.find_written(session, public_id=receipt.public_id)
+    else:
+        row = await kind.find(ctx, session, public_id=receipt.public_id)
+    return await full(ctx, session, kind, row=row)
 
 
 async def number_format(session: AsyncSession, number: UUID | None) -> NumberFormatOut | None:

@@ -3,26 +3,26 @@ Giving a document another number: the next one of its series, by the format in f
 alias for ever (REQ-NUM-32).
 """
 
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.documents.core.service.document_change import DocumentIsCancelled, hold_current
-from saraban.documents.core.service.kind import AnyKind, DocumentHeader
-from saraban.documents.core.service.presentation import result
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
-from saraban.kit.db import Database
-from saraban.kit.idempotency import OperationResult, Remember, answer_once, request_token
+from saraban.kit.idempotency import Claim
+from saraban.kit.operation import Operation, Receipt
 from saraban.numbering import service as numbering
 
 RENUMBERS = "numbering.manage_formats"
 
 
 async def renumber(
-    ctx: RequestContext, db: Database, allocator: numbering.Allocator, kind: AnyKind, *, public_id: UUID, reason: str
-) -> OperationResult:
+    ctx: RequestContext, services: DocumentServices, kind: AnyKind, public_id: UUID, reason: str
+) -> Receipt:
     """
     Issue a number for a document that has one, make the old one void and link the two, in one transaction.
 
@@ -30,34 +30,41 @@ async def renumber(
     :raises Forbidden: for everybody but the project's administrators
     :raises DocumentIsCancelled: when the document carries no number any more
     """
-    operation, payload = f"POST /{kind.rules.path}/{public_id}/renumber", {"reason": reason}
-    user = ctx.caller.public_id
-
-    async def show(session: AsyncSession) -> OperationResult:
-        fresh = await kind.find(ctx, session, public_id=public_id)
-        return await result(ctx, session, kind, fresh)
-
-    async def run(remember: Remember) -> OperationResult:
-        async with db.reading() as session:
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/renumber", {"reason": reason})
+    async with services.idempotency.claim(operation) as claim:
+        if claim.receipt is not None:
+            return claim.receipt
+        async with services.db.reading() as session:
             before: DocumentHeader = await kind.find(ctx, session, public_id=public_id)
             plan = await _plan(ctx, session, kind, before)
-
-        async def then(session: AsyncSession, issued: numbering.Issued) -> OperationResult:
-            await _change_number(ctx, session, kind, before, issued, reason=reason)
-            answer = await show(session)
-            await remember(session, answer)
-            return answer
-
-        return await allocator.issue_and_write(
+        holder = numbering.Holder(kind.rules.name, public_id)
+        return await services.allocator.issue_and_write(
             ctx,
             plan,
-            holder=numbering.Holder(kind.rules.name, public_id),
-            token=request_token(key=ctx.key, user=user, operation=operation, payload=payload),
-            then=then,
-            recall=lambda session, _issued: show(session),
+            holder=holder,
+            token=operation.token,
+            then=partial(_write, ctx, kind, before, reason, claim),
+            recall=partial(_found, holder),
         )
 
-    return await answer_once(db, key=ctx.key, user=user, operation=operation, payload=payload, now=ctx.now, run=run)
+
+async def _write(
+    ctx: RequestContext,
+    kind: AnyKind,
+    before: DocumentHeader,
+    reason: str,
+    claim: Claim,
+    session: AsyncSession,
+    issued: numbering.Issued,
+) -> Receipt:
+    await _change_number(ctx, session, kind, before, issued, reason=reason)
+    receipt = Receipt(kind.rules.name, before.public_id, {"number": issued.number})
+    await claim.complete(session, receipt)
+    return receipt
+
+
+async def _found(holder: numbering.Holder, _session: AsyncSession, issued: numbering.Issued) -> Receipt:
+    return Receipt(holder.kind, holder.public_id, {"number": issued.number})
 
 
 async def _plan(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader) -> numbering.Plan:

@@ -151,9 +151,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
         return await find_document(ctx, session, self.rules, public_id=public_id)
 
-    async def find_by_number(self, session: AsyncSession, *, project_id: int, number: str) -> DocumentRow:
-        public_id = await repository.by_number(session, project_id=project_id, number=number)
-        return (await repository.first_issue(session, public_id=public_id))[0]
+    async def find_written(self, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
+        return await repository.first_issue(session, public_id=public_id)
 
     async def page(
         self, ctx: RequestContext, session: AsyncSession, *, search: DocumentSearch, cursor: str | None, limit: int

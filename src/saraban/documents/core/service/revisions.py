@@ -3,6 +3,7 @@ The revisions of a document: their list, issuing the next one of what has its fi
 draft.
 """
 
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -16,12 +17,13 @@ from saraban.documents.core.schemas import NewRevision, RevisionList
 from saraban.documents.core.service.cancellation import is_draft_revision
 from saraban.documents.core.service.checks import check_due, require_create, require_edit
 from saraban.documents.core.service.document_change import (
-    change_once,
     claim_files,
     hold_current,
+    receipt_of,
     record,
     start_workflow,
 )
+from saraban.documents.core.service.kind import DocumentServices
 from saraban.documents.core.service.presentation import (
     coded,
     day_of,
@@ -35,9 +37,8 @@ from saraban.documents.core.service.presentation import (
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.operation import Operation, Receipt
 from saraban.numbering import service as numbering
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
@@ -91,28 +92,21 @@ async def revisions(
 
 
 async def revise(
-    ctx: RequestContext, db: Database, kind: RevisionedKind, *, public_id: UUID, order: NewRevision
-) -> OperationResult:
+    ctx: RequestContext, services: DocumentServices, kind: RevisionedKind, public_id: UUID, order: NewRevision
+) -> Receipt:
     """
     Issue the next revision as a draft, with the number printed again for it (REQ-NUM-06).
 
     :raises RevisionPending: while the current revision has no final answer
     """
-    return await change_once(
-        ctx,
-        db,
-        kind,
-        lambda session: _revise(ctx, session, kind, public_id, order),
-        path=f"{public_id}/revisions",
-        payload=order.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        status=201,
-        located=True,
-    )
+    payload = order.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/revisions", payload)
+    return await services.idempotency.run(operation, partial(_revise, ctx, kind, public_id, order))
 
 
 async def _revise(
-    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID, order: NewRevision
-) -> DocumentRow:
+    ctx: RequestContext, kind: RevisionedKind, public_id: UUID, order: NewRevision, session: AsyncSession
+) -> Receipt:
     row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
     require_create(ctx, kind.rules, row.document)
     if envelope is None or not envelope.terminal or not row.revision.is_current:
@@ -139,7 +133,7 @@ async def _revise(
     fresh = await kind.row_of(session, revision)
     await start_workflow(ctx, session, kind, row=fresh)
     await record(ctx, session, kind, "revised", "revise", row=fresh)
-    return fresh
+    return receipt_of(kind, fresh)
 
 
 async def _next_revision(
@@ -178,26 +172,20 @@ async def _next_revision(
 
 
 async def withdraw_revision(
-    ctx: RequestContext, db: Database, kind: RevisionedKind, *, public_id: UUID, reason: str
-) -> OperationResult:
+    ctx: RequestContext, services: DocumentServices, kind: RevisionedKind, public_id: UUID, reason: str
+) -> Receipt:
     """
     End the draft of the next revision, in one transaction; its label may be printed on a later one.
 
     :raises NoDraftRevision: when the current revision has been submitted, or is the first one
     """
-    return await change_once(
-        ctx,
-        db,
-        kind,
-        lambda session: _withdraw(ctx, session, kind, public_id, reason),
-        path=f"{public_id}/withdraw-revision",
-        payload={"reason": reason},
-    )
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/withdraw-revision", {"reason": reason})
+    return await services.idempotency.run(operation, partial(_withdraw, ctx, kind, public_id, reason))
 
 
 async def _withdraw(
-    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID, reason: str
-) -> DocumentRow:
+    ctx: RequestContext, kind: RevisionedKind, public_id: UUID, reason: str, session: AsyncSession
+) -> Receipt:
     row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
     require_edit(ctx, kind.rules, row.document)
     if not await is_draft_revision(session, row=row, envelope=envelope):
@@ -208,12 +196,11 @@ async def _withdraw(
     )
     details: dict[str, object] = {"reason": reason}
     await record(ctx, session, kind, "withdrawn", "withdraw-revision", row=row, details=details)
-    await _go_back(ctx, session, kind, row)
-    return await kind.find(ctx, session, public_id=public_id)
+    return Receipt(kind.rules.name, public_id, {"number": await _go_back(ctx, session, kind, row)})
 
 
-async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, row: DocumentRow) -> None:
-    """Makes the newest revision that still stands the current one, and its number the document's."""
+async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, row: DocumentRow) -> str:
+    """Make the newest revision that still stands the current one, and its number the document's; return that."""
     withdrawn = {"is_current": False, "withdrawn_at": ctx.now}
     await writes.change_revision(session, revision_id=row.revision.id, values=withdrawn)
     before = await repository.newest_standing(session, document_id=row.document.id)
@@ -225,3 +212,4 @@ async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedK
     )
     await writes.change_revision(session, revision_id=before.id, values={"is_current": True})
     await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
+    return number

@@ -41,14 +41,9 @@ async def write(
         order = _order(stage, setting, script, now=now, known=known)
     order["attachmentPublicIds"] = files
     kind = KINDS[script.where]
-    answer = await core.create(
-        ctx,
-        stage.db,
-        stage.allocator,
-        kind,
-        order=kind.new.model_validate(order),
-    )
-    return dict(answer.body)
+    receipt = await core.create(ctx, stage.documents, kind, kind.new.model_validate(order))
+    assert receipt.public_id is not None  # every receipt of a document names it
+    return await read(ctx, stage, public_id=receipt.public_id, where=script.where)
 
 
 async def upload(ctx: RequestContext, stage: DemoServices, *, name: str) -> UUID:
@@ -104,28 +99,18 @@ async def _revise(
 ) -> DocumentJson:
     names = [name.replace(".", "-revised.") for name in script.files]
     files = [await upload(ctx, stage, name=name) for name in names]
-    answer = await core.revise(
-        ctx,
-        stage.db,
-        _revisioned(script.where),
-        public_id=UUID(document["data"]["publicId"]),
-        order=NewRevision.model_validate({"dueDate": _due(stage, script, ctx.now), "attachmentPublicIds": files}),
-    )
-    return dict(answer.body)
+    public_id = UUID(document["data"]["publicId"])
+    order = NewRevision.model_validate({"dueDate": _due(stage, script, ctx.now), "attachmentPublicIds": files})
+    await core.revise(ctx, stage.documents, _revisioned(script.where), public_id, order)
+    return await read(ctx, stage, public_id=public_id, where=script.where)
 
 
 async def _cancel(
     ctx: RequestContext, stage: DemoServices, document: DocumentJson, script: DemoDocument, reason: str
 ) -> DocumentJson:
-    answer = await core.cancel(
-        ctx,
-        stage.db,
-        KINDS[script.where],
-        stage.followers,
-        public_id=UUID(document["data"]["publicId"]),
-        reason=reason,
-    )
-    return dict(answer.body)
+    public_id = UUID(document["data"]["publicId"])
+    await core.cancel(ctx, stage.documents, KINDS[script.where], public_id, reason)
+    return await read(ctx, stage, public_id=public_id, where=script.where)
 
 
 async def read(ctx: RequestContext, stage: DemoServices, *, public_id: UUID, where: DemoRegister) -> DocumentJson:

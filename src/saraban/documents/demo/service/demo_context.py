@@ -10,14 +10,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.service import UploadRules
-from saraban.documents.core.service import Followers
+from saraban.documents.core.service import DocumentServices
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import DEMO_ACCOUNTS
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.numbering.service import Allocator
 from saraban.projects import service as projects
 from saraban.workflow.service import Subjects, Transitions
 
@@ -40,14 +39,16 @@ class DemoMissing(DomainError):
 class DemoServices:
     """The parts of the running system that the demo acts on; `bootstrap` hands them in."""
 
-    db: Database
-    allocator: Allocator
+    documents: DocumentServices
     storage: Storage
     uploads: UploadRules
     subjects: Subjects
     steps: Transitions
-    followers: Followers
     zone: ZoneInfo
+
+    @property
+    def db(self) -> Database:
+        return self.documents.db
 
     def context(self, caller: Caller, now: datetime) -> RequestContext:
         return RequestContext(caller, now, self.zone, ADDRESS)
