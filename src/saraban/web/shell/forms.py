@@ -30,7 +30,6 @@ TOO_DEEP: Final = Text("ข้อมูลซ้อนลึกเกินไ�
 FormValues = ImmutableMultiDict[str, Any]
 EMPTY_FORM: Final[FormValues] = ImmutableMultiDict()
 Work = Callable[[AsyncSession], Awaitable[None]]
-T = TypeVar("T")
 _ELSEWHERE = frozenset({ErrorKind.NOT_FOUND, ErrorKind.UNAUTHENTICATED, ErrorKind.BROKEN, ErrorKind.FULL})
 
 # A pointer's first part is the name of the field, except where one field of the request is several of the form.
