@@ -1,12 +1,11 @@
 """Files: one row each, temporary until a document or a workflow step claims it."""
 
 from datetime import date, datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, declared_attr, mapped_column
 
-from saraban.kit.db import Base, HasPublicId, public_id_index
+from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
 
 
 class Attachment(HasPublicId, Base):
@@ -37,7 +36,7 @@ class Attachment(HasPublicId, Base):
 
     @declared_attr.directive
     @classmethod
-    def __table_args__(cls) -> tuple[Any, ...]:
+    def __table_args__(cls) -> TableArguments:
         return public_id_index(
             "attachments",
             sa.Index("idx_att_wfhist_created", "workflow_history_id", "created_at"),

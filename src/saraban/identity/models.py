@@ -5,7 +5,6 @@ Rules live in `domain`; which organization takes part in which project is `proje
 """
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.schema import conv
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.json import JsonObject
 
 
 class OrganizationRole(Base):
@@ -103,7 +103,7 @@ class UserPreference(Base):
     quiet_from: Mapped[int | None]
     quiet_until: Mapped[int | None]
     # Which channels a kind of notice goes by, where the user chose; the kinds are the business of `notifications`.
-    channels: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    channels: Mapped[dict[str, JsonObject] | None] = mapped_column(sa.JSON(none_as_null=True))
     ui_theme: Mapped[str] = mapped_column(sa.String(20), default="light")
     language: Mapped[str] = mapped_column(sa.String(5), default="th")
     updated_at: Mapped[datetime]

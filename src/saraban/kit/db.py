@@ -29,7 +29,7 @@ from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id
-from saraban.kit.json import Json
+from saraban.kit.json import Json, JsonObject
 
 T = TypeVar("T")
 
@@ -79,6 +79,9 @@ class Base(DeclarativeBase):
         UUID: sa.Uuid(),
         dict[str, Json]: sa.JSON(),
         list[Json]: sa.JSON(),
+        dict[str, str]: sa.JSON(),
+        dict[str, int]: sa.JSON(),
+        dict[str, JsonObject]: sa.JSON(),
         list[str]: sa.JSON(),
         list[int]: sa.JSON(),
         list[dict[str, str]]: sa.JSON(),
@@ -87,6 +90,7 @@ class Base(DeclarativeBase):
 
 # A row of some columns, read by their names.
 AnyRow = sa.Row[*tuple[Any, ...]]
+AnySelect = sa.Select[*tuple[Any, ...]]
 # What a statement can be executed on.
 SessionOrConnection = AsyncSession | AsyncConnection
 

@@ -6,13 +6,13 @@ key. Nothing here is deleted with its parent: a document holds a number, and a n
 """
 
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.json import Json
 
 NOW = sa.text("CURRENT_TIMESTAMP")
 PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
@@ -94,7 +94,7 @@ class DocumentRevision(HasPublicId, Base):
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     created_by: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
-    details: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    details: Mapped[dict[str, Json] | None] = mapped_column(sa.JSON(none_as_null=True))
     schema_version: Mapped[int] = mapped_column(default=1, server_default="1")
 
     __table_args__ = public_id_index(

@@ -1,9 +1,9 @@
 """What an access token must claim. Never roles: those are read for each request."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
+
+from saraban.kit.json import Json, JsonObject
 
 ISSUER = "saraban"
 AUDIENCE = "saraban-api"
@@ -11,7 +11,7 @@ KIND = "access"
 LEEWAY_SECONDS = 5
 
 
-def claims_for(subject: UUID, *, token_id: UUID, now: datetime, seconds: int) -> dict[str, Any]:
+def claims_for(subject: UUID, *, token_id: UUID, now: datetime, seconds: int) -> dict[str, Json]:
     issued = int(now.timestamp())
     return {
         "sub": str(subject),
@@ -24,7 +24,7 @@ def claims_for(subject: UUID, *, token_id: UUID, now: datetime, seconds: int) ->
     }
 
 
-def subject_of(claims: Mapping[str, Any], now: datetime) -> UUID | None:
+def subject_of(claims: JsonObject, now: datetime) -> UUID | None:
     """Return the public id that a token with a good signature speaks for, or None when it is not usable now."""
     moment = now.timestamp()
     issued, expires = claims.get("iat"), claims.get("exp")
@@ -35,6 +35,6 @@ def subject_of(claims: Mapping[str, Any], now: datetime) -> UUID | None:
     if expires <= moment or issued > moment + LEEWAY_SECONDS:
         return None
     try:
-        return UUID(claims["sub"])
+        return UUID(str(claims["sub"]))
     except (KeyError, ValueError, AttributeError, TypeError):
         return None

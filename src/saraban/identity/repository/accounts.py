@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
 from saraban.identity.models import Organization, Role, User, UserAssignment, UserPreference
-from saraban.kit.db import SessionOrConnection
+from saraban.kit.db import AnyRow, SessionOrConnection
 
 
 async def by_username(session: AsyncSession, *, username: str) -> User | None:
@@ -39,7 +39,7 @@ async def lock_rights(session: AsyncSession, *, alone: bool) -> None:
     await session.execute(first.with_for_update(read=not alone))
 
 
-async def list_accounts(session: AsyncSession) -> Sequence[Any]:
+async def list_accounts(session: AsyncSession) -> Sequence[AnyRow]:
     """One row for each account: the user, its organization's code, its role names."""
     roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
     statement = (
@@ -92,7 +92,7 @@ async def choose_language(session: AsyncSession, *, user_id: int, language: str,
     await session.flush()
 
 
-async def with_preferences(session: AsyncSession, *, user_ids: Collection[int]) -> Sequence[Any]:
+async def with_preferences(session: AsyncSession, *, user_ids: Collection[int]) -> Sequence[AnyRow]:
     """One (user, preference or null) for each user that exists, closed ones too."""
     statement = (
         sa.select(User, UserPreference)

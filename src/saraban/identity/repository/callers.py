@@ -19,12 +19,12 @@ from saraban.identity.models import (
     UserPreference,
 )
 from saraban.identity.repository import role_scopes
-from saraban.kit.db import SessionOrConnection
+from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
 
 _projects, _contracts = role_scopes.projects, role_scopes.contracts
 
 
-def _permissions() -> Any:
+def _permissions() -> sa.Label[Any]:
     """The permissions of the row's role, joined by a space; only the roles at hand are looked at."""
     return (
         sa.select(sa.func.aggregate_strings(Permission.permission_name, " "))
@@ -37,7 +37,7 @@ def _permissions() -> Any:
 
 
 @cache
-def _users_with_grants() -> Any:
+def _users_with_grants() -> AnySelect:
     """Built once: putting it together takes longer than the database does with it, and every request asks."""
     return (
         sa.select(
@@ -64,26 +64,26 @@ def _users_with_grants() -> Any:
 
 
 @cache
-def _open_users() -> Any:
+def _open_users() -> AnySelect:
     asked: sa.BindParameter[Any] = sa.bindparam("asked", expanding=True)
     return _users_with_grants().where(User.public_id.in_(asked), User.is_active, User.deleted_at.is_(None))
 
 
-async def rows_of_users(connected: SessionOrConnection, *, public_ids: Collection[UUID]) -> Sequence[Any]:
+async def rows_of_users(connected: SessionOrConnection, *, public_ids: Collection[UUID]) -> Sequence[AnyRow]:
     """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
     return list((await connected.execute(_open_users(), {"asked": list(public_ids)})).all())
 
 
-async def rows_of_username(session: AsyncSession, *, username: str) -> Sequence[Any]:
+async def rows_of_username(session: AsyncSession, *, username: str) -> Sequence[AnyRow]:
     return list((await session.execute(_user_named(), {"username": username})).all())
 
 
 @cache
-def _user_named() -> Any:
+def _user_named() -> AnySelect:
     return _users_with_grants().where(User.username == sa.bindparam("username"))
 
 
-async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any]:
+async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:
     """One row for each assignment with the public name of its scope."""
     statement = (
         sa.select(
@@ -109,7 +109,7 @@ async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any
 
 async def members(
     session: AsyncSession, *, organization_ids: frozenset[int], permission: str | None, project_id: int | None = None
-) -> Sequence[Any]:
+) -> Sequence[AnyRow]:
     """
     One row for each active person, no program, who works for one of them and may do `permission` somewhere.
 
@@ -134,14 +134,14 @@ async def members(
 
 async def members_of_each(
     session: AsyncSession, *, organization_ids: Collection[int], permissions: Collection[str] | None
-) -> Sequence[Any]:
+) -> Sequence[AnyRow]:
     """The same people, with a row for each of the organizations that they work for; who may do one of some things."""
     asked = {"organizations": list(organization_ids)} | ({} if permissions is None else {"names": list(permissions)})
     return list((await session.execute(_members_of_each(may=permissions is not None), asked)).all())
 
 
 @cache
-def _members_of_each(*, may: bool) -> Any:
+def _members_of_each(*, may: bool) -> sa.CompoundSelect[*tuple[Any, ...]]:
     """Built once each: every event that is told of asks."""
     places: Any = sa.bindparam("organizations", expanding=True)
     names: Any = sa.bindparam("names", expanding=True)

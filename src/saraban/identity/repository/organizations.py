@@ -1,17 +1,17 @@
 """Reads organizations with the name of their role."""
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization, OrganizationRole
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.pagination import newest_first
 
 
-def _select() -> Any:
+def _select() -> AnySelect:
     return (
         sa.select(
             Organization.id,
@@ -36,7 +36,7 @@ async def page(
     inactive_too: bool,
     cursor: str | None,
     limit: int,
-) -> Sequence[Any]:
+) -> Sequence[AnyRow]:
     statement = _select()
     if search:
         statement = statement.where(
@@ -55,10 +55,10 @@ async def page(
     return list((await session.execute(statement)).all())
 
 
-async def one(session: AsyncSession, *, public_id: UUID) -> Any | None:
+async def one(session: AsyncSession, *, public_id: UUID) -> AnyRow | None:
     return (await session.execute(_select().where(Organization.public_id == public_id))).one_or_none()
 
 
-async def many(session: AsyncSession, *, ids: frozenset[int]) -> Sequence[Any]:
+async def many(session: AsyncSession, *, ids: frozenset[int]) -> Sequence[AnyRow]:
     statement = _select().where(Organization.id.in_(ids)).order_by(Organization.organization_code)
     return list((await session.execute(statement)).all())

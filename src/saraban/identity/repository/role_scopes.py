@@ -1,11 +1,10 @@
 """Finds where a role is given, by code: an organization, a project, a contract."""
 
-from typing import Any
-
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
+from saraban.kit.db import AnyRow
 
 # The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
 projects = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
@@ -24,6 +23,6 @@ async def project(session: AsyncSession, *, code: str) -> int | None:
     return await session.scalar(sa.select(projects.c.id).where(projects.c.project_code == code))
 
 
-async def contract(session: AsyncSession, *, code: str) -> Any | None:
+async def contract(session: AsyncSession, *, code: str) -> AnyRow | None:
     statement = sa.select(contracts.c.id, contracts.c.project_id).where(contracts.c.contract_code == code)
     return (await session.execute(statement)).one_or_none()

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,13 +13,14 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING, Grant
+from saraban.identity.models import User
 from saraban.identity.repository import callers as repository
 from saraban.identity.repository import organizations
 from saraban.identity.schemas import HeldRole, HeldRoleScope, Profile
 from saraban.identity.service.organizations import organization_summary
 from saraban.identity.service.tokens import NotSignedIn
 from saraban.kit.clock import Clock
-from saraban.kit.db import Database
+from saraban.kit.db import AnyRow, Database
 
 _CLOSED = "The account of this token is closed."
 
@@ -153,11 +153,11 @@ async def members_of_each(
     return found
 
 
-def display_name(row: Any) -> str:
+def display_name(row: AnyRow | User) -> str:
     return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
 
 
-def _caller(rows: Sequence[Any]) -> Caller:
+def _caller(rows: Sequence[AnyRow]) -> Caller:
     head = rows[0]
     grants = tuple(_grant(row) for row in rows if row.role_name is not None)
     if head.username == SYSTEM_USERNAME:
@@ -177,7 +177,7 @@ def _caller(rows: Sequence[Any]) -> Caller:
     )
 
 
-def _grant(row: Any) -> Grant:
+def _grant(row: AnyRow) -> Grant:
     permissions = frozenset((row.permissions or "").split())
     return Grant(row.role_name, permissions, row.organization_id, row.project_id, row.contract_id)
 
@@ -200,7 +200,7 @@ async def profile(ctx: RequestContext, session: AsyncSession) -> Profile:
     )
 
 
-def _held_scope(row: Any) -> HeldRoleScope | None:
+def _held_scope(row: AnyRow) -> HeldRoleScope | None:
     for public_id, code in (
         (row.organization_public_id, row.organization_code),
         (row.project_public_id, row.project_code),

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,6 +11,7 @@ from saraban.identity.models import User, UserPreference
 from saraban.identity.repository import accounts as repository
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import invalid
+from saraban.kit.json import JsonObject
 
 DIGEST_HOUR = 8
 
@@ -31,7 +31,7 @@ class DeliveryProfile:
     digest_hour: int
     quiet_from: int | None
     quiet_until: int | None
-    channels: Mapping[str, Any]
+    channels: Mapping[str, JsonObject]
 
 
 async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, DeliveryProfile]:
@@ -50,7 +50,7 @@ async def save_delivery_preferences(
     digest_hour: int,
     quiet_from: int | None,
     quiet_until: int | None,
-    channels: Mapping[str, Any],
+    channels: Mapping[str, JsonObject],
 ) -> None:
     """Save how the caller wants to be notified from now on."""
     row = await repository.lock_preference(session, user_id=ctx.caller.user_id)

@@ -5,7 +5,6 @@ Everybody who is signed in may look things up in it, because forms need it; reti
 with `organization.view`.
 """
 
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,6 +13,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.organization import party_role, role_names_of
 from saraban.identity.repository import organizations as repository
 from saraban.identity.schemas import OrganizationPage, OrganizationSummary
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import page_of
 
@@ -49,7 +49,7 @@ async def read_organization(ctx: RequestContext, session: AsyncSession, *, publi
     return organization_summary(row)
 
 
-def organization_summary(row: Any) -> OrganizationSummary:
+def organization_summary(row: AnyRow) -> OrganizationSummary:
     return OrganizationSummary(
         public_id=row.public_id,
         organization_code=row.organization_code,

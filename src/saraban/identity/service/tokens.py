@@ -1,11 +1,9 @@
 """Issues and reads access tokens, and makes refresh tokens. The signing key is handed in by `bootstrap`."""
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
 from uuid import UUID
 
 import jwt
@@ -14,6 +12,7 @@ from saraban.identity.domain import token
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id, new_secret
+from saraban.kit.json import JsonObject
 
 _ALGORITHM = "HS256"
 _SIGN_IN = Text("เข้าสู่ระบบอีกครั้ง", "Sign in again.")
@@ -73,7 +72,7 @@ class TokenIssuer:
 
 
 @lru_cache(maxsize=2048)
-def _claims(access_token: str, secret: str) -> Mapping[str, Any]:
+def _claims(access_token: str, secret: str) -> JsonObject:
     """Remembered, because a client shows the same token a thousand times: a signature that was right stays right."""
     # The times are checked by `domain.token` each time, with our own clock, so that a test can hold it still.
     unchecked = {"verify_exp": False, "verify_iat": False, "verify_nbf": False, "verify_aud": False}

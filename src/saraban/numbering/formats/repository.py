@@ -1,7 +1,6 @@
 """Saved formats: read for lists and previews, locked for a change, with their history."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -9,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization, User
+from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.series.domain.counter_key import PrintedCodes
 from saraban.numbering.series.domain.format_selection import DEFAULT_FORMAT, FormatKey, Narrowing
@@ -26,7 +26,7 @@ _recipient = aliased(Organization, name="recipient")
 _NARROWED = (NumberFormat.sub_type_code, NumberFormat.rfa_type_code, NumberFormat.discipline_code)
 
 
-def _formats() -> Any:
+def _formats() -> AnySelect:
     return (
         sa.select(NumberFormat, Project.id, Project.public_id, Project.project_code, CorrespondenceType.type_code)
         .join(Project, Project.id == NumberFormat.project_id)

@@ -105,7 +105,7 @@ async def acquire_lease(session: AsyncSession, *, key: int, lease: UUID, until: 
 
 
 async def extend_lease(
-    session: AsyncSession, *, key: int, lease: UUID, until: datetime, values: Mapping[str, Any]
+    session: AsyncSession, *, key: int, lease: UUID, until: datetime, values: Mapping[str, object]
 ) -> bool:
     """Return whether it is still the turn of `lease`, which then lasts `until`."""
     return await _changed(
@@ -116,7 +116,7 @@ async def extend_lease(
     )
 
 
-async def write_progress(session: AsyncSession, *, key: int, lease: UUID | None, values: Mapping[str, Any]) -> bool:
+async def write_progress(session: AsyncSession, *, key: int, lease: UUID | None, values: Mapping[str, object]) -> bool:
     """Write how far an import is; false when it is somebody else's turn."""
     return await _changed(
         session,
@@ -146,7 +146,7 @@ async def numbers_in_ledger(
 
 
 async def insert_imported(
-    session: AsyncSession, *, project_id: int, entries: Sequence[Sequence[Any]], audits: Sequence[Sequence[Any]]
+    session: AsyncSession, *, project_id: int, entries: Sequence[Sequence[object]], audits: Sequence[Sequence[object]]
 ) -> None:
     """Write a batch: numbers and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`, printed forms."""
     driver = await DriverConnection.of(session)

@@ -1,13 +1,13 @@
 """The rows of reserved and blocked ranges, and their counters."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
+from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.series.domain.states import RangeKind
 from saraban.numbering.series.models import NumberCounter, NumberRange
@@ -71,7 +71,7 @@ async def locked_range(session: AsyncSession, public_id: UUID) -> NumberRange | 
 
 
 Kept = tuple[NumberRange, UUID | None, int | None]
-_RANGES: Any = (
+_RANGES: AnySelect = (
     sa.select(NumberRange, Organization.public_id, NumberCounter.last_number)
     .outerjoin(Organization, Organization.id == NumberRange.organization_id)
     .outerjoin(

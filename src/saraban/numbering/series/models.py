@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.json import Json
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
 from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OverflowRule, RangeKind
 
@@ -206,7 +207,7 @@ class LedgerEntry(HasPublicId, Base):
     holder_kind: Mapped[str | None] = mapped_column(sa.String(40))
     holder_public_id: Mapped[UUID | None]
     format_template: Mapped[str] = mapped_column(Code(255))
-    format_values: Mapped[dict[str, Any]]
+    format_values: Mapped[dict[str, str]]
     # Which saved format and why that one: `specific`, `default` or `fallback`; null where neither was kept.
     format_uuid: Mapped[UUID | None]
     format_source: Mapped[str | None] = mapped_column(sa.String(10))
@@ -315,7 +316,7 @@ class NumberImport(HasPublicId, Base):
     rows_refused: Mapped[int] = mapped_column(default=0)
     rows_written: Mapped[int] = mapped_column(default=0, server_default="0")
     report: Mapped[dict[str, Any] | None]
-    moves: Mapped[dict[str, Any] | None]
+    moves: Mapped[dict[str, int] | None]
     file_key: Mapped[str | None] = mapped_column(sa.String(100))
     lease: Mapped[UUID | None]
     lease_until: Mapped[datetime | None]
@@ -334,7 +335,7 @@ class NumberError(HasPublicId, Base):
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
     error_type: Mapped[str] = mapped_column(sa.String(30))
     error_message: Mapped[str | None] = mapped_column(sa.Text)
-    context_data: Mapped[dict[str, Any] | None]
+    context_data: Mapped[dict[str, Json] | None]
     user_id: Mapped[int | None]
     ip_address: Mapped[str | None] = mapped_column(sa.String(45))
     trace_id: Mapped[str | None] = mapped_column(sa.String(32))

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import (
     Contract,
@@ -20,7 +21,7 @@ from saraban.projects.models import (
     RfaType,
 )
 
-Rows = Sequence[Any]
+Rows = Sequence[AnyRow]
 Found = TypeVar("Found")
 
 
@@ -43,7 +44,7 @@ async def lock(session: AsyncSession, *, project_id: int) -> None:
 
 async def member(
     session: AsyncSession, *, project_id: int, public_id: UUID, contract_id: int | None = None
-) -> Any | None:
+) -> AnyRow | None:
     """:param contract_id: a party of this contract has the role that it has there"""
     of_contract = sa.and_(
         ContractOrganization.organization_id == Organization.id, ContractOrganization.contract_id == contract_id
@@ -115,7 +116,7 @@ def parties(read: Callable[[Rows], Found], *, project_id: int, contract_id: int 
     return Query(_CONTRACT_PARTIES, {"key": contract_id}, read)
 
 
-def _parties(statement: Any) -> Any:
+def _parties(statement: AnySelect) -> PreparedStatement:
     """Made once: every step of a workflow asks for them."""
     return PreparedStatement(statement.where(Organization.is_active, Organization.deleted_at.is_(None)))
 
@@ -157,7 +158,7 @@ async def printable(session: AsyncSession, *, project_id: int) -> Rows:
         return sa.literal(name).label("kind")
 
     of_project = Contract.project_id == project_id
-    statement: Any = sa.union_all(
+    statement: sa.CompoundSelect[*tuple[Any, ...]] = sa.union_all(
         sa.select(kind("organization"), Organization.organization_code.label("code"))
         .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
         .where(ProjectOrganization.project_id == project_id),
@@ -197,7 +198,7 @@ def _contracts(project_id: int) -> sa.Select[Contract]:
 
 
 async def _of_contracts(
-    session: AsyncSession, statement: Any, column: Any, project_id: int, contract_id: int | None
+    session: AsyncSession, statement: AnySelect, column: Any, project_id: int, contract_id: int | None
 ) -> Rows:
     """At most two rows are needed to know that a code is ambiguous."""
     statement = statement.join(Contract, Contract.id == column).where(

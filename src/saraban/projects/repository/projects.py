@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.organization import PartyRole
 from saraban.identity.models import Organization
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import (
     Contract,
@@ -76,7 +77,7 @@ async def one(
     return await session.scalar(_projects(may_see, sandbox=sandbox).where(Project.public_id == public_id))
 
 
-async def members(session: AsyncSession, *, project_id: int) -> Sequence[Any]:
+async def members(session: AsyncSession, *, project_id: int) -> Sequence[AnyRow]:
     statement = (
         sa.select(
             Organization.public_id,
@@ -92,7 +93,7 @@ async def members(session: AsyncSession, *, project_id: int) -> Sequence[Any]:
     return list((await session.execute(statement)).all())
 
 
-async def contracts(session: AsyncSession, *, project_id: int) -> Sequence[Any]:
+async def contracts(session: AsyncSession, *, project_id: int) -> Sequence[AnyRow]:
     """One row for each party of each contract, the contract's columns repeated."""
     role = sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role")
     statement = (
@@ -133,7 +134,7 @@ def _by_role(role: Any) -> sa.ColumnElement[int]:
     return sa.case({role.value: place for place, role in enumerate(PartyRole)}, value=name, else_=len(PartyRole))
 
 
-async def disciplines(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[Any]:
+async def disciplines(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[AnyRow]:
     statement = (
         sa.select(
             Discipline.discipline_code.label("code"),
@@ -148,7 +149,7 @@ async def disciplines(session: AsyncSession, *, project_id: int, contract: UUID 
     return await _of_project(session, statement, Discipline.discipline_code, project_id, contract)
 
 
-async def rfa_types(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[Any]:
+async def rfa_types(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[AnyRow]:
     statement = (
         sa.select(
             RfaType.type_code.label("code"),
@@ -165,7 +166,7 @@ async def rfa_types(session: AsyncSession, *, project_id: int, contract: UUID | 
 
 async def sub_types(
     session: AsyncSession, *, project_id: int, contract: UUID | None, type_code: str | None
-) -> Sequence[Any]:
+) -> Sequence[AnyRow]:
     statement = (
         sa.select(
             CorrespondenceSubType.sub_type_code.label("code"),
@@ -192,8 +193,8 @@ async def correspondence_types(session: AsyncSession) -> Sequence[Correspondence
 
 
 async def _of_project(
-    session: AsyncSession, statement: Any, order: Any, project_id: int, contract: UUID | None
-) -> Sequence[Any]:
+    session: AsyncSession, statement: AnySelect, order: Any, project_id: int, contract: UUID | None
+) -> Sequence[AnyRow]:
     statement = statement.where(
         Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
     ).order_by(Contract.contract_code, order)

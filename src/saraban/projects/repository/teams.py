@@ -1,12 +1,12 @@
 """The statements about review teams and their members."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
+from saraban.kit.db import AnyRow
 from saraban.projects.models import Contract, Discipline, ProjectOrganization, ReviewTeam, ReviewTeamMember
 
 
@@ -21,7 +21,7 @@ async def team(session: AsyncSession, *, project_id: int, code: str) -> ReviewTe
     )
 
 
-async def members(session: AsyncSession, *, team_ids: Collection[int]) -> Sequence[Any]:
+async def members(session: AsyncSession, *, team_ids: Collection[int]) -> Sequence[AnyRow]:
     """Rows of (member, public id, user name, first and last name), by user name."""
     statement = (
         sa.select(ReviewTeamMember, User.public_id, User.username, User.first_name, User.last_name)
@@ -42,7 +42,7 @@ async def remove_members(session: AsyncSession, *, team_id: int) -> None:
 
 async def seats(
     session: AsyncSession, *, project_ids: Collection[int], user_ids: Collection[int] | None
-) -> Sequence[Any]:
+) -> Sequence[AnyRow]:
     """Rows of (project, user, code of the team, discipline), of teams that are active; all people, or some."""
     statement = (
         sa.select(

@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.organization import party_role
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.kit.statements import Query, fetch
 from saraban.kit.text import fold
@@ -137,7 +138,7 @@ async def find_sub_type(
 def parties_query(*, project_id: int, contract_id: int | None) -> Query[list[Party]]:
     """Ask for the organizations that take part with their role there; a contract's word for it comes first."""
 
-    def read(rows: Sequence[Any]) -> list[Party]:
+    def read(rows: Sequence[AnyRow]) -> list[Party]:
         return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
 
     return repository.parties(read, project_id=project_id, contract_id=contract_id)
@@ -175,12 +176,15 @@ async def require_codes(
 
     :raises Invalid: naming the field
     """
-    of_project: dict[str, Any] = {"project_id": project.id, "contract_id": None}
-    if sub_type and not await repository.sub_types(session, **of_project, type_id=type_id, code=sub_type):
+    if sub_type and not await repository.sub_types(
+        session, project_id=project.id, contract_id=None, type_id=type_id, code=sub_type
+    ):
         raise unknown("/subTypeCode", sub_type)
-    if rfa_type and not await repository.rfa_types(session, **of_project, code=rfa_type):
+    if rfa_type and not await repository.rfa_types(session, project_id=project.id, contract_id=None, code=rfa_type):
         raise unknown("/rfaTypeCode", rfa_type)
-    if discipline and not await repository.disciplines(session, **of_project, code=discipline):
+    if discipline and not await repository.disciplines(
+        session, project_id=project.id, contract_id=None, code=discipline
+    ):
         raise unknown("/disciplineCode", discipline)
 
 

@@ -6,7 +6,6 @@ part, and by those whose role counts everywhere; a sandbox only by the last.
 """
 
 from collections.abc import Iterable
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
@@ -16,6 +15,7 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.organization import party_role
 from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import page_of
 from saraban.projects.domain.master_data import type_name
@@ -142,7 +142,7 @@ async def _contracts(session: AsyncSession, project: Project) -> list[ContractSu
     return list(found.values())
 
 
-def _contract(row: Any) -> ContractSummary:
+def _contract(row: AnyRow) -> ContractSummary:
     return ContractSummary(
         public_id=row.public_id,
         contract_code=row.contract_code,
@@ -154,7 +154,7 @@ def _contract(row: Any) -> ContractSummary:
     )
 
 
-def _party(row: Any) -> PartySummary:
+def _party(row: AnyRow) -> PartySummary:
     return PartySummary(
         public_id=row.organization_public_id,
         organization_code=row.organization_code,

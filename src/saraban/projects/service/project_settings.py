@@ -1,7 +1,6 @@
 """What every change to a project's own settings has in common: who may make it, in whose turn, and what is kept of it."""
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -35,7 +34,7 @@ async def lock_project(session: AsyncSession, *, project_id: int) -> None:
 
 
 async def record_change(
-    ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, Any]
+    ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, object]
 ) -> None:
     """Write into the audit trail what was done to a project."""
     await audit.record(ctx, session, audit.AuditEntry(action, "project", str(project.public_id), details))

@@ -4,9 +4,8 @@ Review teams: who in a project answers for a team, or for a discipline, when a w
 Whoever changes a team tells it as `review_team.changed`; workflows then ask the people who are its members now.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -16,6 +15,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember, rights_lock
 from saraban.identity.service.callers import display_name
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound, invalid
 from saraban.projects.models import Project, ReviewTeam, ReviewTeamMember
 from saraban.projects.repository import teams as repository
@@ -202,7 +202,7 @@ async def _participant(session: AsyncSession, project: Project, public_id: UUID)
     return person.user_id
 
 
-def _shown(team: ReviewTeam, rows: Collection[Any]) -> ReviewTeamOut:
+def _shown(team: ReviewTeam, rows: Collection[AnyRow]) -> ReviewTeamOut:
     members = [
         TeamMemberOut(
             user_public_id=row.public_id,
@@ -218,7 +218,7 @@ def _shown(team: ReviewTeam, rows: Collection[Any]) -> ReviewTeamOut:
 
 
 async def _told(
-    ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: dict[str, Any]
+    ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, object]
 ) -> None:
     """Open reviews hear of it, and the audit trail keeps it."""
     await events.record(

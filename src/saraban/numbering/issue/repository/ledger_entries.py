@@ -7,9 +7,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.models import Organization
-from saraban.kit.db import SessionOrConnection
+from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
 from saraban.numbering.series.domain.states import NumberState, OperationCode
 from saraban.numbering.series.models import (
     AUDIT,
@@ -58,7 +59,7 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
-async def format_of_number(session: AsyncSession, public_id: UUID) -> Any | None:
+async def format_of_number(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     """Give what the ledger keeps of a number's format, with what that format is for."""
     statement = (
         sa.select(
@@ -78,7 +79,7 @@ async def format_of_number(session: AsyncSession, public_id: UUID) -> Any | None
     return (await session.execute(statement)).first()
 
 
-async def insert_rendering(session: AsyncSession, row: dict[str, Any]) -> None:
+async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> None:
     await session.execute(_INSERT_RENDERING, row)
 
 
@@ -91,7 +92,7 @@ async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> 
     )
 
 
-async def insert_audit(session: AsyncSession, row: dict[str, Any]) -> None:
+async def insert_audit(session: AsyncSession, row: dict[str, object]) -> None:
     """Write the row of an operation that waits for no lock of a series, unless the row says otherwise."""
     await session.execute(_INSERT_AUDIT, {"retry_count": 0, "lock_wait_ms": 0} | row)
 
@@ -111,7 +112,7 @@ async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = F
 
 
 async def end_reservation(
-    session: AsyncSession, *, public_id: UUID, source: str, user_id: int, now: datetime, values: dict[str, Any]
+    session: AsyncSession, *, public_id: UUID, source: str, user_id: int, now: datetime, values: dict[str, object]
 ) -> bool:
     """
     Take a reservation of this user that nobody holds out of the state `source`, and say whether it did.
@@ -128,7 +129,7 @@ async def end_reservation(
     return await _changed(session, conditions, values)
 
 
-async def void_number(session: AsyncSession, *, public_id: UUID, source: str, values: dict[str, Any]) -> bool:
+async def void_number(session: AsyncSession, *, public_id: UUID, source: str, values: dict[str, object]) -> bool:
     """Take a number out of the state `source`, and say whether it was in it."""
     return await _changed(
         session, [LedgerEntry.public_id == public_id, LedgerEntry.document_number_status == source], values
@@ -139,7 +140,9 @@ async def link_replacement(session: AsyncSession, *, public_id: UUID, replaces: 
     await _changed(session, [LedgerEntry.public_id == public_id], {"replaces_uuid": replaces})
 
 
-async def _changed(session: AsyncSession, conditions: Sequence[Any], values: dict[str, Any]) -> bool:
+async def _changed(
+    session: AsyncSession, conditions: Sequence[sa.ColumnElement[bool]], values: dict[str, object]
+) -> bool:
     statement = sa.update(LedgerEntry).where(*conditions).values(**values)
     done: Any = await session.execute(statement.execution_options(synchronize_session=False))
     return bool(done.rowcount == 1)
@@ -187,7 +190,7 @@ async def by_printed_number(session: AsyncSession, *, project_id: int, number: s
 
 async def recorded_issue(session: AsyncSession, public_id: UUID) -> tuple[str | None, str] | None:
     """Return the type and the counter key that a number was issued for, as its audit keeps them."""
-    row: Any = (
+    row = (
         await session.execute(
             sa.select(NumberAudit.document_type, NumberAudit.counter_key).where(
                 NumberAudit.reservation_uuid == public_id,
@@ -196,10 +199,10 @@ async def recorded_issue(session: AsyncSession, public_id: UUID) -> tuple[str | 
             )
         )
     ).first()
-    return (row[0], row[1]) if row is not None else None
+    return (row.document_type, str(row.counter_key)) if row is not None else None
 
 
-async def codes_of_counter(session: AsyncSession, counter: NumberCounter) -> Mapping[str, Any]:
+async def codes_of_counter(session: AsyncSession, counter: NumberCounter) -> Mapping[str, str | None]:
     return await _named(
         session,
         project=_code(Project.project_code, Project.id, counter.project_id),
@@ -212,7 +215,7 @@ async def codes_of_counter(session: AsyncSession, counter: NumberCounter) -> Map
     )
 
 
-async def codes_of_entry(session: AsyncSession, entry: LedgerEntry) -> Mapping[str, Any]:
+async def codes_of_entry(session: AsyncSession, entry: LedgerEntry) -> Mapping[str, str | None]:
     """Return what the ledger itself knows of a number whose issue no audit row tells: it was taken over."""
     return await _named(
         session,
@@ -223,10 +226,10 @@ async def codes_of_entry(session: AsyncSession, entry: LedgerEntry) -> Mapping[s
     )
 
 
-def _code(code: Any, key: Any, value: int) -> Any:
+def _code(code: InstrumentedAttribute[str], key: InstrumentedAttribute[int], value: int) -> sa.ScalarSelect[str]:
     return sa.select(code).where(key == value).scalar_subquery()
 
 
-async def _named(session: AsyncSession, **wanted: Any) -> Mapping[str, Any]:
-    statement: Any = sa.select(*(one.label(name) for name, one in wanted.items()))
+async def _named(session: AsyncSession, **wanted: sa.ScalarSelect[str]) -> Mapping[str, str | None]:
+    statement: AnySelect = sa.select(*(one.label(name) for name, one in wanted.items()))
     return dict((await session.execute(statement)).mappings().one())

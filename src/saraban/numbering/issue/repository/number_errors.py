@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
+from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.series.models import NumberError, NumberErrorRow
 
@@ -25,7 +26,7 @@ async def errors_page(
     cursor: str | None,
     limit: int,
 ) -> Page[NumberErrorRow]:
-    statement: Any = sa.select(NumberError, User.username).outerjoin(User, User.user_id == NumberError.user_id)
+    statement: AnySelect = sa.select(NumberError, User.username).outerjoin(User, User.user_id == NumberError.user_id)
     if kind is not None:
         statement = statement.where(NumberError.error_type == kind)
     if username is not None:
@@ -47,7 +48,7 @@ async def existing_errors(session: AsyncSession, public_ids: Sequence[UUID]) -> 
     return frozenset(rows)
 
 
-async def insert_errors(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:
+async def insert_errors(session: AsyncSession, rows: Sequence[dict[str, object]]) -> None:
     await session.execute(_INSERT, list(rows))
 
 

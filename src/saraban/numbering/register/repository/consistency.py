@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
+from saraban.kit.db import AnyRow
 from saraban.numbering.register.domain.consistency import AuditedOperation, LedgerNumber
 from saraban.numbering.series.domain.states import NumberSource
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRange, NumberRendering
@@ -109,7 +110,10 @@ async def last_issued(session: AsyncSession, counter: CounterRow) -> int:
     return await session.scalar(statement) or 0
 
 
-def _above(key: Sequence[Any], position: tuple[int, str, int]) -> sa.ColumnElement[bool]:
+def _above(
+    key: tuple[InstrumentedAttribute[int], InstrumentedAttribute[str], InstrumentedAttribute[int]],
+    position: tuple[int, str, int],
+) -> sa.ColumnElement[bool]:
     project, series, range_ = key
     same = project == position[0]
     return sa.or_(
@@ -157,7 +161,8 @@ async def ledger_numbers(
         .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
         .limit(limit)
     )
-    return [LedgerNumber(*row) for row in (await session.execute(statement)).all()]
+    rows: Sequence[AnyRow] = (await session.execute(statement)).all()
+    return [LedgerNumber(*row) for row in rows]
 
 
 async def audited_operations(
@@ -178,7 +183,7 @@ async def audited_operations(
         .order_by(NumberAudit.id)
     )
     operations: dict[UUID, list[AuditedOperation]] = {}
-    rows: Sequence[Any] = (await session.execute(statement)).all()
+    rows: Sequence[AnyRow] = (await session.execute(statement)).all()
     for public_id, *columns in rows:
         operations.setdefault(public_id, []).append(AuditedOperation(*columns))
     return operations

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.models import Organization, User
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.numbering.register.domain.ledger import Gap, GapReason, NumberRow, SeriesRow
 from saraban.numbering.series.domain.sequence import SequenceRange
 from saraban.numbering.series.domain.states import RANGE_RELEASED, NumberSource, OperationCode, RangeKind
@@ -192,7 +193,7 @@ async def numbers_page(
     return sorted(found, key=lambda row: (row.sequence, row.id))[:limit]
 
 
-def _numbers() -> Any:
+def _numbers() -> AnySelect:
     return (
         sa.select(
             LedgerEntry.id,
@@ -237,7 +238,7 @@ async def gaps_of(
         )
         .order_by(NumberAudit.id)
     )
-    rows: Sequence[Any] = (await session.execute(statement)).all()
+    rows: Sequence[AnyRow] = (await session.execute(statement)).all()
     skips = [
         Gap(SequenceRange(row.sequence_number, row.skipped_to), GapReason.SKIPPED, row.reason, username, row.created_at)
         for row, username in rows
@@ -331,7 +332,7 @@ async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -
 
 async def export_page(
     session: AsyncSession, *, project_id: int, type_code: str | None, series: str | None, after: int, limit: int
-) -> Sequence[Any]:
+) -> Sequence[AnyRow]:
     """Return numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
     statement = (
         sa.select(*_EXPORTED)

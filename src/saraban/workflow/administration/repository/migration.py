@@ -6,6 +6,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.kit.json import as_object
 from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowDefinition, WorkflowInstance
 
@@ -46,7 +47,7 @@ async def instances(session: AsyncSession, ids: Collection[UUID], *, lock: bool)
 async def states(session: AsyncSession, *, code: str) -> frozenset[str]:
     """The names of the states of all versions."""
     found = await session.scalars(sa.select(_D.compiled).where(_D.workflow_code == code))
-    return frozenset(name for compiled in found for name in compiled["states"])
+    return frozenset(name for compiled in found for name in as_object(compiled["states"]))
 
 
 async def running_by_state(

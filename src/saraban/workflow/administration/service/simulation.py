@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.identity import service as identity
-from saraban.kit.json import Json, JsonObject
+from saraban.kit.json import Json, JsonObject, as_text
 from saraban.kit.pagination import Cursor
 from saraban.workflow.administration.domain import definition_changes, history_replay, simulation
 from saraban.workflow.administration.domain.definition_changes import DefinitionChange
@@ -156,7 +156,7 @@ def _past(step: WorkflowHistory) -> RecordedStep:
         step.comment,
         payload if isinstance(payload, dict) else {},
         imposed,
-        details.get("responseCode"),
+        as_text(details.get("responseCode")),
         answers if isinstance(answers, dict) else {},
         who=None if automatic else _who(step, details.get("seats")),
         automatic=automatic,

@@ -6,7 +6,6 @@ Keys are UUID text (`CHAR(36)`), so a workflow's own key is its public id; integ
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -15,6 +14,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code
 from saraban.kit.ids import new_id
+from saraban.kit.json import Json
 from saraban.workflow.language.subject import InstanceStatus
 
 
@@ -44,8 +44,8 @@ class WorkflowDefinition(Base):
     workflow_code: Mapped[str] = mapped_column(Code(50))
     version: Mapped[int] = mapped_column(default=1)
     description: Mapped[str | None] = mapped_column(sa.Text())
-    dsl: Mapped[dict[str, Any]]
-    compiled: Mapped[dict[str, Any]]
+    dsl: Mapped[dict[str, Json]]
+    compiled: Mapped[dict[str, Json]]
     is_active: Mapped[bool] = mapped_column(default=False)
     created_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     created_at: Mapped[datetime]
@@ -82,7 +82,7 @@ class WorkflowInstance(Base):
     status: Mapped[str] = mapped_column(
         sa.Enum(*(one.value for one in InstanceStatus), name="workflow_instance_status"), default=InstanceStatus.ACTIVE
     )
-    context: Mapped[dict[str, Any] | None]
+    context: Mapped[dict[str, Json] | None]
     version_no: Mapped[int] = mapped_column(default=1, server_default="1")
     started_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     due_on: Mapped[date | None]
@@ -107,7 +107,7 @@ class Instance:
     entity_id: str
     current_state: str
     status: str
-    context: dict[str, Any] | None
+    context: dict[str, Json] | None
     version_no: int
     started_by_user_id: int | None
     due_on: date | None
@@ -151,7 +151,7 @@ class WorkflowHistory(Base):
     )
     on_behalf_of_user_uuid: Mapped[str | None] = mapped_column(sa.String(36))
     comment: Mapped[str | None] = mapped_column(sa.Text())
-    details: Mapped[dict[str, Any] | None] = mapped_column("metadata", sa.JSON())
+    details: Mapped[dict[str, Json] | None] = mapped_column("metadata", sa.JSON())
     created_at: Mapped[datetime]
 
 

@@ -1,12 +1,11 @@
 """Who acts for whom while away: the days, how far it reaches, and whether it was taken back."""
 
 from datetime import date, datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, declared_attr, mapped_column
 
-from saraban.kit.db import Base, HasPublicId, public_id_index
+from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
 
 
 class DelegationRow(HasPublicId, Base):
@@ -26,7 +25,7 @@ class DelegationRow(HasPublicId, Base):
     ends_on: Mapped[date]
     starts_at: Mapped[datetime]
     ends_before: Mapped[datetime]
-    workflow_codes: Mapped[list[Any]]
+    workflow_codes: Mapped[list[str]]
     project_id: Mapped[int | None] = mapped_column(sa.ForeignKey("projects.id", name="fk_delegations_project"))
     reason: Mapped[str] = mapped_column(sa.String(500))
     version: Mapped[int]
@@ -39,7 +38,7 @@ class DelegationRow(HasPublicId, Base):
 
     @declared_attr.directive
     @classmethod
-    def __table_args__(cls) -> tuple[Any, ...]:
+    def __table_args__(cls) -> TableArguments:
         return public_id_index(
             "delegations",
             sa.Index("idx_delegations_delegate", "delegate_user_id", "ends_before"),

@@ -15,6 +15,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
 from saraban.identity.models import Organization, User
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.pagination import Cursor
 from saraban.kit.statements import PreparedStatement
 from saraban.workflow.runtime.models import (
@@ -50,7 +51,7 @@ _ORGANIZATIONS = PreparedStatement(
 _USERS = sa.select(User.user_id, User.public_id).where(User.user_id.in_(_NUMBERS))
 
 
-def _latest_with_files() -> Any:
+def _latest_with_files() -> AnySelect:
     place = sa.func.row_number().over(
         partition_by=WorkflowHistory.instance_id,
         order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
@@ -90,7 +91,7 @@ async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False
     return None if row is None else Instance.detached(session, row)
 
 
-async def stand(session: AsyncSession, public_id: UUID) -> Any | None:
+async def stand(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     """(entity type, entity, definition, state, version) of an instance at this moment, None when there is none."""
     return (await session.execute(_STAND, {"key": public_id})).one_or_none()
 
@@ -113,7 +114,9 @@ async def instances_of(
     return {row.entity_id: Instance.detached(session, row) for row in rows}
 
 
-async def compare_and_set(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
+async def compare_and_set(
+    session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]
+) -> bool:
     """Write `values` and the next version number, unless somebody else has moved the instance since."""
     statement = (
         sa.update(WorkflowInstance)
@@ -144,7 +147,7 @@ async def latest_steps_with_files(
     return [tuple(row) for row in rows]
 
 
-async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[Any]:
+async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[AnyRow]:
     """
     Rows of (history, actor's public id, first name, last name, user name, organization code), oldest first; then the same
     but the organization of the person in whose place the actor acted.
@@ -202,7 +205,7 @@ async def inbox_page(
     return [tuple(row) for row in (await session.execute(statement)).all()]
 
 
-def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> sa.Select[Any]:
+def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> AnySelect:
     at, key = WorkflowWorkItem.created_at, WorkflowWorkItem.instance_id
     inner = sa.select(at, key).where(mine)
     if after is not None:

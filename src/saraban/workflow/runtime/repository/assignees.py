@@ -1,7 +1,6 @@
 """Who holds what, and the running instances whose states ask for it; decides nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -9,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment
+from saraban.kit.db import AnyRow
 from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
@@ -71,7 +71,7 @@ async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Ins
     return await _running(session, mine)
 
 
-async def asked_people(session: AsyncSession, instance_ids: Collection[UUID], *, most: int) -> Sequence[Any]:
+async def asked_people(session: AsyncSession, instance_ids: Collection[UUID], *, most: int) -> Sequence[AnyRow]:
     """Rows of (instance id, public id, first name, last name, user name, how many they are): at most `most` of each."""
     item = WorkflowWorkItem
     count = sa.func.count().over(partition_by=item.instance_id).label("count")
@@ -94,7 +94,7 @@ async def waited_for(session: AsyncSession, instance_ids: Collection[UUID]) -> S
     return [(row.instance_id, row.public_id) for row in rows]
 
 
-async def names(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[Any]:
+async def names(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[AnyRow]:
     """Rows of (public id, first name, last name, user name), of closed accounts too."""
     statement = sa.select(User.public_id, User.first_name, User.last_name, User.username)
     return (await session.execute(statement.where(User.public_id.in_(public_ids)))).all()

@@ -6,7 +6,6 @@ Like an instance, a branch is handed out detached: it changes by compare-and-set
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -15,6 +14,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.models import User
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow.language.review import ANSWER, FELL, BranchStatus
@@ -26,11 +26,11 @@ from saraban.workflow.runtime.repository import NO_STATE_SYNC
 _ANSWERED_BY, _BEHALF = aliased(User), aliased(User)
 
 
-async def add(session: AsyncSession, rows: Sequence[Mapping[str, Any]]) -> None:
+async def add(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
     await session.execute(sa.insert(WorkflowBranch), [dict(row) for row in rows])
 
 
-async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[Any]:
+async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[AnyRow]:
     """
     The branches of the newest round of each instance, in their order.
 
@@ -77,7 +77,7 @@ async def of_instances(session: AsyncSession, instance_ids: Collection[UUID]) ->
     return await _detached(session, statement)
 
 
-async def words_of(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[Any]:
+async def words_of(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[AnyRow]:
     """What histories keep of answers and verdicts: rows of (instance id, id, action, details)."""
     step = WorkflowHistory
     statement = sa.select(step.instance_id, step.id, step.action, step.details)
@@ -107,14 +107,14 @@ async def pending(session: AsyncSession, *, instance_id: UUID) -> Sequence[Workf
     return await _detached(session, statement)
 
 
-async def _detached(session: AsyncSession, statement: sa.Select[Any]) -> Sequence[WorkflowBranch]:
+async def _detached(session: AsyncSession, statement: AnySelect) -> Sequence[WorkflowBranch]:
     rows = (await session.scalars(statement)).all()
     for row in rows:
         session.expunge(row)
     return rows
 
 
-async def change(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
+async def change(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]) -> bool:
     """Write `values` and the next version of a pending branch, unless it has changed since."""
     statement = (
         sa.update(WorkflowBranch)
@@ -129,7 +129,7 @@ async def change(session: AsyncSession, *, public_id: UUID, expected: int, value
     return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
 
 
-async def rewrite(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, Any]) -> bool:
+async def rewrite(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]) -> bool:
     """Write `values` and the next version of a branch, whatever it is, unless it has changed since."""
     statement = (
         sa.update(WorkflowBranch)
@@ -182,7 +182,7 @@ async def await_organizations(
     await _wait_for(session, [{**common, "organization_id": key} for key in sorted(organizations)])
 
 
-async def _wait_for(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> None:
+async def _wait_for(session: AsyncSession, rows: Sequence[dict[str, object]]) -> None:
     if rows:
         await session.execute(sa.insert(WorkflowWorkItem), [{"id": new_id(), **row} for row in rows])
 

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.models import User
+from saraban.kit.db import AnySelect
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
 from saraban.workflow.runtime.models import WorkflowDefinition
@@ -107,7 +108,7 @@ async def lent_by(
 
 
 @cache
-def _lent_by() -> Any:
+def _lent_by() -> AnySelect:
     """Built once: every event that is told of asks."""
     delegator, delegate = aliased(User), aliased(User)
     users: Any = sa.bindparam("users", expanding=True)
@@ -126,7 +127,7 @@ def _lent_by() -> Any:
     )
 
 
-def _named() -> Any:
+def _named() -> AnySelect:
     delegator, delegate = aliased(User), aliased(User)
     return (
         sa.select(DelegationRow, delegator, delegate, Project)

@@ -87,11 +87,11 @@ def update_instances(pipeline: Pipeline, rows: Sequence[Instance]) -> None:
         )
 
 
-def _new(row: Instance) -> dict[str, Any]:
+def _new(row: Instance) -> dict[str, object]:
     return {name: getattr(row, name) for name in _WRITTEN}
 
 
-def insert_histories(pipeline: Pipeline, histories: Sequence[Mapping[str, Any]]) -> None:
+def insert_histories(pipeline: Pipeline, histories: Sequence[Mapping[str, object]]) -> None:
     """Write rows of histories; the values are by column."""
     pipeline.insert(_HISTORIES, histories)
 
@@ -110,7 +110,7 @@ async def write_work_items(session: AsyncSession, one: WorkItems) -> None:
     await pipeline.send()
 
 
-def _items(one: WorkItems) -> list[dict[str, Any]]:
+def _items(one: WorkItems) -> list[dict[str, object]]:
     common = {"instance_id": str(one.instance_id), "state": one.state, "created_at": one.since}
     return [
         *(

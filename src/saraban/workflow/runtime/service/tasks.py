@@ -14,6 +14,7 @@ from saraban.attachments import service as attachments
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
+from saraban.kit.json import JsonObject, as_object, as_text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import ENDS, Definition
@@ -90,8 +91,8 @@ class HistoryStep:
     response_code: str | None = None
     automatic: bool = False
     assignment: HistoryAssignment | None = None
-    reassigned: Mapping[str, Any] | None = None
-    migrated: Mapping[str, int] | None = None
+    reassigned: JsonObject | None = None
+    migrated: JsonObject | None = None
     on_behalf_of: Represented | None = None
     values: tuple[ChangedValue, ...] = ()
     nobody: bool = False
@@ -199,12 +200,12 @@ def _step(
         action=step.action,
         action_label=told.label if told else interventions.words_of(definition, step.from_state, step.action),
         forced=bool((step.details or {}).get("forced")),
-        response_code=(step.details or {}).get("responseCode"),
+        response_code=as_text((step.details or {}).get("responseCode")),
         automatic=bool((step.details or {}).get("automatic")),
         nobody=bool((step.details or {}).get("nobody")),
         assignment=_assignment((step.details or {}).get("assigned")),
-        reassigned=(step.details or {}).get("reassigned"),
-        migrated=(step.details or {}).get("migrated"),
+        reassigned=as_object((step.details or {}).get("reassigned")) or None,
+        migrated=as_object((step.details or {}).get("migrated")) or None,
         comment=told.comment if told else step.comment,
         actor=_actor(row),
         on_behalf_of=_absent(row),
