@@ -164,6 +164,8 @@ def verify(
         saraban audit verify --file export.jsonl.gz
         saraban audit verify --file export.jsonl --heads heads-of-last-month.log
     """
+    from saraban.audit.domain.verification import FindingKind
+
     if heads is not None and not heads.is_file():
         raise stop(f"ไม่มีแฟ้ม {heads}", f"There is no file {heads}.", code=CANNOT_TELL)
     with verification_failure():
@@ -172,7 +174,7 @@ def verify(
         typer.echo(_sealed_line(standing))
     for finding in report.findings:
         sys.stderr.write(f"saraban: {_finding_line(finding)}\n")
-    if any(finding.what != "no_heads" for finding in report.findings):
+    if any(finding.what != FindingKind.NO_HEADS for finding in report.findings):
         raise typer.Exit(TAMPERED)
     if report.findings:
         raise typer.Exit(CANNOT_TELL)

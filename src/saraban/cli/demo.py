@@ -2,7 +2,7 @@
 
 import os
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -220,11 +220,11 @@ def _continues(chapters: "list[WalkthroughDocument]") -> bool:
     return any("-0001" not in chapter.document["data"]["documentNumber"] for chapter in chapters)
 
 
-def _as_json(chapters: "list[WalkthroughDocument]") -> dict[str, Any]:
+def _as_json(chapters: "list[WalkthroughDocument]") -> dict[str, object]:
     return {"continued": _continues(chapters), "documents": [_chapter_as_json(chapter) for chapter in chapters]}
 
 
-def _chapter_as_json(chapter: "WalkthroughDocument") -> dict[str, Any]:
+def _chapter_as_json(chapter: "WalkthroughDocument") -> dict[str, object]:
     return {
         "kind": chapter.script.where.value,
         "publicId": chapter.document["data"]["publicId"],

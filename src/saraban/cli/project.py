@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -121,7 +121,7 @@ def add_day(
     from saraban.projects import service as projects
     from saraban.projects.schemas import NewCalendarDay
 
-    kind: Any = "WORKING" if working else "HOLIDAY"
+    kind: Literal["WORKING", "HOLIDAY"] = "WORKING" if working else "HOLIDAY"
     order = NewCalendarDay(kind=kind, name_th=name_th, name_en=name_en)
     _change(account, project, projects.add_day, day=_day(day), order=order)
     typer.echo(say(f"บันทึกวันที่ {day} แล้ว", f"{day} is kept as {kind}."))
@@ -279,8 +279,10 @@ def _show(found: "Sequence[Difference]") -> None:
 
 
 def _row(one: "Difference") -> tuple[str, str, str, str]:
-    after = {} if one.what.value == "keep" else one.after
-    word = "remove" if one.what.value == "close" and one.path[-2:-1] in _REMOVED else one.what.value
+    from saraban.setup.domain.comparison import ChangeType
+
+    after = {} if one.what == ChangeType.KEEP else one.after
+    word = "remove" if one.what == ChangeType.CLOSE and one.path[-2:-1] in _REMOVED else one.what.value
     return say(*_WORDS[word]), one.pointer, _told(one.before), _told(after)
 
 
@@ -294,11 +296,11 @@ def _folded(pointer: str, width: int) -> str:
     return "\n".join(lines)
 
 
-def _told(values: Mapping[str, Any] | None) -> str:
+def _told(values: Mapping[str, object] | None) -> str:
     return ", ".join(f"{name}: {_value(value)}" for name, value in (values or {}).items())
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -307,8 +309,10 @@ def _value(value: Any) -> str:
 
 
 def _sum_up(found: "AppliedFile", *, dry_run: bool) -> None:
-    count = sum(one.what.value not in {"keep", "conflict"} for one in found.differences)
-    conflicts = any(one.what.value == "conflict" for one in found.differences)
+    from saraban.setup.domain.comparison import ChangeType
+
+    count = sum(one.what not in {ChangeType.KEEP, ChangeType.CONFLICT} for one in found.differences)
+    conflicts = any(one.what == ChangeType.CONFLICT for one in found.differences)
     if conflicts:
         raise stop(
             "มีรายการที่ขัดกับข้อมูลร่วม จะไม่บันทึกจนกว่าจะแก้ไฟล์หรือใช้ --update-shared",

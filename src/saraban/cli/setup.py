@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -124,7 +124,7 @@ def _try(project: Path | None, organization: str | None, name: str | None) -> No
     if organization:
         _agree(content, organization, name or "")
     with TemporaryDirectory() as folder:
-        empty: dict[str, Any] = {"database_url": "", "redis_url": "", "lock_redis_urls": "", "mail": "off"}
+        empty: dict[str, object] = {"database_url": "", "redis_url": "", "lock_redis_urls": "", "mail": "off"}
         settings = config.load().model_copy(update={**empty, "data_dir": Path(folder)})
         history.upgrade(settings.sqlalchemy_url)
         found = with_system(lambda system: _tried(system, content), settings)

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from saraban.kit.errors import ErrorKind, Invalid
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
-    from saraban.identity.service import KnownPerson, PeopleImport
+    from saraban.identity.service import AccountSummary, KnownPerson, PeopleImport
 
 Name = Annotated[str, typer.Argument(metavar="USERNAME", help="User name of the account.")]
 Password = Annotated[
@@ -103,7 +103,7 @@ def list_() -> None:
 
     from saraban.identity import service as identity
 
-    async def read(system: "System") -> Any:
+    async def read(system: "System") -> "tuple[AccountSummary, ...]":
         async with system.db.reading() as session:
             return await identity.list_users(session)
 
@@ -258,7 +258,7 @@ def _password(given: str | None) -> str:
     )
 
 
-def _state(account: Any) -> str:
+def _state(account: "AccountSummary") -> str:
     if not account.is_active:
         return say("ปิดใช้งาน", "disabled")
     if account.is_invited:

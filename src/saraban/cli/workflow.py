@@ -1,9 +1,9 @@
 """`saraban workflow …`: what runs on which version and what starts on which, migration, and the back-test of a version."""
 
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -249,7 +249,7 @@ async def _changed(
     system: "System",
     account: str,
     place: tuple[str, str | None, str | None],
-    work: "Callable[[RequestContext, AsyncSession, AssignmentTarget], Coroutine[Any, Any, None]]",
+    work: "Callable[[RequestContext, AsyncSession, AssignmentTarget], Awaitable[None]]",
 ) -> None:
     from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 

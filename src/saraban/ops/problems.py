@@ -6,7 +6,7 @@ Expected outcomes carry their own words; what the framework and the database rai
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any
+from types import TracebackType
 
 import structlog
 from fastapi import FastAPI, Request
@@ -196,5 +196,5 @@ def from_fault(error: BaseException) -> DomainError:
     return DatabaseLost() if fault else Unexpected("An unexpected fault; the log has it under the trace id.")
 
 
-def _exc_info(error: BaseException) -> Any:
+def _exc_info(error: BaseException) -> tuple[type[BaseException], BaseException, TracebackType | None]:
     return (type(error), error, error.__traceback__)

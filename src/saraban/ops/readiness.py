@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 from redis.asyncio import Redis
@@ -60,8 +59,7 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
     async def cache() -> str:
         if redis is None:
             raise DependencyOff("not set up; the database alone keeps numbers unique")
-        answer: Any = await redis.ping()
-        return "answers" if answer else "answers oddly"
+        return "answers" if await redis.ping() else "answers oddly"
 
     return [
         Dependency("database", database, essential=True),

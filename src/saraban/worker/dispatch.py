@@ -7,8 +7,10 @@ transaction, a few at a time: a slow receiver holds up one place of a few, never
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from enum import StrEnum
 
 import structlog
 
@@ -24,8 +26,84 @@ CONCURRENCY = 5
 SHARE = 100  # events of one transaction
 
 
-class Dispatcher:
-    """Holds what every delivery needs; several may run against one database, in one process or in many."""
+class DeliveryOutcome(StrEnum):
+    """What became of one attempt, as the metric names it."""
+
+    DELIVERED = "delivered"
+    LEASE_LOST = "lease_lost"
+    POSTPONED = "postponed"
+    RETRY = "retry"
+    DEAD = "dead"
+    UNRECORDED = "unrecorded"  # the lease runs out, and the event is claimed again
+
+
+class LaneDispatcher(ABC):
+    """Claims what is due in a lane and delivers it; several may run against one database, in one process or in many."""
+
+    def __init__(
+        self, *, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta, outside: bool
+    ) -> None:
+        self._db, self._clock, self._handlers, self._lease = db, clock, handlers, lease
+        self._lane, self._outside = handlers.lane(outside=outside), outside
+
+    @abstractmethod
+    async def _attempt(self, claim: events.EventClaim) -> bool:
+        """Deliver an event, and say whether its lease still stood."""
+
+    async def _claim(self, limit: int) -> list[events.EventClaim]:
+        """Claim what is due; a look that finds nothing costs no writing transaction."""
+        async with self._db.reading() as session:
+            if not await events.any_due(session, now=self._clock.now(), lane=self._lane):
+                return []
+        return await self._db.transact(
+            lambda session: events.claim(
+                session, now=self._clock.now(), limit=limit, lease=self._lease, lane=self._lane
+            )
+        )
+
+    async def _deliver(self, claim: events.EventClaim) -> None:
+        begin_trace()
+        began = stopwatch()
+        try:
+            done = await self._attempt(claim)
+        except Exception as error:  # noqa: BLE001  the door: whatever is raised decides the event's fate
+            outcome = await self._record_failure(claim, error)
+        else:
+            outcome = DeliveryOutcome.DELIVERED if done else DeliveryOutcome.LEASE_LOST
+        self._measure(claim, outcome, stopwatch() - began)
+
+    async def _record_failure(self, claim: events.EventClaim, error: Exception) -> DeliveryOutcome:
+        """Have the outbox decide about an event that could not be delivered."""
+        facts = {
+            "event_name": claim.event.name,
+            "event_id": str(claim.event.public_id),
+            "reason": events.failure_text(error),
+        }
+        try:
+            dead = await self._db.transact(
+                lambda session: events.record_failure(
+                    session, claim=claim, error=error, now=self._clock.now(), handlers=self._handlers
+                )
+            )
+        except Exception as fault:  # noqa: BLE001  the lease runs out, and the event is claimed again
+            log.warning("event_failure_not_recorded", fault=events.failure_text(fault), **facts)
+            return DeliveryOutcome.UNRECORDED
+        if dead is not None:
+            log.error("event_dead", dead_letter=str(dead.public_id), **facts)
+            return DeliveryOutcome.DEAD
+        if isinstance(error, events.Postponed):
+            return DeliveryOutcome.POSTPONED
+        log.warning("event_retry", counted=events.counts_as_attempt(error, outside=self._outside), **facts)
+        return DeliveryOutcome.RETRY
+
+    def _measure(self, claim: events.EventClaim, outcome: DeliveryOutcome, seconds: float) -> None:
+        label = claim.event.name if claim.event.name in self._handlers.names() else "other"
+        DELIVERY.labels(label).observe(seconds)
+        OUTCOMES.labels(label, outcome).inc()
+
+
+class Dispatcher(LaneDispatcher):
+    """The lane of events whose handlers stay in this database."""
 
     def __init__(
         self,
@@ -33,18 +111,17 @@ class Dispatcher:
         db: Database,
         clock: Clock,
         handlers: events.Handlers,
-        concurrency: int = CONCURRENCY,
         lease: timedelta = events.LEASE,
+        concurrency: int = CONCURRENCY,
     ) -> None:
-        self._db, self._clock, self._handlers, self._lease = db, clock, handlers, lease
+        super().__init__(db=db, clock=clock, handlers=handlers, lease=lease, outside=False)
         self._limit = concurrency * SHARE
         # SQLite has one writer, who is quickest with everything at once.
         self._share = self._limit if db.is_sqlite else SHARE
-        self._lane = handlers.lane(outside=False)
 
     async def round(self) -> int:
         """Deliver at most one event of each of many aggregates, and return the number it tried."""
-        claims = await claim_due(self._db, self._clock, self._lane, limit=self._limit, lease=self._lease)
+        claims = await self._claim(self._limit)
         parts = [claims[at : at + self._share] for at in range(0, len(claims), self._share)]
         await asyncio.gather(*(self._deliver_all(part) for part in parts))
         return len(claims)
@@ -69,67 +146,16 @@ class Dispatcher:
             return
         each = (stopwatch() - began) / len(claims)
         for claim in claims:
-            record_metrics(self._handlers, claim, "delivered" if claim.event.public_id in done else "lease_lost", each)
+            delivered = claim.event.public_id in done
+            self._measure(claim, DeliveryOutcome.DELIVERED if delivered else DeliveryOutcome.LEASE_LOST, each)
 
-    async def _deliver(self, claim: events.EventClaim) -> None:
-        begin_trace()
-        began = stopwatch()
-        try:
-            done = await self._db.transact(
-                lambda session: events.deliver(session, claim=claim, handlers=self._handlers, now=self._clock.now())
-            )
-        except Exception as error:  # noqa: BLE001  the door: whatever a handler raises decides the event's fate
-            outcome = await record_failure(self._db, self._clock, self._handlers, claim, error)
-        else:
-            outcome = "delivered" if done else "lease_lost"
-        record_metrics(self._handlers, claim, outcome, stopwatch() - began)
-
-
-async def claim_due(
-    db: Database, clock: Clock, lane: events.Lane, *, limit: int, lease: timedelta
-) -> list[events.EventClaim]:
-    """Claim what is due in a lane; a look that finds nothing costs no writing transaction."""
-    async with db.reading() as session:
-        if not await events.any_due(session, now=clock.now(), lane=lane):
-            return []
-    return await db.transact(
-        lambda session: events.claim(session, now=clock.now(), limit=limit, lease=lease, lane=lane)
-    )
-
-
-async def record_failure(
-    db: Database, clock: Clock, handlers: events.Handlers, claim: events.EventClaim, error: Exception
-) -> str:
-    """Have the outbox decide about an event that could not be delivered, and return the outcome's name."""
-    facts = {
-        "event_name": claim.event.name,
-        "event_id": str(claim.event.public_id),
-        "reason": events.failure_text(error),
-    }
-    try:
-        dead = await db.transact(
-            lambda session: events.record_failure(session, claim=claim, error=error, now=clock.now(), handlers=handlers)
+    async def _attempt(self, claim: events.EventClaim) -> bool:
+        return await self._db.transact(
+            lambda session: events.deliver(session, claim=claim, handlers=self._handlers, now=self._clock.now())
         )
-    except Exception as fault:  # noqa: BLE001  the lease runs out, and the event is claimed again
-        log.warning("event_failure_not_recorded", fault=events.failure_text(fault), **facts)
-        return "unrecorded"
-    if dead is not None:
-        log.error("event_dead", dead_letter=str(dead.public_id), **facts)
-        return "dead"
-    if isinstance(error, events.Postponed):
-        return "postponed"
-    outside = handlers.sender_of(claim.event.name) is not None
-    log.warning("event_retry", counted=events.counts_as_attempt(error, outside=outside), **facts)
-    return "retry"
 
 
-def record_metrics(handlers: events.Handlers, claim: events.EventClaim, outcome: str, seconds: float) -> None:
-    label = claim.event.name if claim.event.name in handlers.names() else "other"
-    DELIVERY.labels(label).observe(seconds)
-    OUTCOMES.labels(label, outcome).inc()
-
-
-class OutboundDispatcher:
+class OutboundDispatcher(LaneDispatcher):
     """
     The lane of events that have a sender.
 
@@ -142,23 +168,21 @@ class OutboundDispatcher:
         db: Database,
         clock: Clock,
         handlers: events.Handlers,
-        concurrency: int = CONCURRENCY,
         lease: timedelta = events.LEASE,
         on_free: Callable[[], None] = lambda: None,
     ) -> None:
-        self._db, self._clock, self._handlers, self._lease = db, clock, handlers, lease
-        self._concurrency, self._on_free = concurrency, on_free
-        self._lane = handlers.lane(outside=True)
+        super().__init__(db=db, clock=clock, handlers=handlers, lease=lease, outside=True)
+        self._on_free = on_free
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def round(self) -> int:
         """Begin to send as many as there are places, and return their number."""
-        free = self._concurrency - len(self._under_way)
+        free = CONCURRENCY - len(self._under_way)
         if free <= 0 or not self._lane.names:
             return 0
-        claims = await claim_due(self._db, self._clock, self._lane, limit=free, lease=self._lease)
+        claims = await self._claim(free)
         for claim in claims:
-            task = asyncio.create_task(self._send(claim), name="saraban-sending")
+            task = asyncio.create_task(self._deliver(claim), name="saraban-sending")
             self._under_way.add(task)
             task.add_done_callback(self._ended)
         return len(claims)
@@ -177,18 +201,10 @@ class OutboundDispatcher:
         self._under_way.discard(task)
         self._on_free()
 
-    async def _send(self, claim: events.EventClaim) -> None:
-        begin_trace()
-        began = stopwatch()
+    async def _attempt(self, claim: events.EventClaim) -> bool:
         send = self._handlers.sender_of(claim.event.name)
         assert send is not None  # the lane holds nothing else
-        try:
-            await send(claim.event)
-            done = await self._db.transact(
-                lambda session: events.mark_delivered(session, claim=claim, now=self._clock.now())
-            )
-        except Exception as error:  # noqa: BLE001  the door: whatever a sender raises decides the event's fate
-            outcome = await record_failure(self._db, self._clock, self._handlers, claim, error)
-        else:
-            outcome = "delivered" if done else "lease_lost"
-        record_metrics(self._handlers, claim, outcome, stopwatch() - began)
+        await send(claim.event)
+        return await self._db.transact(
+            lambda session: events.mark_delivered(session, claim=claim, now=self._clock.now())
+        )

@@ -11,7 +11,7 @@ from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.trace import begin_trace
 from saraban.kit.worker_notifier import WorkerNotifier
-from saraban.worker.dispatch import CONCURRENCY, Dispatcher, OutboundDispatcher
+from saraban.worker.dispatch import Dispatcher, OutboundDispatcher
 from saraban.worker.metrics import TIMER_RUNS
 from saraban.worker.timers import Job, Timer
 
@@ -35,15 +35,14 @@ class Worker:
         handlers: events.Handlers,
         timers: Sequence[Timer] = (),
         jobs: Sequence[Job] = (),
-        concurrency: int = CONCURRENCY,
         poll: float = 1.0,
         lease: timedelta = events.LEASE,
         notifier: WorkerNotifier | None = None,
     ) -> None:
         self._wake, self._outward, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, concurrency=concurrency, lease=lease)
+        self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, lease=lease)
         self._sending = OutboundDispatcher(
-            db=db, clock=clock, handlers=handlers, concurrency=concurrency, lease=lease, on_free=self._outward.set
+            db=db, clock=clock, handlers=handlers, lease=lease, on_free=self._outward.set
         )
         self._clock, self._timers, self._poll, self._notifier = clock, tuple(timers), poll, notifier
         self._jobs = tuple(jobs)
