@@ -49,7 +49,7 @@ MEASURED = (
     *(
         f"tests/database/test_{subject}.py"
         for subject in [
-            "failures",
+            "number_errors",
             "faults",
             "formats",
             "import_jobs",
@@ -59,8 +59,8 @@ MEASURED = (
             "number_register",
             "numbering",
             "pipeline",
-            "rates",
-            "scenarios",
+            "rate_limits",
+            "error_scenarios",
             "utilization",
         ]
     ),
@@ -73,12 +73,12 @@ LONG = (
         f"tests/database/test_{subject}.py"
         for subject in [
             "import_jobs",
-            "killing",
+            "random_kills",
             "migrations",
             "number_batches",
             "number_register",
             "numbering_machine",
-            "server",
+            "server_processes",
             "workers",
         ]
     ),
