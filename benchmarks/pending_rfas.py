@@ -24,6 +24,7 @@ from saraban.documents.rfa.schemas import NewRfa
 from saraban.identity.domain.caller import Caller
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
+from saraban.workflow.runtime.schemas import instance_answer
 from saraban.workflow.service import Command
 from tests.conftest import settings_in
 from tests.factories.contexts import context
@@ -55,11 +56,9 @@ class PendingRfas:
     async def transition(self, instance: UUID, action: str, *, by: str) -> None:
         """What the door does with one request, after it knows who asks."""
         system = self.system
-        await system.transitions.take(
-            context(caller=self.people[by], now=system.clock.now(), address=ADDRESS),
-            public_id=instance,
-            command=Command(action),
-        )
+        ctx = context(caller=self.people[by], now=system.clock.now(), address=ADDRESS)
+        done = await system.transitions.take(ctx, public_id=instance, command=Command(action))
+        instance_answer(await system.transitions.show(ctx, done)).model_dump(mode="json", by_alias=True)
 
     async def copy(self, count: int) -> list[UUID]:
         """Make so many RFAs like the first, each with an instance of its own, and return their instances."""

@@ -131,6 +131,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     idempotency = Idempotency(db)
     allocator = _allocator(settings, db, lock_masters or ([redis] if redis else []))
     subjects = _subjects(settings.zone)
+    idempotency = Idempotency(db)
     mail_settings = _mail_settings(settings)
     return System(
         settings=settings,
@@ -147,7 +148,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         rates=rates,
         sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
         subjects=subjects,
-        transitions=Transitions(db, subjects),
+        transitions=Transitions(db, subjects, idempotency),
         definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
         documents=DocumentServices(db, idempotency, allocator, followers=[circulations.OpenCirculations()]),
         handlers=_handlers(settings, db, clock, rates.limiter, mail_settings, subjects),

@@ -20,7 +20,7 @@ DOORS = (
     *("cli/", "worker/", "ops/", "app.py", "bootstrap.py", "web/", "kit/db.py", "kit/idempotency.py"),
     # Whatever goes wrong in what is shared is handed to the callers who wait for it.
     "kit/batching.py",
-    *("numbering/issue/service/allocator.py", "workflow/runtime/service/transition_batch.py"),
+    *("numbering/issue/service/allocator.py", "workflow/runtime/service/transitions.py"),
 )
 
 

@@ -17,7 +17,7 @@ from benchmarks.app import served
 from benchmarks.load import closed_loop, interleaved, open_loop
 from benchmarks.pending_rfas import BACK, FORWARD, PendingRfas, approvals_in_turn, pending_rfas_in
 from benchmarks.results import Row, facts
-from saraban.workflow.runtime.service.transition_batch import LANES
+from saraban.workflow.runtime.service.transitions import LANES
 from tests.conftest import settings_in
 
 pytestmark = pytest.mark.servers

@@ -37,6 +37,7 @@ from saraban.workflow.runtime.schemas import WorkflowEnvelope
 from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
 from tests.factories.contexts import context
+from tests.factories.letterbox import step_in
 
 LETTERS = CORRESPONDENCE
 
@@ -84,7 +85,7 @@ class Office:
         )
 
     async def _step(self, session: AsyncSession, caller: Caller, letter: WorkflowEnvelope[Any], action: str) -> None:
-        await workflow.transition(
+        await step_in(
             context(caller=caller, now=self.system.clock.now(), address="127.0.0.1"),
             session,
             subjects=self.system.subjects,

@@ -24,10 +24,9 @@ from saraban.workflow.administration.service.migration import MigrationPlan
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.service import assignment
-from saraban.workflow.runtime.service.transitions import transition
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
-from tests.factories.letterbox import NOW, Office, new_office
+from tests.factories.letterbox import NOW, Office, new_office, step_in
 from tests.factories.review import answer, branches, reviewed, seat, under_review
 
 CROWD = 20
@@ -162,7 +161,7 @@ class TestRights:
 
         async def enter(session: AsyncSession) -> None:
             ctx = context(sender, now=NOW)
-            await transition(ctx, session, subjects=office.subjects, public_id=instance, command=Command("submit"))
+            await step_in(ctx, session, subjects=office.subjects, public_id=instance, command=Command("submit"))
             asked.set()
             await told.wait()
 

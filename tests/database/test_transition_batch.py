@@ -17,11 +17,12 @@ from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.idempotency import OperationResult
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.trace import begin_trace, trace_id
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service import transition_batch
-from saraban.workflow.service import Command, Transitions
+from saraban.workflow.runtime.service.transitions import LANES
+from saraban.workflow.service import Command, Transitioned, Transitions
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, new_office
 
@@ -37,7 +38,7 @@ async def asked(office: Office, instance: UUID, action: str = "approve", *, by: 
     """Return the call of one step, which asks for it as soon as it runs."""
     caller, key = await office.person(by), more.pop("key", None)
 
-    async def call() -> OperationResult:
+    async def call() -> Transitioned:
         begin_trace()
         return await office.transitions.take(
             context(caller=caller, now=NOW, address="127.0.0.1", key=key),
@@ -48,12 +49,12 @@ async def asked(office: Office, instance: UUID, action: str = "approve", *, by: 
     return call()
 
 
-async def at_once(*calls: Awaitable[OperationResult]) -> list[Any]:
+async def at_once(*calls: Awaitable[Transitioned]) -> list[Any]:
     """Return the state that each came to, or the code of its refusal."""
     found = await asyncio.gather(*calls, return_exceptions=True)
     return [
-        each.body["workflow"]["currentState"]
-        if isinstance(each, OperationResult)
+        each.taken[-1].to_state
+        if isinstance(each, Transitioned)
         else each.code
         if isinstance(each, DomainError)
         else each
@@ -91,7 +92,7 @@ class TestTogether:
             states = await at_once(*calls)
 
         assert states == ["pending_approval"] * 12
-        assert len(moves) <= transition_batch.LANES
+        assert len(moves) <= LANES
 
     async def test_each_leaves_what_it_would_have_left_alone(self, office: Office) -> None:
         instances = [await office.pending() for _ in range(6)]
@@ -128,9 +129,10 @@ class TestTogether:
         await at_once(*[await asked(office, instances[at]) for at in (0, 2)])
         calls = [await asked(office, each, by="approver.owner") for each in instances]
 
-        answers = await asyncio.gather(*calls)
+        ctx = context(await office.person("approver.owner"), now=NOW)
+        answers = [await office.shown(ctx, done) for done in await asyncio.gather(*calls)]
 
-        shown = [[one["publicId"] for one in answer.body["stepAttachments"]] for answer in answers]
+        shown = [[one["publicId"] for one in answer["stepAttachments"]] for answer in answers]
         assert shown == [[], [str(file)], []]
 
     async def test_the_trail_names_the_request_of_each(self, office: Office) -> None:
@@ -219,7 +221,7 @@ class TestTogether:
 
         answers = await asyncio.gather(*again)
 
-        assert [answer.replayed for answer in answers] == [True] * 4
+        assert [answer.receipt.repeated for answer in answers] == [True] * 4
         assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
 
 
@@ -231,7 +233,7 @@ class TestWhoLeaves:
         await asyncio.sleep(0)  # both wait
         leaving.cancel()
 
-        assert (await staying).status == 200
+        assert (await staying).taken
         await office.transitions.close()
         versions = {row.id: row.version_no for row in await rows(office, WorkflowInstance)}
         assert versions == {gone: 2, stays: 3}
@@ -250,14 +252,13 @@ class TestWhoLeaves:
         monkeypatch.setattr(
             transition_batch, "persist_transitions", slowly
         )  # holds the transaction at a moment that the test knows
-        monkeypatch.setattr(transition_batch, "LANES", 1)
         calls = [asyncio.ensure_future(await asked(office, each)) for each in instances]
         await reached.wait()
         calls[0].cancel()
         await asyncio.sleep(0)
         go_on.set()
 
-        assert [(await call).status for call in calls[1:]] == [200, 200]
+        assert [len((await call).taken) for call in calls[1:]] == [1, 1]
         assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
 
 
@@ -274,7 +275,6 @@ class TestLostConnection:
         monkeypatch.setattr(
             transition_batch, "persist_transitions", lost
         )  # the moment is what matters, which no server can be told
-        monkeypatch.setattr(transition_batch, "LANES", 1)
         calls = [await asked(office, each) for each in instances]
 
         found = await at_once(*calls)
@@ -294,8 +294,8 @@ class TestHeldRow:
             served = await asyncio.wait_for(await asked(office, free), timeout=5)
             assert not waits.done()
 
-        assert served.status == 200
-        assert (await waits).status == 200
+        assert len(served.taken) == 1
+        assert len((await waits).taken) == 1
 
 
 class TestHeldUp:
@@ -316,19 +316,21 @@ class TestHeldUp:
         held = asyncio.ensure_future(await asked(office, first))
         await reached.wait()
         waited = [asyncio.ensure_future(await asked(office, each)) for each in others[:2]]
-        served = [answer.status for answer in await asyncio.wait_for(asyncio.gather(*waited), timeout=10)]
+        served = [len(answer.taken) for answer in await asyncio.wait_for(asyncio.gather(*waited), timeout=10)]
         later = await asyncio.wait_for(await asked(office, others[2]), timeout=10)
 
-        assert (served, later.status, held.done()) == ([200, 200], 200, False)
+        assert (served, len(later.taken), held.done()) == ([1, 1], 1, False)
         go_on.set()
-        assert (await held).status == 200
+        assert len((await held).taken) == 1
 
 
 class TestCrowd:
     async def test_of_steps_on_few_instances_leaves_histories_without_gaps(self, office: Office) -> None:
         """Two processes of their own, people who hit the same instances: each version has one step, each step its event."""
         instances = [await office.pending() for _ in range(5)]
-        other = Office(**{**office.__dict__, "transitions": Transitions(office.db, office.subjects)})
+        other = Office(
+            **{**office.__dict__, "transitions": Transitions(office.db, office.subjects, Idempotency(office.db))}
+        )
         people = ("admin", REVIEWER, "approver.owner")
         actions = ("approve", "return", "reject")
         calls = [

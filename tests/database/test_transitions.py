@@ -17,7 +17,6 @@ from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions, migration
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.service import Command, TransitionNotPossible, VersionConflict
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, new_office
@@ -102,8 +101,10 @@ class TestForcedStep:
 
         async def force(instance: UUID) -> str:
             command = Command(interventions.FORCE, "The reviewer has left the company.", client_version_no=2)
-            asking = InstanceRequest(context(owner, now=NOW), office.subjects, instance, command)
-            await interventions.force(office.db, asking, action=None, to="rejected")
+            ctx = context(owner, now=NOW)
+            await interventions.force(
+                ctx, office.transitions, public_id=instance, command=command, action=None, to="rejected"
+            )
             return "force"
 
         both = [deed(instance) for instance in instances for deed in (approve, force)]

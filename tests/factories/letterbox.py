@@ -17,15 +17,20 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.models import Attachment
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.identity.models import Organization
 from saraban.identity.service import seed as identity_seed
 from saraban.kit.db import Database
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_id
 from saraban.kit.pipeline import Pipeline
 from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
+from saraban.workflow.runtime.schemas import instance_answer
+from saraban.workflow.runtime.service.transition_batch import BY_RIGHT, transition_batch
+from saraban.workflow.runtime.service.transition_request import InstanceSnapshot, TransitionRequest
 from saraban.workflow.service import (
     Command,
     Envelope,
@@ -33,6 +38,7 @@ from saraban.workflow.service import (
     SubjectFacts,
     Subjects,
     SubjectStep,
+    Transitioned,
     Transitions,
 )
 from tests.factories.contexts import context
@@ -127,12 +133,13 @@ class Office:
         self, instance: UUID, action: str, *, by: str, now: datetime = NOW, key: str | None = None, **command: Any
     ) -> Any:
         """Take one step through the door's own function and give the new envelope as JSON."""
-        answer = await self.transitions.take(
-            context(caller=await self.person(by), now=now, address="127.0.0.1", key=key),
-            public_id=instance,
-            command=Command(action, **command),
-        )
-        return answer.body["workflow"]
+        ctx = context(caller=await self.person(by), now=now, address="127.0.0.1", key=key)
+        done = await self.transitions.take(ctx, public_id=instance, command=Command(action, **command))
+        return (await self.shown(ctx, done))["workflow"]
+
+    async def shown(self, ctx: RequestContext, done: Transitioned) -> Any:
+        """Return what the door answers with, as JSON."""
+        return instance_answer(await self.transitions.show(ctx, done)).model_dump(mode="json", by_alias=True)
 
     async def pending(self, **changes: Any) -> UUID:
         """Return an RFA that waits for the consultant's review."""
@@ -167,6 +174,20 @@ class Office:
         )
 
 
+async def step_in(
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    subjects: Subjects,
+    public_id: UUID,
+    command: Command,
+    seen: InstanceSnapshot | None = None,
+) -> None:
+    """Take one step alone, in a transaction of the test's own."""
+    request = TransitionRequest(ctx, public_id, command, BY_RIGHT, seen=seen)
+    await transition_batch(session, subjects=subjects, requests=[request], alone=True)
+
+
 async def _no_password(_password: str) -> str:
     return identity_seed.passwords.NO_PASSWORD
 
@@ -199,4 +220,4 @@ async def office_in(db: Database) -> Office:
     assert contract is not None
     box = Letterbox()
     subjects = Subjects(box)
-    return Office(db, box, subjects, Transitions(db, subjects), organizations, project, contract)
+    return Office(db, box, subjects, Transitions(db, subjects, Idempotency(db)), organizations, project, contract)

@@ -110,12 +110,7 @@ async def answer(
     **reply: Any,
 ) -> Any:
     """Answer through the door's own function and give the new envelope as JSON."""
-    stored = await review.answer(
-        context(caller=await office.person(by), now=NOW, address="127.0.0.1", key=key),
-        office.db,
-        subjects=office.subjects,
-        public_id=instance,
-        branch_public_id=branch,
-        reply=BranchAnswer(code, **reply),
-    )
-    return stored.body["workflow"]
+    ctx = context(caller=await office.person(by), now=NOW, address="127.0.0.1", key=key)
+    answered = BranchAnswer(code, **reply)
+    done = await review.answer(ctx, office.transitions, public_id=instance, branch_public_id=branch, reply=answered)
+    return (await office.shown(ctx, done))["workflow"]

@@ -163,9 +163,11 @@ class BatchQueue(Generic[Item, Result]):
             self._waiting.popleft().fail(TurnMissed())
 
     def _open_lane(self) -> None:
-        """One lane does as a rule: the more share a batch, the less each costs."""
-        needed = len(self._lanes) == len(self._held_up) or len(self._waiting) > self._most
-        if self._waiting and needed and len(self._lanes) < self._most_lanes:
+        """One lane does as a rule: the more share a batch, the less each costs. Who comes alone gains nothing by waiting."""
+        if not self._waiting or len(self._lanes) == self._most_lanes:
+            return
+        all_held_up, many = len(self._lanes) == len(self._held_up), len(self._waiting) > self._most
+        if all_held_up or many or not all(waiter.shares for waiter in self._waiting):
             self._lanes.add(asyncio.get_running_loop().create_task(self._serve(), name="batches"))
 
     async def _serve(self) -> None:

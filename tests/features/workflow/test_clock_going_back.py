@@ -11,7 +11,6 @@ from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions, migration
 from saraban.workflow.runtime.models import WorkflowHistory
 from saraban.workflow.runtime.service import review
-from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.runtime.service.review import BranchAnswer
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
@@ -32,9 +31,10 @@ async def actions(office: Office, instance: UUID) -> list[str]:
         return list(rows.all())
 
 
-async def asking(office: Office, instance: UUID, word: str) -> InstanceRequest:
+async def asking(office: Office, instance: UUID, word: str) -> dict[str, Any]:
     admin = await office.person("admin")
-    return InstanceRequest(context(admin, now=EARLIER), office.subjects, instance, Command(word, REASON))
+    ctx, command = context(admin, now=EARLIER), Command(word, REASON)
+    return {"ctx": ctx, "transitions": office.transitions, "public_id": instance, "command": command}
 
 
 class TestStep:
@@ -53,12 +53,12 @@ class TestStep:
         asked = await asking(office, instance, door)
 
         if door == "force":
-            await interventions.force(office.db, asked, action=None, to="rejected")
+            await interventions.force(**asked, action=None, to="rejected")
         elif door == "terminate":
-            await interventions.terminate(office.db, asked)
+            await interventions.terminate(**asked)
         else:
             person = await office.person("reviewer.consultant")
-            await interventions.reassign(office.db, asked, user_public_id=person.public_id)
+            await interventions.reassign(**asked, reassignment=interventions.Reassignment(person.public_id))
 
         assert (await actions(office, instance))[0] == "submit"
 
@@ -102,8 +102,7 @@ class TestAnswer:
 
         await review.answer(
             context(caller=await office.person("dc.consultant"), now=EARLIER),
-            office.db,
-            subjects=office.subjects,
+            office.transitions,
             public_id=instance,
             branch_public_id=of["electrical"],
             reply=BranchAnswer("approve"),

@@ -13,10 +13,9 @@ from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
-from saraban.workflow.administration.service.interventions import InterventionForbidden
+from saraban.workflow.administration.service.interventions import InterventionForbidden, Reassignment
 from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.service import Command, StaleInstance, TransitionNotPossible, VersionConflict
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
@@ -34,24 +33,24 @@ async def rows(office: Office, model: Any) -> list[Any]:
 
 async def asking(
     office: Office, instance: UUID, by: str, action: str, reason: str = WHY, **more: Any
-) -> InstanceRequest:
-    key, later = more.pop("key", None), more.pop("more", {})
+) -> dict[str, Any]:
+    key = more.pop("key", None)
     command = Command(action, reason, **more)
     ctx = context(await office.person(by), now=NOW + timedelta(hours=1), address="127.0.0.1", key=key)
-    return InstanceRequest(ctx, office.subjects, instance, command, later)
+    return {"ctx": ctx, "transitions": office.transitions, "public_id": instance, "command": command}
 
 
 async def force(
     office: Office, instance: UUID, action: str | None = None, *, by: str = OWNER, to: str | None = None, **more: Any
 ) -> Any:
-    said = {"action": action, "to": to}
-    asked = await asking(office, instance, by, action or interventions.FORCE, more=said, **more)
-    return (await interventions.force(office.db, asked, action=action, to=to)).body["workflow"]
+    asked = await asking(office, instance, by, action or interventions.FORCE, **more)
+    done = await interventions.force(**asked, action=action, to=to)
+    return (await office.shown(asked["ctx"], done))["workflow"]
 
 
 async def end(office: Office, instance: UUID, *, by: str = OWNER, **more: Any) -> Any:
     asked = await asking(office, instance, by, interventions.TERMINATE, **more)
-    return (await interventions.terminate(office.db, asked)).body["workflow"]
+    return (await office.shown(asked["ctx"], await interventions.terminate(**asked)))["workflow"]
 
 
 class TestForce:
@@ -271,8 +270,8 @@ class TestTerminate:
 async def give(office: Office, instance: UUID, to: str, *, by: str = OWNER, **more: Any) -> Any:
     person = (await office.person(to)).public_id
     asked = await asking(office, instance, by, interventions.REASSIGN, **more)
-    answer = await interventions.reassign(office.db, asked, user_public_id=person)
-    return answer.body["workflow"]
+    done = await interventions.reassign(**asked, reassignment=Reassignment(person))
+    return (await office.shown(asked["ctx"], done))["workflow"]
 
 
 async def open_to(office: Office, by: str) -> list[UUID]:
@@ -354,7 +353,7 @@ class TestReassign:
             await give(office, instance, CONSULTANT)
         asked = await asking(office, instance, OWNER, interventions.REASSIGN)
         with pytest.raises(Invalid) as nobody:
-            await interventions.reassign(office.db, asked, user_public_id=asked.public_id)
+            await interventions.reassign(**asked, reassignment=Reassignment(instance))
 
         assert [error.value.fields[0].code for error in (same, nobody)] == ["same_person", "unknown"]
 
@@ -481,7 +480,7 @@ class TestBranch:
 async def give_branch(office: Office, instance: UUID, branch: UUID, to: str) -> Any:
     person = (await office.person(to)).public_id
     asked = await asking(office, instance, "admin", interventions.REASSIGN)
-    return await interventions.reassign(office.db, asked, user_public_id=person, branch_public_id=branch)
+    return await interventions.reassign(**asked, reassignment=Reassignment(person, branch))
 
 
 class TestWhatIsOpen:

@@ -20,7 +20,6 @@ from saraban.workflow.administration.service.migration import MigrationPlan
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import WorkflowWorkItem
 from saraban.workflow.runtime.service import definitions, refill, transition_metrics
-from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.runtime.service.pending import InstanceState, pending_with
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
@@ -53,9 +52,10 @@ async def found(office: Office, instance: UUID, *, by: str) -> Any:
         return await workflow.find(context(caller=caller), session, subjects=office.subjects, public_id=instance)
 
 
-async def asking_of(office: Office, instance: UUID, *, by: str = "admin", action: str = "reassign") -> InstanceRequest:
+async def asking_of(office: Office, instance: UUID, *, by: str = "admin", action: str = "reassign") -> dict[str, Any]:
     command = Command(action, "The one who should act has left.")
-    return InstanceRequest(context(await office.person(by), now=NOW), office.subjects, instance, command)
+    ctx = context(await office.person(by), now=NOW)
+    return {"ctx": ctx, "transitions": office.transitions, "public_id": instance, "command": command}
 
 
 @contextmanager
@@ -241,9 +241,9 @@ class TestShown:
         instance = await office.pending()
         person = await office.person("reviewer.consultant")
         asked = await asking_of(office, instance)
-        given = await interventions.reassign(office.db, asked, user_public_id=person.public_id)
+        given = await interventions.reassign(**asked, reassignment=interventions.Reassignment(person.public_id))
 
-        told = given.body["workflow"]["waitingFor"]
+        told = (await office.shown(asked["ctx"], given))["workflow"]["waitingFor"]
         assert ([one["displayName"] for one in told["people"]], told["organizations"]) == ([person.display_name], [])
 
     async def test_as_nobody_where_nobody_can_go_on(self, office: Office) -> None:
@@ -413,7 +413,7 @@ class TestStuck:
         for by in ("dc.contractor", "dc.consultant"):
             asked = await asking_of(office, instance, by=by, action="close")
             with pytest.raises(interventions.InterventionForbidden):
-                await interventions.force(office.db, asked, action="close", to=None)
+                await interventions.force(**asked, action="close", to=None)
 
 
 class TestMigration:

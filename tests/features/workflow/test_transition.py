@@ -17,9 +17,10 @@ from saraban.kit.ids import new_id
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.runtime.service.persist_transition import persist_transition
+from saraban.workflow.runtime.service.persist_transition import persist_transitions
+from saraban.workflow.runtime.service.transition_batch import BY_RIGHT, decide_by_right, hold
 from saraban.workflow.runtime.service.transition_metrics import TRANSITIONS
-from saraban.workflow.runtime.service.transitions import hold, own_step
+from saraban.workflow.runtime.service.transition_request import InstanceSnapshot, TransitionRequest
 from saraban.workflow.service import (
     ActionForbidden,
     Command,
@@ -29,7 +30,7 @@ from saraban.workflow.service import (
     WorkflowNotDefined,
 )
 from tests.factories.contexts import context
-from tests.factories.letterbox import NOW, Office
+from tests.factories.letterbox import NOW, Office, step_in
 
 
 async def rows(office: Office, model: Any) -> list[Any]:
@@ -236,11 +237,10 @@ class TestVersion:
         caller, command = await office.person("reviewer.consultant"), Command("approve")
 
         async def overtaken(session: AsyncSession) -> None:
-            held = await hold(
-                context(caller, now=NOW), session, subjects=office.subjects, public_id=instance, command=command
-            )
+            request = TransitionRequest(context(caller, now=NOW), instance, command, BY_RIGHT)
+            ((_, held),) = await hold(session, subjects=office.subjects, requests=[request], alone=True)
             await session.execute(sa.update(WorkflowInstance).values(version_no=WorkflowInstance.version_no + 1))
-            await persist_transition(session, held, own_step(held, command), command=command)
+            await persist_transitions(session, [await decide_by_right(session, held, request, alone=True)])
 
         with pytest.raises(VersionConflict) as lost:
             await office.db.transact(overtaken)
@@ -263,13 +263,12 @@ class TestVersion:
         # The admin may act in both steps: without the second look the stale click would approve the next one.
         instance = await office.pending()
         admin = await office.person("admin")
-        async with office.db.reading() as session:
-            seen = await workflow.snapshot(context(caller=admin), session, subjects=office.subjects, public_id=instance)
+        seen = InstanceSnapshot(instance, "RFA_APPROVAL", "pending_review", 2, frozenset())
         await office.act(instance, "approve", by="reviewer.consultant")
 
         def late(command: Command) -> Any:
             return office.db.transact(
-                lambda session: workflow.transition(
+                lambda session: step_in(
                     context(caller=admin, now=NOW, address=""),
                     session,
                     subjects=office.subjects,

@@ -277,6 +277,7 @@ async def answer(
     page: CurrentPage,
     db: Db,
     subjects: RegisteredSubjects,
+    transitions: InstanceTransitions,
     request: Request,
 ) -> Response:
     """The reader's answer for a branch of a parallel review, by the version of the branch that he saw."""
@@ -304,8 +305,7 @@ async def answer(
         await await_first_answer(
             lambda: review.answer(
                 page.context.with_key(text(form, "key")),
-                db,
-                subjects=subjects,
+                transitions,
                 public_id=instance,
                 branch_public_id=branch_id,
                 reply=reply,

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
@@ -18,9 +19,8 @@ from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas.interventions import ForceIn, ReassignmentIn, TerminationIn
 from saraban.workflow.administration.service import interventions
-from saraban.workflow.runtime.dependencies import RegisteredSubjects
-from saraban.workflow.runtime.service.instance_requests import InstanceRequest
-from saraban.workflow.service import Command, Subjects
+from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
+from saraban.workflow.service import Command, Subjects, Transitioned, Transitions
 
 InterventionOrder = TypeVar("InterventionOrder", ForceIn, TerminationIn, ReassignmentIn)
 
@@ -35,6 +35,7 @@ class InterventionForm:
     db: Database
     shelf: DocumentPages
     subjects: Subjects
+    transitions: Transitions
     public_id: UUID
     request: Request
     said: FormData
@@ -45,15 +46,12 @@ class InterventionForm:
         order: InterventionOrder = validated(self.request, kind, shared | more)
         return order
 
-    async def asking(self, action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> InstanceRequest:
+    async def take(self, wanted: Callable[..., Awaitable[Transitioned]], command: Command) -> None:
         """:raises NotFound: also for a document without a workflow"""
         async with self.db.reading() as session:
             instance = await instance_of(self.page, session, self.shelf, self.public_id)
         ctx = self.page.context.with_key(text(self.said, "key"))
-        command = Command(action, order.reason, client_version_no=order.client_version_no)
-        # The key stands for this one form, so that what else it says need not be compared.
-        kept = {"form": {name: text(self.said, name) for name in ("way", "userPublicId")}}
-        return InstanceRequest(ctx, self.subjects, instance, command, kept)
+        await await_first_answer(partial(wanted, ctx, self.transitions, public_id=instance, command=command))
 
     async def done(self, work: Callable[[], Awaitable[None]], dialog: str) -> Response:
         return await submit_on_page(
@@ -61,10 +59,21 @@ class InterventionForm:
         )
 
 
+def _command(action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Command:
+    return Command(action, order.reason, client_version_no=order.client_version_no)
+
+
 async def _sent(
-    path: str, public_id: UUID, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
+    path: str,
+    public_id: UUID,
+    page: CurrentPage,
+    db: Db,
+    subjects: RegisteredSubjects,
+    transitions: InstanceTransitions,
+    request: Request,
 ) -> InterventionForm:
-    return InterventionForm(page, db, pages_at(path), subjects, public_id, request, await read_form(request))
+    said = await read_form(request)
+    return InterventionForm(page, db, pages_at(path), subjects, transitions, public_id, request, said)
 
 
 CurrentIntervention = Annotated[InterventionForm, Depends(_sent)]
@@ -77,8 +86,9 @@ async def force(form: CurrentIntervention) -> Response:
     async def work() -> None:
         action, _, to = (text(form.said, "way") or "").partition(":")
         order = form.order(ForceIn, action=action or None, to=to or None)
-        asking = await form.asking(order.action or interventions.FORCE, order)
-        await await_first_answer(lambda: interventions.force(form.db, asking, action=order.action, to=order.to))
+        command = _command(order.action or interventions.FORCE, order)
+        wanted = partial(interventions.force, action=order.action, to=order.to)
+        await form.take(wanted, command)
 
     return await form.done(work, "force")
 
@@ -88,8 +98,7 @@ async def terminate(form: CurrentIntervention) -> Response:
     """The end of the workflow without an outcome."""
 
     async def work() -> None:
-        asking = await form.asking(interventions.TERMINATE, form.order(TerminationIn))
-        await await_first_answer(lambda: interventions.terminate(form.db, asking))
+        await form.take(interventions.terminate, _command(interventions.TERMINATE, form.order(TerminationIn)))
 
     return await form.done(work, "terminate")
 
@@ -100,7 +109,7 @@ async def reassign(form: CurrentIntervention) -> Response:
 
     async def work() -> None:
         order = form.order(ReassignmentIn, userPublicId=text(form.said, "userPublicId") or "")
-        asking = await form.asking(interventions.REASSIGN, order)
-        await await_first_answer(lambda: interventions.reassign(form.db, asking, user_public_id=order.user_public_id))
+        wanted = partial(interventions.reassign, reassignment=interventions.Reassignment(order.user_public_id))
+        await form.take(wanted, _command(interventions.REASSIGN, order))
 
     return await form.done(work, "reassign")

@@ -8,7 +8,7 @@ from saraban.kit import etags
 from saraban.kit.errors import invalid
 from saraban.kit.http import async_dependency
 from saraban.workflow.runtime.service.subjects import Subjects
-from saraban.workflow.runtime.service.transition_batch import Transitions
+from saraban.workflow.runtime.service.transitions import Transitions
 
 
 def subjects(request: Request) -> Subjects:

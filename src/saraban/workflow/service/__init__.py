@@ -44,9 +44,13 @@ from saraban.workflow.runtime.service.tasks import (
     states_ahead,
     steps_of,
 )
-from saraban.workflow.runtime.service.transition_batch import Transitions
-from saraban.workflow.runtime.service.transition_request import Command, StaleInstance, VersionConflict
-from saraban.workflow.runtime.service.transitions import InstanceSnapshot, snapshot, transition
+from saraban.workflow.runtime.service.transition_request import (
+    Command,
+    StaleInstance,
+    Transitioned,
+    VersionConflict,
+)
+from saraban.workflow.runtime.service.transitions import Transitions
 from saraban.workflow.runtime.service.workflow_events import TRANSITIONED
 
 __all__ = [
@@ -60,7 +64,6 @@ __all__ = [
     "DifferingInstance",
     "Envelope",
     "HistoryStep",
-    "InstanceSnapshot",
     "Refusal",
     "ReplayReport",
     "SimulatedActor",
@@ -75,6 +78,7 @@ __all__ = [
     "Subjects",
     "Task",
     "TransitionNotPossible",
+    "Transitioned",
     "Transitions",
     "VersionConflict",
     "WorkflowNotDefined",
@@ -99,11 +103,9 @@ __all__ = [
     "set_active",
     "shipped",
     "simulate",
-    "snapshot",
     "start",
     "states_ahead",
     "steps_of",
-    "transition",
     "validate",
     "validate_text",
 ]

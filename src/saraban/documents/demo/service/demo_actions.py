@@ -18,6 +18,7 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import FixedClock, local_date
+from saraban.workflow.runtime.schemas import instance_answer
 from saraban.workflow.service import Command
 
 KINDS: Mapping[DemoRegister, core.AnyKind] = {
@@ -80,12 +81,13 @@ async def take_action(
             return await _revise(ctx, stage, document, script)
         case "cancel":
             return await _cancel(ctx, stage, document, script, deed.comment or "")
-    answer = await stage.steps.take(
+    done = await stage.steps.take(
         ctx,
         public_id=UUID(document["workflow"]["instancePublicId"]),
         command=Command(deed.action, deed.comment, client_version_no=document["workflow"]["versionNo"]),
     )
-    return document | {"workflow": answer.body["workflow"], "stepAttachments": answer.body["stepAttachments"]}
+    shown = instance_answer(await stage.steps.show(ctx, done)).model_dump(mode="json", by_alias=True)
+    return document | {"workflow": shown["workflow"], "stepAttachments": shown["stepAttachments"]}
 
 
 def _revisioned(where: DemoRegister) -> core.RevisionedKind:

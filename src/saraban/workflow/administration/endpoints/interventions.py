@@ -5,8 +5,8 @@ from collections import Counter
 from fastapi import APIRouter
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import Context, guarded
-from saraban.kit.http import Db, IdempotencyKey, PathId, ReadSession, to_response
+from saraban.identity.dependencies import Context, KeyedContext, guarded
+from saraban.kit.http import Db, PathId, ReadSession
 from saraban.workflow.administration.domain.migration import WORDS
 from saraban.workflow.administration.endpoints.definitions import MAY_MANAGE, Code, Version
 from saraban.workflow.administration.schemas.interventions import (
@@ -23,9 +23,9 @@ from saraban.workflow.administration.schemas.interventions import (
 )
 from saraban.workflow.administration.service import interventions, migration
 from saraban.workflow.runtime import schemas
-from saraban.workflow.runtime.dependencies import IfMatch, RegisteredSubjects
+from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
+from saraban.workflow.runtime.endpoints.instances import show_transitioned
 from saraban.workflow.runtime.schemas import LabelOut
-from saraban.workflow.runtime.service.instance_requests import InstanceRequest
 from saraban.workflow.runtime.service.transition_request import Command
 
 router = APIRouter()
@@ -40,14 +40,12 @@ async def read_steering(
     return InterventionsOut.model_validate(found)
 
 
-@router.post("/workflow/instances/{publicId}/force", response_model=schemas.InstanceEnvelope)
+@router.post("/workflow/instances/{publicId}/force", response_model=schemas.TransitionedEnvelope)
 async def force_step(
     public_id: PathId,
     body: ForceIn,
-    ctx: Context,
-    db: Db,
-    subjects: RegisteredSubjects,
-    key: IdempotencyKey,
+    ctx: KeyedContext,
+    transitions: InstanceTransitions,
     if_match: IfMatch,
 ) -> RawResponse:
     """
@@ -57,18 +55,18 @@ async def force_step(
     command = Command(
         body.action or interventions.FORCE, body.reason, client_version_no=body.client_version_no, if_match=if_match
     )
-    asking = InstanceRequest(ctx.with_key(key), subjects, public_id, command, {"action": body.action, "to": body.to})
-    return to_response(await interventions.force(db, asking, action=body.action, to=body.to))
+    done = await interventions.force(
+        ctx, transitions, public_id=public_id, command=command, action=body.action, to=body.to
+    )
+    return await show_transitioned(ctx, transitions, done)
 
 
-@router.post("/workflow/instances/{publicId}/terminate", response_model=schemas.InstanceEnvelope)
+@router.post("/workflow/instances/{publicId}/terminate", response_model=schemas.TransitionedEnvelope)
 async def terminate_instance(
     public_id: PathId,
     body: TerminationIn,
-    ctx: Context,
-    db: Db,
-    subjects: RegisteredSubjects,
-    key: IdempotencyKey,
+    ctx: KeyedContext,
+    transitions: InstanceTransitions,
     if_match: IfMatch,
 ) -> RawResponse:
     """
@@ -76,8 +74,8 @@ async def terminate_instance(
     with its number; its originator may issue the next revision.
     """
     command = Command(interventions.TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
-    asking = InstanceRequest(ctx.with_key(key), subjects, public_id, command)
-    return to_response(await interventions.terminate(db, asking))
+    done = await interventions.terminate(ctx, transitions, public_id=public_id, command=command)
+    return await show_transitioned(ctx, transitions, done)
 
 
 @router.get("/workflow/instances/{publicId}/steering/people")
@@ -89,14 +87,12 @@ async def list_people(
     return AssignablePeople(items=[AssignablePersonOut.model_validate(person) for person in found])
 
 
-@router.post("/workflow/instances/{publicId}/reassign", response_model=schemas.InstanceEnvelope)
+@router.post("/workflow/instances/{publicId}/reassign", response_model=schemas.TransitionedEnvelope)
 async def reassign_instance(
     public_id: PathId,
     body: ReassignmentIn,
-    ctx: Context,
-    db: Db,
-    subjects: RegisteredSubjects,
-    key: IdempotencyKey,
+    ctx: KeyedContext,
+    transitions: InstanceTransitions,
     if_match: IfMatch,
 ) -> RawResponse:
     """
@@ -104,11 +100,11 @@ async def reassign_instance(
     must be one who may act in it; the history names both. In a parallel review a branch is given, by `branchPublicId`.
     """
     command = Command(interventions.REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
-    more = {"userPublicId": str(body.user_public_id), "branchPublicId": str(body.branch_public_id)}
-    asking = InstanceRequest(ctx.with_key(key), subjects, public_id, command, more)
-    person, branch = body.user_public_id, body.branch_public_id
-    given = await interventions.reassign(db, asking, user_public_id=person, branch_public_id=branch)
-    return to_response(given)
+    reassignment = interventions.Reassignment(body.user_public_id, body.branch_public_id)
+    done = await interventions.reassign(
+        ctx, transitions, public_id=public_id, command=command, reassignment=reassignment
+    )
+    return await show_transitioned(ctx, transitions, done)
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE)])

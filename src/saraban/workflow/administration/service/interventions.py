@@ -7,6 +7,7 @@ The choreography is that of every transition (REQ-WFL-02); what differs is who m
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,31 +17,37 @@ from saraban.audit.service import Severity
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.db import Database
 from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
-from saraban.kit.idempotency import OperationResult
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
 from saraban.workflow.language.definition import Definition, State
 from saraban.workflow.language.review import BranchStatus
-from saraban.workflow.language.subject import Envelope, InstanceStatus, SubjectFacts
+from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import branch_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions
-from saraban.workflow.runtime.service.instance_requests import InstanceRequest, run_once
-from saraban.workflow.runtime.service.persist_transition import HeldInstance, StepRecord, persist_transition
 from saraban.workflow.runtime.service.subject_facts import seen
 from saraban.workflow.runtime.service.subjects import Subjects
-from saraban.workflow.runtime.service.transition_request import VersionLost
-from saraban.workflow.runtime.service.transitions import InstanceSnapshot, check_running, hold
+from saraban.workflow.runtime.service.transition_batch import check_running
+from saraban.workflow.runtime.service.transition_request import (
+    Command,
+    Decision,
+    DecisionPolicy,
+    HeldInstance,
+    StepRecord,
+    Transitioned,
+    TransitionRequest,
+    VersionLost,
+)
+from saraban.workflow.runtime.service.transitions import Transitions
 
 MOST_PEOPLE = 200
-Decide = Callable[[AsyncSession, HeldInstance], Awaitable[tuple[Step, StepRecord]]]
 
 
 class InterventionForbidden(Forbidden):
@@ -82,69 +89,128 @@ class PermittedInterventions:
 NO_INTERVENTIONS = PermittedInterventions()
 
 
-async def force(db: Database, asking: InstanceRequest, *, action: str | None, to: str | None) -> OperationResult:
+async def force(
+    ctx: RequestContext,
+    transitions: Transitions,
+    *,
+    public_id: UUID,
+    command: Command,
+    action: str | None,
+    to: str | None,
+) -> Transitioned:
     """
     Take an action in place of those who should, or put the instance into a state of its definition.
 
+    :param command: its comment is the reason
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
-    reason = interventions.checked_reason(asking.command.comment or "")
-
-    async def decide(_session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
-        _require(held, anywhere=action is None)
-        step = interventions.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
-        return step, StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
-
-    return await _done(db, asking, decide, door="force")
+    reason = interventions.checked_reason(command.comment or "")
+    policy = DecisionPolicy("force", partial(_decide_force, action, to, reason), {"action": action, "to": to})
+    return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
 
-async def terminate(db: Database, asking: InstanceRequest) -> OperationResult:
+async def _decide_force(
+    action: str | None,
+    to: str | None,
+    reason: str,
+    session: AsyncSession,
+    held: HeldInstance,
+    request: TransitionRequest,
+    _alone: bool,
+) -> Decision:
+    await check_running(session, held, request)
+    _require(held, anywhere=action is None)
+    step = interventions.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
+    record = StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
+    return Decision(held, step, request.command, request.ctx.now, record, request.trace or None)
+
+
+async def terminate(
+    ctx: RequestContext, transitions: Transitions, *, public_id: UUID, command: Command
+) -> Transitioned:
     """
     End an instance without an outcome; its subject stays, and shows that it was ended.
 
+    :param command: its comment is the reason
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
-    reason = interventions.checked_reason(asking.command.comment or "")
+    reason = interventions.checked_reason(command.comment or "")
+    policy = DecisionPolicy("terminate", partial(_decide_termination, reason))
+    return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
-    async def decide(_session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
-        _require(held, anywhere=True)
-        step = interventions.terminated(held.definition, held.row.current_state, reason=reason)
-        values = {"status": InstanceStatus.TERMINATED}
-        return step, StepRecord("workflow.terminate", Severity.WARN, {"terminated": True, "reason": reason}, values)
 
-    return await _done(db, asking, decide, door="terminate")
+async def _decide_termination(
+    reason: str, session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
+) -> Decision:
+    await check_running(session, held, request)
+    _require(held, anywhere=True)
+    step = interventions.terminated(held.definition, held.row.current_state, reason=reason)
+    values, details = {"status": InstanceStatus.TERMINATED}, {"terminated": True, "reason": reason}
+    record = StepRecord("workflow.terminate", Severity.WARN, details, values)
+    return Decision(held, step, request.command, request.ctx.now, record, request.trace or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """
+    To whom the present state is given.
+
+    :param branch_public_id: in a parallel review, the branch that shall ask this person
+    """
+
+    user_public_id: UUID
+    branch_public_id: UUID | None = None
 
 
 async def reassign(
-    db: Database, asking: InstanceRequest, *, user_public_id: UUID, branch_public_id: UUID | None = None
-) -> OperationResult:
+    ctx: RequestContext,
+    transitions: Transitions,
+    *,
+    public_id: UUID,
+    command: Command,
+    reassignment: Reassignment,
+) -> Transitioned:
     """
-    Return the present state to one person, in the place of whomever it waits for; he is told, and finds it in
-    his inbox.
+    Give the present state to one person, in the place of whomever it waits for; they are told, and find it in
+    their inbox.
 
-    :param branch_public_id: in a parallel review, the branch that shall ask this person
+    :param command: its comment is the reason
     :raises SteeringForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance: nothing
         happened
     """
-    reason = interventions.checked_reason(asking.command.comment or "")
+    reason = interventions.checked_reason(command.comment or "")
+    said = {
+        "userPublicId": str(reassignment.user_public_id),
+        "branchPublicId": str(reassignment.branch_public_id),
+    }
+    policy = DecisionPolicy("reassign", partial(_decide_reassignment, reassignment, reason), said)
+    return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
-    async def decide(session: AsyncSession, held: HeldInstance) -> tuple[Step, StepRecord]:
-        _require(held, anywhere=False)
-        person = (await identity.load_callers(session, [user_public_id])).get(user_public_id)
-        if person is None or person.is_service:
-            raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
-        if branch_public_id is not None:
-            return await _give_branch(session, held, branch_public_id, person, reason=reason, now=asking.ctx.now)
-        row = held.row
-        if row.assigned_user_id == person.user_id:
-            raise _same_person()
-        step = interventions.reassigned(
-            held.definition, row.current_state, person=person, facts=held.facts, reason=reason
-        )
-        told = {"before": await _in_charge(session, held), "after": _named(person)}
-        return step, _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
 
-    return await _done(db, asking, decide, door="reassign")
+async def _decide_reassignment(
+    reassignment: Reassignment,
+    reason: str,
+    session: AsyncSession,
+    held: HeldInstance,
+    request: TransitionRequest,
+    _alone: bool,
+) -> Decision:
+    await check_running(session, held, request)
+    _require(held, anywhere=False)
+    key = reassignment.user_public_id
+    person = (await identity.load_callers(session, [key])).get(key)
+    if person is None or person.is_service:
+        raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
+    if reassignment.branch_public_id is not None:
+        step, record, write = await _branch_given(session, held, reassignment.branch_public_id, person, reason=reason)
+        return Decision(held, step, request.command, request.ctx.now, record, request.trace or None, write)
+    row = held.row
+    if row.assigned_user_id == person.user_id:
+        raise _same_person()
+    step = interventions.reassigned(held.definition, row.current_state, person=person, facts=held.facts, reason=reason)
+    told = {"before": await _in_charge(session, held), "after": _named(person)}
+    record = _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
+    return Decision(held, step, request.command, request.ctx.now, record, request.trace or None)
 
 
 def _same_person() -> Invalid:
@@ -161,9 +227,9 @@ def _kept_reassignment(
     )
 
 
-async def _give_branch(
-    session: AsyncSession, held: HeldInstance, branch_public_id: UUID, person: Caller, *, reason: str, now: datetime
-) -> tuple[Step, StepRecord]:
+async def _branch_given(
+    session: AsyncSession, held: HeldInstance, branch_public_id: UUID, person: Caller, *, reason: str
+) -> tuple[Step, StepRecord, Callable[[AsyncSession], Awaitable[None]]]:
     """The branch asks the person from here on; the rest of the step finds it so."""
     row, project = held.row, held.facts.scope.project
     branch = await branch_rows.branch(session, instance_id=row.id, public_id=branch_public_id)
@@ -180,14 +246,16 @@ async def _give_branch(
     step = interventions.reassigned_branch(
         row.current_state, asked, person=person, subject=held.facts, seats=seats, reason=reason
     )
+    before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
+    told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
+    record = _kept_reassignment(held, told, reason=reason, assigned_user_id=row.assigned_user_id, asks=person.user_id)
+    return step, record, partial(_give_branch, branch, person, held.ctx.now)
+
+
+async def _give_branch(branch: WorkflowBranch, person: Caller, now: datetime, session: AsyncSession) -> None:
     values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": now}
     if not await branch_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
         raise VersionLost("The branch changed between the lock and the update.")
-    before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
-    told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
-    return step, _kept_reassignment(
-        held, told, reason=reason, assigned_user_id=row.assigned_user_id, asks=person.user_id
-    )
 
 
 async def _in_charge(session: AsyncSession, held: HeldInstance) -> dict[str, str] | None:
@@ -230,24 +298,6 @@ async def people(
         and interventions.may_take_over(definition, row.current_state, person, facts)
     ]
     return tuple(sorted(able, key=lambda person: person.display_name))
-
-
-async def _done(db: Database, asking: InstanceRequest, decide: Decide, *, door: str) -> OperationResult:
-    command = asking.command
-
-    async def step(session: AsyncSession, seen: InstanceSnapshot) -> Envelope:
-        held = await hold(
-            asking.ctx,
-            session,
-            subjects=asking.subjects,
-            public_id=asking.public_id,
-            command=command,
-        )
-        await check_running(session, held, command=command, seen=seen)
-        taken, kept = await decide(session, held)
-        return await persist_transition(session, held, taken, command=command, record=kept)
-
-    return await run_once(db, asking, door=door, step=step)
 
 
 def _require(held: HeldInstance, *, anywhere: bool) -> None:
@@ -314,6 +364,7 @@ __all__ = [
     "ForcibleAction",
     "InterventionForbidden",
     "PermittedInterventions",
+    "Reassignment",
     "find",
     "force",
     "people",

@@ -8,6 +8,7 @@ it has moved is not met again, so it can simply be run once more.
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -37,11 +38,17 @@ from saraban.workflow.runtime.domain.event_order import not_before
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.repository import branch_rows
 from saraban.workflow.runtime.service import assignees, assignment, branches, definitions, instances
-from saraban.workflow.runtime.service.persist_transition import HeldInstance, StepRecord, persist_transition
+from saraban.workflow.runtime.service.persist_transition import persist_transitions
 from saraban.workflow.runtime.service.step_rules import due_on
 from saraban.workflow.runtime.service.subject_facts import facts_of
 from saraban.workflow.runtime.service.subjects import Subjects
-from saraban.workflow.runtime.service.transition_request import Command, VersionLost
+from saraban.workflow.runtime.service.transition_request import (
+    Command,
+    Decision,
+    HeldInstance,
+    StepRecord,
+    VersionLost,
+)
 
 PERMISSION = "workflow.manage_definitions"
 BATCH = 50
@@ -191,11 +198,17 @@ async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) 
     """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
     locked = await rows.instances(session, versions, lock=True)
     still = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]
-    lines = []
+    lines, moves = [], []
     for one in await _examined(session, run, still):
-        if one.found.goes and one.found.to is not None and one.standing.facts is not None:
-            await _go(session, run, one, one.standing.facts, versions[one.row.id])
+        facts = one.standing.facts
+        if one.found.goes and one.found.to is not None and facts is not None:
+            if one.found.outcome is MigrationOutcome.MOVES:
+                moves.append(_decided(run, one, facts, one.found.to, versions[one.row.id]))
+            else:
+                await _stay(session, run, one, facts, versions[one.row.id])
         lines.append(_line(one, versions))
+    if moves:
+        await persist_transitions(session, moves)
     gone = sum(1 for line in lines if line.found.goes)
     if gone:
         await _note(session, run, gone)
@@ -267,20 +280,25 @@ async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple
     return run.people[organization]
 
 
-async def _go(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFacts, version: int) -> None:
+def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str, version: int) -> Decision:
+    """The step of an instance that stands in another state under the new version."""
+    row, now = one.row, run.ctx.now
+    held = HeldInstance(row, run.subjects.port(row.entity_type), facts, run.definition, run.ctx)
+    step = Step(row.current_state, interventions.MIGRATE, to, terminal=False)
+    record = StepRecord(
+        "workflow.migrate",
+        details={"migrated": {"before": version, "after": run.plan.version}},
+        values={"definition_id": run.definition_id},
+    )
+    # The step itself closes branches only where the new version knows of reviews.
+    closes = partial(branches.close, instance_id=row.id, now=not_before(row.updated_at, now)) if one.round else None
+    return Decision(held, step, Command(interventions.MIGRATE), now, record, write=closes)
+
+
+async def _stay(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFacts, version: int) -> None:
+    """Let an instance go on in its state, under the new version."""
     row, found = one.row, one.found
     versions = {"before": version, "after": run.plan.version}
-    if found.outcome is MigrationOutcome.MOVES and found.to is not None:
-        if one.round:  # the step itself closes branches only where the new version knows of reviews
-            await branches.close(session, instance_id=row.id, now=not_before(row.updated_at, run.ctx.now))
-        held = HeldInstance(row, run.subjects.port(row.entity_type), facts, run.definition, run.ctx)
-        step = Step(row.current_state, interventions.MIGRATE, found.to, terminal=False)
-        kept = StepRecord(
-            "workflow.migrate", details={"migrated": versions}, values={"definition_id": run.definition_id}
-        )
-        command = Command(interventions.MIGRATE)
-        await persist_transition(session, held, step, command=command, record=kept)
-        return
     assigned, now = row.assigned_user_id if found.keeps_person else None, not_before(row.updated_at, run.ctx.now)
     values: dict[str, Any] = {
         "definition_id": run.definition_id,

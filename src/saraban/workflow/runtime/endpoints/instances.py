@@ -3,12 +3,14 @@
 from fastapi import APIRouter, Response
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import Context
-from saraban.kit.http import IdempotencyKey, PageCursor, PageLimit, PathId, ReadSession, to_response
+from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, respond
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.service import tasks
-from saraban.workflow.runtime.service.transition_request import Command
+from saraban.workflow.runtime.service.transition_request import Command, Transitioned
+from saraban.workflow.runtime.service.transitions import Transitions
 
 router = APIRouter()
 
@@ -23,18 +25,18 @@ async def read_instance(
     return schemas.instance_answer(found)
 
 
-@router.post("/workflow/instances/{publicId}/transitions", response_model=schemas.InstanceEnvelope)
+@router.post("/workflow/instances/{publicId}/transitions", response_model=schemas.TransitionedEnvelope)
 async def take_step(
     public_id: PathId,
     body: schemas.TransitionIn,
-    ctx: Context,
+    ctx: KeyedContext,
     transitions: InstanceTransitions,
-    key: IdempotencyKey,
     if_match: IfMatch,
 ) -> RawResponse:
     """
     Takes one action. Send the `workflow.versionNo` you saw, as `clientVersionNo` or in quotes as `If-Match`, so that you
-    approve what you read. The `ETag` of a document guards its editing and is not taken here.
+    approve what you read. The `ETag` of a document guards its editing and is not taken here. Sent again with the same
+    `Idempotency-Key` it takes no second step: the answer shows the instance as it is then, and under `transition` what was done.
     """
     command = Command(
         action=body.action,
@@ -46,8 +48,14 @@ async def take_step(
         response_code=body.response_code,
         on_behalf_of=body.on_behalf_of,
     )
-    answer = await transitions.take(ctx.with_key(key), public_id=public_id, command=command)
-    return to_response(answer)
+    return await show_transitioned(ctx, transitions, await transitions.take(ctx, public_id=public_id, command=command))
+
+
+async def show_transitioned(ctx: RequestContext, transitions: Transitions, done: Transitioned) -> RawResponse:
+    """Answer with the instance as it is now, and what was done to it."""
+    envelope = await transitions.show(ctx, done)
+    shown = schemas.transitioned_answer(envelope, done.receipt)
+    return respond(shown, receipt=done.receipt, headers={"ETag": f'"{envelope.version_no}"'})
 
 
 @router.get("/workflow/instances/{publicId}/history", response_model=schemas.WorkflowHistoryList)

@@ -6,10 +6,10 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import Context
-from saraban.kit.http import Db, IdempotencyKey, PathId, to_response
+from saraban.identity.dependencies import KeyedContext
+from saraban.kit.http import PathId, respond
 from saraban.workflow.runtime import schemas
-from saraban.workflow.runtime.dependencies import IfMatch, RegisteredSubjects
+from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions
 from saraban.workflow.runtime.schemas.review import BranchAnswerIn
 from saraban.workflow.runtime.service import review
 
@@ -27,20 +27,18 @@ async def answer_branch(
     public_id: PathId,
     branch_public_id: BranchId,
     body: BranchAnswerIn,
-    ctx: Context,
-    db: Db,
-    subjects: RegisteredSubjects,
-    key: IdempotencyKey,
+    ctx: KeyedContext,
+    transitions: InstanceTransitions,
     if_match: IfMatch,
 ) -> RawResponse:
     """
     Answers for a branch of the present state's review, once. When that makes a verdict, the instance moves in the same
-    moment. The version to state is the branch's: others may answer theirs meanwhile.
+    moment. The version to state is the branch's: others may answer theirs meanwhile. Sent again with the same
+    `Idempotency-Key` it gives no second answer, and shows the branches as they are then.
     """
-    answer = await review.answer(
-        ctx.with_key(key),
-        db,
-        subjects=subjects,
+    done = await review.answer(
+        ctx,
+        transitions,
         public_id=public_id,
         branch_public_id=branch_public_id,
         reply=review.BranchAnswer(
@@ -52,4 +50,5 @@ async def answer_branch(
             on_behalf_of=body.on_behalf_of,
         ),
     )
-    return to_response(answer)
+    # No ETag: the instance's version is not what this address is guarded by.
+    return respond(schemas.instance_answer(await transitions.show(ctx, done)), receipt=done.receipt)

@@ -32,7 +32,6 @@ NO_STATE_SYNC = {"synchronize_session": False}
 # The statements of every transition are made once: making one takes as long as a fifth of its execution.
 _KEY = sa.bindparam("key", type_=UuidText())
 _INSTANCE = sa.select(WorkflowInstance).where(WorkflowInstance.id == _KEY)
-_LOCKED = _INSTANCE.with_for_update()
 _STAND = sa.select(
     WorkflowInstance.entity_type,
     WorkflowInstance.entity_id,
@@ -86,8 +85,8 @@ async def active_id(session: AsyncSession, code: str) -> UUID | None:
     return await session.scalar(statement)
 
 
-async def instance(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> Instance | None:
-    row = await session.scalar(_LOCKED if lock else _INSTANCE, {"key": public_id})
+async def instance(session: AsyncSession, public_id: UUID) -> Instance | None:
+    row = await session.scalar(_INSTANCE, {"key": public_id})
     return None if row is None else Instance.detached(session, row)
 
 

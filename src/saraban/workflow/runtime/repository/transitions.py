@@ -35,15 +35,15 @@ _HAS_FILES = (
     .where(WorkflowHistory.instance_id == WorkflowInstance.id, Attachment.workflow_history_id == WorkflowHistory.id)
     .correlate(WorkflowInstance)
 )
-# Whoever is held by another transaction is left out: the others need not wait for it.
-_FREE = PreparedStatement(
+_ROWS: Any = (  # sa.Select; it has more columns than its type can count
     sa.select(*(table_of(WorkflowInstance).columns[name] for name in Instance.__slots__), _HAS_FILES.label("files"))
     .where(WorkflowInstance.id.in_(_KEYS))
     .order_by(WorkflowInstance.id)
-    .with_for_update(skip_locked=True)
     # There is an index on the key and the version too, and weighing it takes MariaDB as long as reading the rows.
     .with_hint(WorkflowInstance, "USE INDEX (PRIMARY)", "mariadb")
 )
+_LOCKED = PreparedStatement(_ROWS.with_for_update())
+_FREE = PreparedStatement(_ROWS.with_for_update(skip_locked=True))
 _HISTORIES = table_of(WorkflowHistory)
 _INSTANCES = table_of(WorkflowInstance)
 _WRITTEN = (
@@ -59,9 +59,15 @@ _WRITTEN = (
 _ITEMS = table_of(WorkflowWorkItem)
 
 
-async def free_instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[tuple[Instance, bool]]:
-    """Those of some instances that nobody holds, locked until the transaction ends; whether a step of each has files."""
-    rows = await _FREE.rows(session, keys=list(ids))
+async def lock_instances(
+    session: AsyncSession, ids: Collection[UUID], *, wait: bool
+) -> Sequence[tuple[Instance, bool]]:
+    """
+    Lock some instances until the transaction ends, and say whether a step of each has files.
+
+    :param wait: for those that another transaction holds; otherwise they are left out
+    """
+    rows = await (_LOCKED if wait else _FREE).rows(session, keys=list(ids))
     return [(Instance(*row[:-1]), bool(row[-1])) for row in rows]
 
 

@@ -10,6 +10,7 @@ import orjson
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from saraban.kit.operation import Receipt
 from saraban.kit.schema import TOO_DEEP, MultiLine, Schema, SingleLine
 from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas.envelope import (
@@ -99,6 +100,37 @@ InstanceEnvelope = WorkflowEnvelope[InstanceOut]
 def instance_answer(envelope: Envelope) -> InstanceEnvelope:
     values = [ValueOut.model_validate(value) for value in envelope.values]
     return InstanceEnvelope.around(InstanceOut(subject=subject_of(envelope), values=values), envelope)
+
+
+class TransitionOut(Schema):
+    """What this request did, also when it is sent again; steps that the workflow took by itself afterwards are in the history."""
+
+    history_public_id: UUID
+    from_state: str = Field(examples=["pending_review"])
+    to_state: str = Field(examples=["pending_approval"])
+    version_no: int = Field(description="Of the instance after it.", examples=[3])
+
+
+class TransitionedEnvelope(WorkflowEnvelope[InstanceOut]):
+    """The instance as it is now, and what this request did to it."""
+
+    transition: TransitionOut
+
+
+def transitioned_answer(envelope: Envelope, receipt: Receipt) -> TransitionedEnvelope:
+    shown, done = instance_answer(envelope), receipt.outcome
+    transition = {
+        "history_public_id": done["history"],
+        "from_state": done["from"],
+        "to_state": done["to"],
+        "version_no": done["version"],
+    }
+    return TransitionedEnvelope(
+        data=shown.data,
+        workflow=shown.workflow,
+        step_attachments=shown.step_attachments,
+        transition=TransitionOut.model_validate(transition),
+    )
 
 
 class TransitionIn(Schema):

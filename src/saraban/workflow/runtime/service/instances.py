@@ -39,6 +39,7 @@ from saraban.workflow.runtime.service.pending import (
 )
 from saraban.workflow.runtime.service.step_data import stated_values
 from saraban.workflow.runtime.service.step_rules import due_on
+from saraban.workflow.runtime.service.transition_request import HeldInstance
 
 
 async def start(
@@ -264,6 +265,24 @@ async def envelope_of(
         waits = pending_without_query(stands, ahead) or (await pending_with(session, [stands]))[row.id]
     found = envelope(ctx, row, definition, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
     return replace(found, values=stated_values(definition, row.context))
+
+
+def envelope_without_query(after: HeldInstance) -> Envelope | None:
+    """Return the envelope of an instance as a request left it, for who asked, where all is known that it shows."""
+    waits = pending_without_query(Asking(after.row, after.definition, after.facts), after.ahead)
+    if waits is None or after.has_files or after.definition.reviews:
+        return None
+    found = envelope(after.ctx, after.row, after.definition, facts=after.facts, seats=after.seats, waits=waits)
+    return replace(found, values=stated_values(after.definition, after.row.context))
+
+
+async def envelope_after(session: AsyncSession, after: HeldInstance) -> Envelope:
+    """Return the same, with what has to be read: files, branches, names of people."""
+    files = (await step_files(session, [after.row.id])).get(after.row.id, ()) if after.has_files else ()
+    row, definition, facts = after.row, after.definition, after.facts
+    return await envelope_of(
+        after.ctx, session, row, definition, facts=facts, files=files, seats=after.seats, ahead=after.ahead
+    )
 
 
 def envelope(

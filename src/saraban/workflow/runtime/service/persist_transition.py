@@ -4,8 +4,8 @@ Writes steps that have been decided, and those that follow them by themselves: h
 The compare-and-set of `version_no` has the last word in every race.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,184 +17,137 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import Pipeline, RowsMissed
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
-from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.outcome import Meaning
-from saraban.workflow.language.subject import Envelope, InstanceStatus, StepFile, SubjectFacts
+from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime.domain.event_order import not_before
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import transitions as stepping
 from saraban.workflow.runtime.service import assignment, branches, instances
 from saraban.workflow.runtime.service import workflow_events as news_of
 from saraban.workflow.runtime.service.step_rules import rules_of
-from saraban.workflow.runtime.service.subjects import SubjectPort, SubjectStep
-from saraban.workflow.runtime.service.transition_metrics import record_taken
-from saraban.workflow.runtime.service.transition_request import Command, VersionLost
+from saraban.workflow.runtime.service.subjects import SubjectStep
+from saraban.workflow.runtime.service.transition_metrics import TakenTransition
+from saraban.workflow.runtime.service.transition_request import (
+    ORDINARY,
+    Command,
+    Decision,
+    HeldInstance,
+    StepRecord,
+    Transitioned,
+    VersionLost,
+)
+
+
+async def persist_transitions(session: AsyncSession, decided: Sequence[Decision]) -> list[Transitioned]:
+    """
+    Write what was decided for several instances, apply it to their subjects, and tell of it: all that one commit holds.
+
+    It is done at the moment of the latest of them, with about as many statements as for one. What a definition lets the
+    engine do by itself after a step is done too, each with its own history, version and event.
+
+    :raises VersionConflict: when the compare-and-set of one of them found another version; nothing may be committed then
+    """
+    now = max(one.now for one in decided)
+    for one in decided:
+        if one.write is not None:
+            await one.write(session)
+    ready = [await _with_rules(session, one, one.step, now) for one in decided if one.step is not None]
+    moved = iter(await _take(session, ready) if ready else ())
+    return [await _go_on(session, one, next(moved)) if one.step is not None else _only_written(one) for one in decided]
+
+
+def _only_written(one: Decision) -> Transitioned:
+    assert one.receipt is not None  # who decides to take no step says what is done
+    return Transitioned(one.held.row.id, one.receipt, after=one.held)
+
+
+async def _go_on(session: AsyncSession, one: Decision, moved: "_Moved") -> Transitioned:
+    """Take the steps that the engine takes by itself after one; the instance is given as it stands then, for who asked."""
+    step, taken = moved.step, [moved.taken]
+    after = moved.after
+    while (following := await _by_itself(session, after, step)) is not None:
+        ours, step = following
+        asked = Decision(ours, step, Command(step.action), one.now, trace=one.trace)
+        (moved,) = await _take(session, [await _with_rules(session, asked, step, one.now)])
+        taken.append(moved.taken)
+        after = replace(moved.after, ctx=one.held.ctx, seats=one.held.seats)
+    return Transitioned(after.row.id, one.receipt or receipt_of(after.row.id, taken[0]), tuple(taken), after)
+
+
+def receipt_of(instance_id: UUID, taken: TakenTransition) -> Receipt:
+    """Return what is kept of a step: enough to say again what a request did."""
+    outcome: dict[str, str | int | None] = {
+        "history": str(taken.history_id),
+        "from": taken.from_state,
+        "to": taken.to_state,
+        "version": taken.version_no,
+    }
+    return Receipt("workflow_instance", instance_id, outcome)
 
 
 @dataclass(frozen=True, slots=True)
-class HeldInstance:
-    """
-    An instance under its row lock, at the version that the client named, with what a decision needs.
-
-    :param seat: in whose place the caller acts, None in his own right
-    :param seats: all in whose place he could, as far as they had to be asked for
-    :param has_files: False where it is known that no step of it has any
-    :param ahead: whom it waits for after the step
-    """
-
-    row: Instance
-    port: SubjectPort
-    facts: SubjectFacts
-    definition: Definition
-    ctx: RequestContext
-    seat: Caller | None = None
-    seats: tuple[Caller, ...] = ()
-    has_files: bool = True
-    ahead: PendingAssignees | None = None
-
-    @property
-    def caller(self) -> Caller:
-        return self.ctx.caller
-
-
-@dataclass(frozen=True, slots=True)
-class StepRecord:
-    """
-    What is recorded of a step besides, where it is no ordinary one.
-
-    :param audited: the action of the audit row
-    :param details: what the history row and the audit row say besides
-    :param values: further columns of the instance, written by the same compare-and-set
-    :param applies: False for a step that leaves the instance in its state, of which the subject need not hear
-    :param asks: the one person who is asked because of it, where nobody else is asked anew
-    """
-
-    audited: str = "workflow.transition"
-    severity: audit.Severity = audit.Severity.INFO
-    details: Mapping[str, Any] = field(default_factory=dict)
-    values: Mapping[str, Any] = field(default_factory=dict)
-    applies: bool = True
-    asks: int | None = None
-
-
-ORDINARY = StepRecord()
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """
-    A step of one instance that may be taken, and what was said when it was asked for.
-
-    :param trace: of the request that asked for it, for its audit row; None for that of the running task
-    """
+class _ReadyStep:
+    """A step with the rules by which its state is entered, at the moment at which it is taken."""
 
     held: HeldInstance
     step: Step
     command: Command
     now: datetime
-    record: StepRecord = ORDINARY
-    trace: str | None = None
+    record: StepRecord
+    trace: str | None
 
 
-async def persist_transition(
-    session: AsyncSession,
-    held: HeldInstance,
-    step: Step,
-    *,
-    command: Command,
-    record: StepRecord = ORDINARY,
-) -> Envelope:
-    """
-    Write a step that has been decided, apply it to the subject, and tell of it: all that one commit holds.
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """A step that has been written, and the instance as it stands then."""
 
-    What the definition lets the engine do by itself after it is done too, each with its own history, version and event.
-
-    :raises VersionConflict: when the compare-and-set found another version
-    """
-    (envelope,) = await persist_transitions(session, [Decision(held, step, command, held.ctx.now, record)])
-    return envelope
+    step: Step
+    taken: TakenTransition
+    after: HeldInstance
 
 
-async def persist_transitions(session: AsyncSession, decided: Sequence[Decision]) -> list[Envelope]:
-    """
-    Do the same for a step of each of several instances at the moment of the latest, with about as many
-    statements as for one.
-
-    :raises VersionConflict: when one of them found another version; nothing may be committed then
-    """
-    now = max(one.now for one in decided)
-    decided = [await _on_terms(session, one, not_before(one.held.row.updated_at, now)) for one in decided]
-    taken = await _take(session, decided)
-    stand = [await _go_on(session, one, after) for one, after in zip(decided, taken, strict=True)]
-    files = await instances.step_files(session, [after.row.id for after in stand if after.has_files])
-    return [await _envelope(session, after, files.get(after.row.id, ())) for after in stand]
-
-
-async def _go_on(session: AsyncSession, one: Decision, after: HeldInstance) -> HeldInstance:
-    """What the engine does by itself after a step; gives the instance as it stands then, for who took the step."""
-    step = one.step
-    while (following := await _by_itself(session, after, step)) is not None:
-        ours, step = following
-        asked = Decision(ours, step, Command(step.action), one.now, trace=one.trace)
-        (moved,) = await _take(session, [await _on_terms(session, asked, one.now)])
-        after = replace(moved, ctx=one.held.ctx, seats=one.held.seats)
-    return after
-
-
-async def _envelope(session: AsyncSession, after: HeldInstance, files: Sequence[StepFile]) -> Envelope:
-    return await instances.envelope_of(
-        after.ctx,
-        session,
-        after.row,
-        after.definition,
-        facts=after.facts,
-        files=files,
-        seats=after.seats,
-        ahead=after.ahead,
-    )
-
-
-async def _take(session: AsyncSession, decided: Sequence[Decision]) -> list[HeldInstance]:
-    """One step of each on its terms, with everything that belongs to it; gives the instances as they stand then."""
+async def _take(session: AsyncSession, ready: Sequence[_ReadyStep]) -> list[_Moved]:
+    """Take one step of each, with everything that belongs to it."""
     pipeline = Pipeline(session)
-    facts = await _apply(session, pipeline, decided)
-    stand = [_after(one.held, _moved(one), known) for one, known in zip(decided, facts, strict=True)]
-    for one, after in zip(decided, stand, strict=True):
+    facts = await _apply(pipeline, ready)
+    stand = [_after(one, _moved_row(one), known) for one, known in zip(ready, facts, strict=True)]
+    for one, after in zip(ready, stand, strict=True):
         if one.record.applies and after.definition.reviews:
             await branches.open_round(session, instance=after.row, definition=after.definition, now=one.now)
-    ahead = await _write(session, pipeline, decided, stand)
-    for one, after, waiting in zip(decided, stand, ahead, strict=True):
-        record_taken(session, after.row.id, one.step, by=after.caller, nobody=waiting.nobody)
-    return [
-        after if one.record.asks is not None else _after(after, after.row, after.facts, ahead=waiting)
-        for one, after, waiting in zip(decided, stand, ahead, strict=True)
-    ]
+    keys = [new_id() for _ in ready]
+    ahead = await _write(pipeline, ready, stand, keys)
+    return [_moved(*each) for each in zip(ready, stand, keys, ahead, strict=True)]
 
 
-def _after(
-    held: HeldInstance, row: Instance, facts: SubjectFacts, *, ahead: PendingAssignees | None = None
-) -> HeldInstance:
+def _moved(one: _ReadyStep, after: HeldInstance, key: UUID, waiting: PendingAssignees) -> _Moved:
+    step, version = one.step, after.row.version_no
+    user = after.caller.public_id
+    taken = TakenTransition(step.action, step.state, step.next_state, user, waiting.nobody, key, version)
+    return _Moved(step, taken, after if one.record.asks is not None else _after(one, after.row, after.facts, waiting))
+
+
+def _after(one: _ReadyStep, row: Instance, facts: SubjectFacts, ahead: PendingAssignees | None = None) -> HeldInstance:
     """The same instance after its step; what `replace` would give, in a third of its time."""
-    return HeldInstance(row, held.port, facts, held.definition, held.ctx, held.seat, held.seats, held.has_files, ahead)
+    held, files = one.held, one.held.has_files or bool(one.command.attachment_public_ids)
+    return HeldInstance(row, held.port, facts, held.definition, held.ctx, held.seat, held.seats, files, ahead)
 
 
 async def _write(
-    session: AsyncSession, pipeline: Pipeline, decided: Sequence[Decision], stand: Sequence[HeldInstance]
+    pipeline: Pipeline, ready: Sequence[_ReadyStep], stand: Sequence[HeldInstance], keys: Sequence[UUID]
 ) -> Sequence[PendingAssignees]:
     """
     Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB.
 
     Gives whom the instances wait for.
     """
-    pairs = list(zip(decided, stand, strict=True))
-    keys = [new_id() for _ in pairs]
+    session, pairs = pipeline.session, list(zip(ready, stand, strict=True))
     ahead, awaited = await _ask(session, pairs)
     histories = [
         _history(one, after.row, key, waiting) for (one, after), key, waiting in zip(pairs, keys, ahead, strict=True)
@@ -226,17 +179,17 @@ async def _write(
     return ahead
 
 
-async def _on_terms(session: AsyncSession, one: Decision, now: datetime) -> Decision:
-    """The step at the moment at which it is taken, with the terms on which its state is entered."""
+async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: datetime) -> _ReadyStep:
     held, record = one.held, one.record
-    terms = await rules_of(session, definition=held.definition, step=one.step, facts=held.facts, now=now)
+    now = not_before(held.row.updated_at, now)
+    terms = await rules_of(session, definition=held.definition, step=step, facts=held.facts, now=now)
     values, details = {**terms.values, **record.values}, {**terms.details, **record.details}
     record = StepRecord(record.audited, record.severity, details, values, record.applies, record.asks)
-    return Decision(held, one.step, one.command, now, record, one.trace)
+    return _ReadyStep(held, step, one.command, now, record, one.trace)
 
 
 async def _ask(
-    session: AsyncSession, pairs: Sequence[tuple[Decision, HeldInstance]]
+    session: AsyncSession, pairs: Sequence[tuple[_ReadyStep, HeldInstance]]
 ) -> tuple[list[PendingAssignees], list[stepping.WorkItems]]:
     """Whom the instances wait for, and whom to tell of it; of those of whom nobody else is asked, the one person."""
     ahead, awaited = [], []
@@ -266,7 +219,7 @@ async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> 
     return None if following is None else (ours, following)
 
 
-def _history(one: Decision, moved: Instance, key: UUID, waiting: PendingAssignees) -> dict[str, Any]:
+def _history(one: _ReadyStep, moved: Instance, key: UUID, waiting: PendingAssignees) -> dict[str, Any]:
     step, caller, seat = one.step, one.held.caller, one.held.seat
     known = {"events": list(step.events), "versionNo": moved.version_no, **one.record.details}
     details: dict[str, Any] = known | ({"nobody": True} if waiting.nobody else {})
@@ -299,7 +252,7 @@ def _seats(caller: Caller, facts: SubjectFacts) -> dict[str, Any]:
     return {} if caller.may(EVERYTHING, facts.scope) else {"seats": sorted(caller.organization_ids)}
 
 
-def _moved(one: Decision) -> Instance:
+def _moved_row(one: _ReadyStep) -> Instance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
     row, step = one.held.row, one.step
     values: dict[str, Any] = {
@@ -313,21 +266,23 @@ def _moved(one: Decision) -> Instance:
     return replace(row, **values | dict(one.record.values))
 
 
-async def _apply(session: AsyncSession, pipeline: Pipeline, decided: Sequence[Decision]) -> list[SubjectFacts]:
+async def _apply(pipeline: Pipeline, ready: Sequence[_ReadyStep]) -> list[SubjectFacts]:
     """Tell the subjects, and return the facts; where a step has changed who has still to act, they are read again."""
     steps: dict[str, list[SubjectStep]] = {}
-    ports = {one.held.row.entity_type: one.held.port for one in decided}
-    for one in decided:
+    ports = {one.held.row.entity_type: one.held.port for one in ready}
+    for one in ready:
         if one.record.applies:
             steps.setdefault(one.held.row.entity_type, []).append(_subject_step(one))
     changed = {(kind, key) for kind, those in steps.items() for key in await ports[kind].apply(pipeline, those)}
     return [
-        await _facts(session, one.held, changed=(one.held.row.entity_type, one.held.facts.entity_id) in changed)
-        for one in decided
+        await _facts(
+            pipeline.session, one.held, changed=(one.held.row.entity_type, one.held.facts.entity_id) in changed
+        )
+        for one in ready
     ]
 
 
-def _subject_step(one: Decision) -> SubjectStep:
+def _subject_step(one: _ReadyStep) -> SubjectStep:
     """The step with what the definition says of it, so that a subject reads nothing out of names."""
     held, step = one.held, one.step
     there, left = held.definition.state(step.next_state), held.definition.states.get(step.state)
@@ -349,7 +304,7 @@ async def _facts(session: AsyncSession, held: HeldInstance, *, changed: bool) ->
     return found.get(before.entity_id, before)
 
 
-def _entry(one: Decision, after: HeldInstance) -> audit.AuditEntry:
+def _entry(one: _ReadyStep, after: HeldInstance) -> audit.AuditEntry:
     step, facts, seat = one.step, after.facts, after.seat
     return audit.AuditEntry(
         action=one.record.audited,

@@ -7,6 +7,7 @@ The order is that of REQ-WFL-02; the version that a client states is the branch'
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,26 +18,32 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.db import Database
 from saraban.kit.errors import NotFound, Text
-from saraban.kit.idempotency import OperationResult as Stored
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
 from saraban.workflow.engine.decisions import ActionForbidden, Step
 from saraban.workflow.language.review import ANSWER, BranchStatus
-from saraban.workflow.language.subject import Envelope, InstanceStatus
+from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.domain import authorization, review_response
 from saraban.workflow.runtime.domain.event_order import not_before
 from saraban.workflow.runtime.domain.review_response import BranchClosed, ReviewAnswer, ReviewSeat
 from saraban.workflow.runtime.models import WorkflowHistory
 from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import branch_rows as repository
-from saraban.workflow.runtime.service import assignment, branches, instances
+from saraban.workflow.runtime.service import assignment, branches
 from saraban.workflow.runtime.service.delegated_rights import delegators_of
-from saraban.workflow.runtime.service.instance_requests import InstanceRequest, run_once
-from saraban.workflow.runtime.service.persist_transition import HeldInstance, StepRecord, persist_transition
-from saraban.workflow.runtime.service.subjects import Subjects
-from saraban.workflow.runtime.service.transition_request import Command, VersionLost, check_version
-from saraban.workflow.runtime.service.transitions import InstanceSnapshot, hold
+from saraban.workflow.runtime.service.transition_request import (
+    Command,
+    Decision,
+    DecisionPolicy,
+    HeldInstance,
+    StepRecord,
+    Transitioned,
+    TransitionRequest,
+    VersionLost,
+    check_version,
+)
+from saraban.workflow.runtime.service.transitions import Transitions
 
 TOLD = "workflow.answered"
 
@@ -78,17 +85,14 @@ class AcceptedAnswer:
 
 async def answer(
     ctx: RequestContext,
-    db: Database,
+    transitions: Transitions,
     *,
-    subjects: Subjects,
     public_id: UUID,
     branch_public_id: UUID,
     reply: BranchAnswer,
-) -> Stored:
+) -> Transitioned:
     """
-    Return one answer, and return the new envelope as JSON.
-
-    It opens and commits its own transaction. Under a key that came before it gives the stored answer.
+    Give one answer, once for a key; committed when it returns.
 
     :raises NotFound: when the caller may not see the instance, or it has no such branch
     :raises VersionConflict, StaleInstance: when the branch is another version than the client saw
@@ -99,27 +103,44 @@ async def answer(
     command = Command(
         ANSWER, reply.comment, attachment_public_ids=reply.attachment_public_ids, on_behalf_of=reply.on_behalf_of
     )
-    more = {"branchPublicId": str(branch_public_id), "answer": reply.code, "branchVersionNo": reply.client_version_no}
-    asking = InstanceRequest(ctx, subjects, public_id, command, more)
-
-    async def step(session: AsyncSession, _seen: InstanceSnapshot) -> Envelope:
-        held = await hold(ctx, session, subjects=subjects, public_id=public_id, command=command)
-        given = await _decide(session, held, branch_public_id, reply)
-        at = replace(ctx, now=not_before(held.row.updated_at, ctx.now))
-        held = replace(held, ctx=at, seat=given.lender, seats=given.seats)
-        await _write(session, held, given, reply)
-        if given.step is None:
-            return await _wait_on(session, held)
-        kept = StepRecord(details={"answers": dict(given.answers)})
-        settled = Command(given.step.action)
-        return await persist_transition(session, held, given.step, command=settled, record=kept)
-
-    done = await run_once(db, asking, door="branches/answers", step=step)
-    # The ETag of an envelope is the instance's version, which is not what this address is guarded by.
-    return replace(done, headers={name: value for name, value in done.headers.items() if name != "ETag"})
+    said = {"branchPublicId": str(branch_public_id), "answer": reply.code, "branchVersionNo": reply.client_version_no}
+    policy = DecisionPolicy("branches/answers", partial(_decide, branch_public_id, reply), said)
+    return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
 
 async def _decide(
+    branch_public_id: UUID,
+    reply: BranchAnswer,
+    session: AsyncSession,
+    held: HeldInstance,
+    request: TransitionRequest,
+    _alone: bool,
+) -> Decision:
+    given = await _accepted(session, held, branch_public_id, reply)
+    at = replace(held.ctx, now=not_before(held.row.updated_at, held.ctx.now))
+    files = held.has_files or bool(reply.attachment_public_ids)
+    held = replace(held, ctx=at, seat=given.lender, seats=given.seats, has_files=files)
+    history = _history(held, given, reply)
+    branch = given.branch
+    outcome: dict[str, str | int | None] = {
+        "instance": str(held.row.id),
+        "history": str(history.id),
+        "version": branch.version_no + 1,
+    }
+    step = given.step
+    return Decision(
+        held,
+        step,
+        Command(step.action if step is not None else ANSWER),
+        at.now,
+        StepRecord(details={"answers": dict(given.answers)}),
+        request.trace or None,
+        partial(_write, held, given, reply, history),
+        Receipt("workflow_branch", branch.id, outcome),
+    )
+
+
+async def _accepted(
     session: AsyncSession, held: HeldInstance, branch_public_id: UUID, reply: BranchAnswer
 ) -> AcceptedAnswer:
     row = held.row
@@ -184,18 +205,14 @@ async def _answered(
 
 
 async def _write(
-    session: AsyncSession,
     held: HeldInstance,
     given: AcceptedAnswer,
     reply: BranchAnswer,
+    history: WorkflowHistory,
+    session: AsyncSession,
 ) -> None:
     """The answer's history row, its files, the branch, what is told of it, and the audit trail."""
     caller, branch, now = held.caller, given.branch, held.ctx.now
-    behalf = {
-        "on_behalf_of_user_id": given.lender.user_id if given.lender else None,
-        "on_behalf_of_user_uuid": str(given.lender.public_id) if given.lender else None,
-    }
-    history = _history(held, given, reply, behalf)
     session.add(history)
     await session.flush()
     if reply.attachment_public_ids:
@@ -214,17 +231,24 @@ async def _write(
         "history_id": history.id,
         "answered_at": now,
         "updated_at": now,
-        **behalf,
+        **_behalf(given),
     }
     if not await repository.change(session, public_id=branch.id, expected=branch.version_no, values=values):
         raise VersionLost("The branch changed between the lock and the update.")
     await _tell(session, held, given, reply, history.id)
     await _audit(session, held, branch)
+    if given.step is None:
+        await _wait_on(session, held)
 
 
-def _history(
-    held: HeldInstance, given: AcceptedAnswer, reply: BranchAnswer, behalf: Mapping[str, Any]
-) -> WorkflowHistory:
+def _behalf(given: AcceptedAnswer) -> dict[str, Any]:
+    return {
+        "on_behalf_of_user_id": given.lender.user_id if given.lender else None,
+        "on_behalf_of_user_uuid": str(given.lender.public_id) if given.lender else None,
+    }
+
+
+def _history(held: HeldInstance, given: AcceptedAnswer, reply: BranchAnswer) -> WorkflowHistory:
     """While the others must not know it, the branch alone keeps what was said."""
     said = {} if given.hidden else {"answer": reply.code}
     return WorkflowHistory(
@@ -238,7 +262,7 @@ def _history(
         comment=None if given.hidden else reply.comment,
         details={"branch": given.branch.name, "branchPublicId": str(given.branch.id), **said},
         created_at=held.ctx.now,
-        **behalf,
+        **_behalf(given),
     )
 
 
@@ -298,18 +322,8 @@ async def _audit(session: AsyncSession, held: HeldInstance, branch: WorkflowBran
     )
 
 
-async def _wait_on(session: AsyncSession, held: HeldInstance) -> Envelope:
+async def _wait_on(session: AsyncSession, held: HeldInstance) -> None:
     """The answer is given, and others are still waited for."""
-    row, facts, now = held.row, held.facts, held.ctx.now
+    row, now = held.row, held.ctx.now
     await repository.touch(session, public_id=row.id, now=now)
-    await assignment.renew_people(session, row=row, definition=held.definition, facts=facts, now=now)
-    files = await instances.step_files(session, [row.id])
-    return await instances.envelope_of(
-        held.ctx,
-        session,
-        row,
-        held.definition,
-        facts=facts,
-        files=files.get(row.id, ()),
-        seats=held.seats,
-    )
+    await assignment.renew_people(session, row=row, definition=held.definition, facts=held.facts, now=now)

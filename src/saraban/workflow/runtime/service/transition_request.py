@@ -1,14 +1,34 @@
 """
-What a client asks of an instance, and whether it has seen what it asks about.
+What a client asks of an instance, what is known of the instance while it is decided, and what was done.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
+import orjson
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
+from saraban.kit.idempotency import Claim
+from saraban.kit.operation import Operation, Receipt
+from saraban.kit.trace import trace_id
+from saraban.workflow.engine.decisions import Step
+from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.language.vocabulary import reserved
+from saraban.workflow.runtime.domain import interventions
+from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.service.subjects import SubjectPort
+from saraban.workflow.runtime.service.transition_metrics import TakenTransition, TransitionAttempt
+
+LONG = 16_000  # characters of comment and payload: a statement with fifty of them stays far below what the server takes
 
 
 class VersionConflict(DomainError):
@@ -82,3 +102,167 @@ def check_version(command: Command, version_no: int) -> None:
         raise VersionConflict(f"The client saw version {command.client_version_no}, the present one is {version_no}.")
     if command.if_match is not None and not command.if_match & {str(version_no), "*"}:
         raise StaleInstance(f"If-Match does not name the present version {version_no}.")
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceSnapshot:
+    """An instance as it stood when a request arrived."""
+
+    public_id: UUID
+    workflow_code: str
+    state: str
+    version_no: int
+    actions: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldInstance:
+    """
+    An instance under its row lock, at the version that the client named, with what a decision needs.
+
+    :param seat: in whose place the caller acts, None in his own right
+    :param seats: all in whose place he could, as far as they had to be asked for
+    :param has_files: False where it is known that no step of it has any
+    :param ahead: whom it waits for after the step
+    """
+
+    row: Instance
+    port: SubjectPort
+    facts: SubjectFacts
+    definition: Definition
+    ctx: RequestContext
+    seat: Caller | None = None
+    seats: tuple[Caller, ...] = ()
+    has_files: bool = True
+    ahead: PendingAssignees | None = None
+
+    @property
+    def caller(self) -> Caller:
+        return self.ctx.caller
+
+    @property
+    def snapshot(self) -> InstanceSnapshot:
+        row, definition = self.row, self.definition
+        return InstanceSnapshot(row.id, definition.code, row.current_state, row.version_no, definition.actions)
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """
+    What is recorded of a step besides, where it is no ordinary one.
+
+    :param audited: the action of the audit row
+    :param details: what the history row and the audit row say besides
+    :param values: further columns of the instance, written by the same compare-and-set
+    :param applies: False for a step that leaves the instance in its state, of which the subject need not hear
+    :param asks: the one person who is asked because of it, where nobody else is asked anew
+    """
+
+    audited: str = "workflow.transition"
+    severity: audit.Severity = audit.Severity.INFO
+    details: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    applies: bool = True
+    asks: int | None = None
+
+
+ORDINARY = StepRecord()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    What is to be done to one instance, and what was said when it was asked for; nothing of it is written yet.
+
+    :param step: None where nothing but `write` is done
+    :param trace: of the request that asked for it, for its audit row; None for that of the running task
+    :param write: writes what comes before the step, in its transaction
+    :param receipt: of what was done, where that is no step
+    """
+
+    held: HeldInstance
+    step: Step | None
+    command: Command
+    now: datetime
+    record: StepRecord = ORDINARY
+    trace: str | None = None
+    write: Callable[[AsyncSession], Awaitable[None]] | None = None
+    receipt: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transitioned:
+    """
+    What a request has done to an instance.
+
+    :param taken: the steps that the commit holds: what was asked for, then what the engine did by itself
+    :param after: the instance as it stands then; None for a repetition
+    """
+
+    instance_id: UUID
+    receipt: Receipt
+    taken: tuple[TakenTransition, ...] = ()
+    after: HeldInstance | None = None
+
+
+@dataclass(slots=True, eq=False)
+class TransitionRequest:
+    """
+    One request for one instance, on its way.
+
+    :param seen: where the instance stood when it arrived, as far as that is known: without a version from the client it
+        tells a lost race from an action out of place
+    :param attempt: what is counted, as soon as that is known
+    :param admitted: its caller may know of the instance; only then it is an attempt
+    """
+
+    ctx: RequestContext
+    instance_id: UUID
+    command: Command
+    policy: "DecisionPolicy"
+    claim: Claim | None = None
+    seen: InstanceSnapshot | None = None
+    attempt: TransitionAttempt | None = None
+    admitted: bool = False
+    trace: str = field(default_factory=trace_id)
+
+    @property
+    def shares(self) -> bool:
+        """Whether it may share a transaction: it asks for no more than a step in the caller's own right."""
+        command = self.command
+        said = len(command.comment or "") + (len(orjson.dumps(command.payload)) if command.payload else 0)
+        mine = command.on_behalf_of in {None, self.ctx.caller.public_id}
+        return self.policy.shares and mine and not command.attachment_public_ids and said <= LONG
+
+    def see(self, found: InstanceSnapshot) -> None:
+        """Keep where the instance stands, and that it is an attempt at it."""
+        action = self.command.action
+        is_known = action in found.actions or action in interventions.WORDS
+        user = self.ctx.caller.public_id
+        self.seen = found
+        self.attempt = TransitionAttempt(found.public_id, found.workflow_code, action, is_known, found.state, user)
+
+
+# What is to be done to an instance under its row lock, or a refusal; at last whether the request comes alone.
+Decide = Callable[[AsyncSession, HeldInstance, TransitionRequest, bool], Awaitable[Decision]]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPolicy:
+    """
+    How requests of one kind are decided.
+
+    :param path: the last part of their address, without an id
+    :param said: what the request says besides its command
+    :param shares: whether such requests may share a transaction
+    """
+
+    path: str
+    decide: Decide
+    said: Mapping[str, Any] = field(default_factory=dict)
+    shares: bool = False
+
+    def operation(self, ctx: RequestContext, instance_id: UUID, command: Command) -> Operation:
+        # If-Match is no part of what is asked for: a client that repeats a request may have refreshed it.
+        asked = {name: value for name, value in asdict(command).items() if name != "if_match"}
+        return Operation.of(ctx, f"POST /workflow/instances/{instance_id}/{self.path}", asked | dict(self.said))

@@ -1,210 +1,171 @@
 """
-Moves an instance one step: once, by the right person, with everything that belongs to it in one commit (REQ-WFL-02).
-
-Correct without Redis: the row lock and the compare-and-set of `version_no` decide every race.
+The transitions of one process: those that are asked for at the same moment, of different instances, share a transaction.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
+import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import NotFound
-from saraban.workflow.engine import decisions
-from saraban.workflow.engine.decisions import Step, TransitionNotPossible
-from saraban.workflow.language.definition import Definition
-from saraban.workflow.language.subject import Envelope, InstanceStatus, SubjectFacts
+from saraban.kit.batching import BatchQueue, Waiter
+from saraban.kit.db import Database, DatabaseFault, database_fault
+from saraban.kit.errors import DomainError, NotFound
+from saraban.kit.idempotency import Idempotency
+from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime import repository
-from saraban.workflow.runtime.domain import authorization, interventions
-from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.service import definitions
-from saraban.workflow.runtime.service.delegated_rights import delegators_of
-from saraban.workflow.runtime.service.persist_transition import HeldInstance, persist_transition
-from saraban.workflow.runtime.service.subjects import SubjectPort, Subjects
-from saraban.workflow.runtime.service.transition_metrics import TransitionAttempt, admit
+from saraban.workflow.runtime.service import definitions, instances, tasks
+from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.transition_batch import BY_RIGHT, transition_batch
+from saraban.workflow.runtime.service.transition_metrics import report
 from saraban.workflow.runtime.service.transition_request import (
     Command,
-    check_payload,
-    check_version,
+    DecisionPolicy,
+    InstanceSnapshot,
+    Transitioned,
+    TransitionRequest,
 )
 
+BATCH_SIZE = 50  # steps of one transaction: their locks are held until all are committed
+LANES = 4  # transactions at the same time, at most
+PATIENCE = 0.1  # seconds that a transaction may take before those who wait for its end get another lane
 
-@dataclass(frozen=True, slots=True)
-class InstanceSnapshot:
-    """An instance as it stood when the request arrived, and proof that the caller may know of it."""
-
-    public_id: UUID
-    workflow_code: str
-    state: str
-    version_no: int
-    actions: frozenset[str]
+log = structlog.get_logger(__name__)
+_Waiter = Waiter[TransitionRequest, Transitioned]
 
 
-async def snapshot(
-    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID, visibly: bool = True
-) -> InstanceSnapshot:
-    """
-    Read where an instance stands, before any lock.
+class Transitions:
+    """One for each process; it does what its doors ask of instances."""
 
-    :param visibly: ask whether the caller may see it; who tells nothing of it before `hold` leaves that to `hold`
-    :raises NotFound: when there is none, or the caller may not see what it moves
-    """
-    row = await repository.stand(session, public_id)
-    if row is None or row.entity_type not in subjects:
-        raise NotFound(f"There is no workflow instance {public_id}.")
-    if visibly:
-        await _facts(session, subjects.port(row.entity_type), caller=ctx.caller, entity_id=row.entity_id)
-    definition = await definitions.load(session, row.definition_id)
-    return InstanceSnapshot(public_id, definition.code, row.current_state, row.version_no, definition.actions)
-
-
-def attempt_of(ctx: RequestContext, seen: InstanceSnapshot, *, command: Command) -> TransitionAttempt:
-    known = command.action in seen.actions or command.action in interventions.WORDS
-    return TransitionAttempt(
-        seen.public_id, seen.workflow_code, command.action, known, seen.state, ctx.caller.public_id
-    )
-
-
-async def transition(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    subjects: Subjects,
-    public_id: UUID,
-    command: Command,
-    seen: InstanceSnapshot | None = None,
-) -> Envelope:
-    """
-    Take one step in the caller's transaction: lock, decide, write, and tell.
-
-    :param seen: from `look`; without a version from the client it tells a lost race from an action out of place
-    :raises Invalid: for a reserved name in the payload
-    :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
-    """
-    held = await hold(ctx, session, subjects=subjects, public_id=public_id, command=command)
-    await check_running(session, held, command=command, seen=seen)
-    held, step = await _decide(session, held, command=command)
-    return await persist_transition(session, held, step, command=command)
-
-
-async def hold(
-    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID, command: Command
-) -> HeldInstance:
-    """
-    Lock an instance until the transaction ends, and ask for its version again under the lock.
-
-    :raises NotFound: when there is none, or the caller may not see what it moves
-    :raises VersionConflict, StaleInstance: when the client saw another version
-    """
-    row = await repository.instance(session, public_id, lock=True)
-    if row is None or row.entity_type not in subjects:
-        raise NotFound(f"There is no workflow instance {public_id}.")
-    port = subjects.port(row.entity_type)
-    facts = await _facts(session, port, caller=ctx.caller, entity_id=row.entity_id)
-    admit(session)
-    check_payload(command)
-    check_version(command, row.version_no)
-    return HeldInstance(row, port, facts, await definitions.load(session, row.definition_id), ctx)
-
-
-async def _facts(session: AsyncSession, port: SubjectPort, *, caller: Caller, entity_id: str) -> SubjectFacts:
-    found = await port.facts(session, caller=caller, entity_ids=[entity_id])
-    if entity_id not in found:
-        raise NotFound("The caller may not see what this workflow moves.")
-    return found[entity_id]
-
-
-async def check_running(
-    session: AsyncSession, held: HeldInstance, *, command: Command, seen: InstanceSnapshot | None
-) -> None:
-    """
-    :raises TransitionNotPossible: when the instance has ended, or has moved since it was seen
-    """
-    row = held.row
-    if not command.names_a_version and seen is not None and seen.version_no != row.version_no:
-        raise TransitionNotPossible("Somebody else moved the instance first.", raced=True)
-    if row.status != InstanceStatus.ACTIVE:
-        raise TransitionNotPossible(
-            f"The instance is {row.status.lower()}.", raced=await _just_done(session, row, command)
+    def __init__(self, db: Database, subjects: Subjects, idempotency: Idempotency) -> None:
+        self._db, self._subjects, self._idempotency = db, subjects, idempotency
+        self._queue: BatchQueue[TransitionRequest, Transitioned] = BatchQueue(
+            self._run, most=BATCH_SIZE, lanes=LANES, give_way=PATIENCE
         )
 
+    async def take(
+        self, ctx: RequestContext, *, public_id: UUID, command: Command, policy: DecisionPolicy = BY_RIGHT
+    ) -> Transitioned:
+        """
+        Do what is asked of one instance, once for a key; committed when it returns.
 
-def own_step(held: HeldInstance, command: Command) -> Step:
-    """
-    Decide what the caller may do in his own right.
+        :raises NotFound: when the caller may not see the instance; asked before anything is told that is kept under a key
+        :raises Invalid: for a reserved name in the payload
+        :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
+        """
+        request = TransitionRequest(ctx, public_id, command, policy)
+        if ctx.key is not None or not request.shares:
+            async with self._db.reading() as session:
+                request.see(await self._snapshot(session, request, visibly=ctx.key is not None))
+        async with self._idempotency.claim(policy.operation(ctx, public_id, command)) as claim:
+            if claim.receipt is not None:
+                return Transitioned(public_id, claim.receipt)
+            request.claim = claim
+            return await self._queue.ask(request, public_id, shares=request.shares)
 
-    :raises TransitionNotPossible, ActionForbidden, ConditionNotMet, Invalid: when it is not what he asks for
-    """
-    return decisions.advance(held.definition, held.row.current_state, command.action, _asked(held, command))
+    async def show(self, ctx: RequestContext, done: Transitioned) -> Envelope:
+        """
+        Return how an instance stands after what was done to it: to who did it as it stood then, of a repetition as it is now.
+
+        :raises NotFound: when the caller of a repetition may not see any more what it moves
+        """
+        after = done.after
+        if after is None:
+            async with self._db.reading() as session:
+                return await tasks.find(ctx, session, subjects=self._subjects, public_id=done.instance_id, now=ctx.now)
+        plain = instances.envelope_without_query(after)
+        if plain is not None:
+            return plain
+        async with self._db.reading() as session:
+            return await instances.envelope_after(session, after)
+
+    async def close(self) -> None:
+        """Wait for the steps on their way."""
+        await self._queue.close()
+
+    async def _snapshot(
+        self, session: AsyncSession, request: TransitionRequest, *, visibly: bool = False
+    ) -> InstanceSnapshot:
+        """
+        Read where an instance stands, before any lock.
+
+        :raises NotFound: when there is none; `visibly`, also when the caller may not see what it moves
+        """
+        row = await repository.stand(session, request.instance_id)
+        if row is None or row.entity_type not in self._subjects:
+            raise NotFound(f"There is no workflow instance {request.instance_id}.")
+        if visibly:
+            port = self._subjects.port(row.entity_type)
+            if not await port.facts(session, caller=request.ctx.caller, entity_ids=[row.entity_id]):
+                raise NotFound("The caller may not see what this workflow moves.")
+        definition = await definitions.load(session, row.definition_id)
+        return InstanceSnapshot(
+            request.instance_id, definition.code, row.current_state, row.version_no, definition.actions
+        )
+
+    async def _run(self, waiters: Sequence[_Waiter]) -> None:
+        for waiter in waiters:
+            if waiter.follows is not None:
+                # Unless the one before it is refused, it has lost the race: it was meant for where that one found the instance.
+                waiter.item.seen = waiter.item.seen or waiter.follows.item.seen
+        if waiters[0].shares:
+            await self._run_together(waiters)
+        else:
+            await self._run_alone(waiters[0])
+
+    async def _run_alone(self, waiter: _Waiter) -> None:
+        try:
+            done = await waiter.run(self._take_alone(waiter.item))
+        except Exception as error:  # noqa: BLE001  whatever it is, its request is told of it
+            _fail(waiter, error)
+        else:
+            _succeed(waiter, done)
+
+    async def _take_alone(self, request: TransitionRequest) -> Transitioned:
+        if request.seen is None or request.attempt is None:
+            async with self._db.reading() as session:
+                request.see(request.seen or await self._snapshot(session, request))
+        batch = partial(transition_batch, subjects=self._subjects, requests=[request], alone=True)
+        (done,) = await self._db.transact(batch)
+        assert done is not None  # who comes alone is refused with an error
+        return done
+
+    async def _run_together(self, waiters: Sequence[_Waiter]) -> None:
+        sharing = [waiter for waiter in waiters if waiter.follows is None]
+        requests = [waiter.item for waiter in sharing]
+        for request in requests:
+            request.attempt = None
+        done: Sequence[Transitioned | None] = [None] * len(sharing)
+        try:
+            batch = partial(transition_batch, subjects=self._subjects, requests=requests, alone=False)
+            done = await self._db.transact(batch) if sharing else ()
+        except Exception as error:  # noqa: BLE001  whatever it is, each is told of it, or finds it by itself
+            if database_fault(error) is DatabaseFault.CONNECTION:
+                # Whether those that were written are committed nobody knows (REQ-NUM-09): they must not be tried again.
+                for waiter in sharing:
+                    if waiter.item.attempt is not None:
+                        _fail(waiter, error)
+            elif not isinstance(error, DomainError):
+                log.warning("workflow.not_together", steps=len(sharing), error=str(error)[:300])
+        for waiter, one in zip(sharing, done, strict=True):
+            if one is not None:
+                _succeed(waiter, one)
+        for waiter in waiters:
+            if not waiter.settled:
+                waiter.again(shares=False)
 
 
-def _asked(held: HeldInstance, command: Command) -> decisions.Facts:
-    row = held.row
-    return decisions.Facts(
-        held.caller,
-        held.facts,
-        command.comment,
-        command.payload,
-        row.context or {},
-        bool(command.attachment_public_ids),
-        command.response_code,
-        row.assigned_user_id,
-    )
+def _succeed(waiter: _Waiter, done: Transitioned) -> None:
+    """Count it, whether or not its caller is still there, in the context of its request: its trace belongs into the line."""
+    if waiter.item.attempt is not None:
+        waiter.context.run(report, waiter.item.attempt, waiter.elapsed * 1000, taken=done.taken)
+    waiter.succeed(done)
 
 
-async def _decide(session: AsyncSession, held: HeldInstance, *, command: Command) -> tuple[HeldInstance, Step]:
-    """Own right first; who stands in for whom is asked only when that does not do."""
-    row, definition, asked = held.row, held.definition, _asked(held, command)
-    here = (definition, row.current_state, command.action)
-    seats: tuple[Caller, ...] = ()
-    try:
-        if command.on_behalf_of in {None, held.caller.public_id}:
-            try:
-                return held, decisions.advance(*here, asked)
-            except decisions.ActionForbidden:
-                if command.on_behalf_of is not None:
-                    raise
-        seats = await _seats(session, held)
-        theirs = authorization.chosen(*here, asked, seats, named=command.on_behalf_of)
-        return replace(held, seat=theirs.caller, seats=seats), decisions.advance(*here, theirs)
-    except TransitionNotPossible as error:
-        error.raced = await _just_done(session, row, command)
-        raise
-    except decisions.ActionForbidden:
-        everybody = (asked, *(authorization.in_place_of(asked, seat) for seat in seats))
-        if await _was_allowed(session, row, definition, command, everybody):
-            raise TransitionNotPossible("The step this was meant for has been taken.", raced=True) from None
-        raise
-
-
-async def _seats(session: AsyncSession, held: HeldInstance) -> tuple[Caller, ...]:
-    code, project = held.definition.code, held.facts.scope.project
-    return tuple(await delegators_of(held.ctx, session, workflow_code=code, project_id=project))
-
-
-async def _just_done(session: AsyncSession, row: Instance, command: Command) -> bool:
-    last = await repository.latest_step(session, row.id)
-    return last is not None and last.action == command.action
-
-
-async def _was_allowed(
-    session: AsyncSession,
-    row: Instance,
-    definition: Definition,
-    command: Command,
-    asked: Iterable[decisions.Facts],
-) -> bool:
-    """
-    Whether the caller could have done this one step earlier. Then it is a lost race or a second click, not a
-    trespass; a client that names the present version has seen this step and gets the plain refusal.
-    """
-    if command.names_a_version:
-        return False
-    last = await repository.latest_step(session, row.id)
-    if last is None or last.from_state not in definition.states:
-        return False
-    before = definition.states[last.from_state].on.get(command.action)
-    return before is not None and any(decisions.permitted(before.require, one) for one in asked)
+def _fail(waiter: _Waiter, error: Exception) -> None:
+    attempt, unknown = waiter.item.attempt, isinstance(error, NotFound) and not waiter.item.admitted
+    if attempt is not None and not unknown:
+        waiter.context.run(report, attempt, waiter.elapsed * 1000, error=error)
+    waiter.fail(error)
