@@ -71,7 +71,7 @@ class TestBatches:
                 raise ConnectionError
 
         with pytest.raises(ConnectionError):
-            await bring(world, lines(1, 2500), progress=breaking)
+            await bring(world, lines(1, 2500), observer=legacy_import.ImportObserver(progress=breaking))
         assert await count(world, LedgerEntry) == 2000
         assert await count(world, NumberImport, NumberImport.state == "IMPORTING") == 1
 

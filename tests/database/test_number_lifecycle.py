@@ -60,12 +60,8 @@ async def close(world: World, first: int, last: int) -> numbering.RangeRow:
         lambda session: numbering.create_range(
             context(caller=world.caller, address=""),
             session,
-            plan=plan,
-            kind="BARRED",
-            first=first,
-            last=last,
-            organization=None,
-            reason=REASON,
+            plan,
+            numbering.RangeDraft(numbering.RangeKind.BARRED, first, last, reason=REASON),
         )
     )
 

@@ -477,12 +477,8 @@ class TestAccount:
                 lambda session, first=first, last=last, kind=kind: numbering.create_range(
                     context(caller=world.caller, address=""),
                     session,
-                    plan=plan,
-                    kind=kind,
-                    first=first,
-                    last=last,
-                    organization=None,
-                    reason=REASON,
+                    plan,
+                    numbering.RangeDraft(numbering.RangeKind(kind), first, last, reason=REASON),
                 )
             )
             for first, last, kind in ((2, 3, "KEPT"), (5, 6, "BARRED"), (8, 20, "BARRED"))

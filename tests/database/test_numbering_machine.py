@@ -305,9 +305,9 @@ class Product:
         return to
 
     async def close(self, *, name: str, mark: UUID, first: int, last: int, is_kept: bool) -> str:
-        words: dict[str, Any] = {"plan": self.plans[name], "first": first, "last": last, "organization": None}
-        words |= {"kind": "KEPT" if is_kept else "BARRED", "reason": REASON}
-        row = await self.once(lambda session: numbering.create_range(self.ctx, session, **words))
+        kind = numbering.RangeKind.KEPT if is_kept else numbering.RangeKind.BARRED
+        draft = numbering.RangeDraft(kind, first, last, reason=REASON)
+        row = await self.once(lambda session: numbering.create_range(self.ctx, session, self.plans[name], draft))
         self.ranges[mark] = row.range.public_id
         return "CLOSED"
 

@@ -104,7 +104,7 @@ async def _import(
             lines=workbook.rows_of(file),
             file=source,
             moves=moves,
-            progress=progress,
+            observer=legacy_import.ImportObserver(progress=progress),
         )
     _report(outcome, commit=True)
     return outcome.refused
@@ -124,8 +124,9 @@ async def _dry_run(
             if sheet is not None:
                 sheet.add(read, state)
 
+        observer = legacy_import.ImportObserver(each, progress)
         outcome = await legacy_import.dry_run(
-            ctx, system.db, project_public_id=place, lines=workbook.rows_of(file), each=each, progress=progress
+            ctx, system.db, project_public_id=place, lines=workbook.rows_of(file), observer=observer
         )
     faults.end()
     _report(outcome, commit=False)

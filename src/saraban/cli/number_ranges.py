@@ -1,7 +1,8 @@
 """`saraban number range list | create | release`: stretches of a series that are kept for somebody, or barred."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
-    from saraban.numbering.service import RangeEffect, RangeRow
+    from saraban.numbering.service import Plan, RangeDraft, RangeEffect, RangeRow
 
 
 def register(noun: typer.Typer) -> None:
@@ -101,26 +102,24 @@ def create(
         async with system.db.reading() as session:
             ctx = await account_context(session, system.clock, account)
 
-        async def asked(session: "AsyncSession") -> "dict[str, Any]":
+        async def asked(session: "AsyncSession") -> "tuple[Plan, RangeDraft]":
             request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
             _, members = await members_of(ctx, session, project)
             if keeper is not None and keeper not in members:
                 raise unknown("/for", keeper)
-            return {
-                "plan": await numbering.plan(ctx, session, request=request),
-                "kind": "BARRED" if barred else "KEPT",
-                "first": first,
-                "last": first if last is None else last,
-                "organization": members[keeper] if keeper is not None else None,
-            }
+            kind_of_range = numbering.RangeKind.BARRED if barred else numbering.RangeKind.KEPT
+            end = first if last is None else last
+            owner = members[keeper] if keeper is not None else None
+            draft = numbering.RangeDraft(kind_of_range, first, end, owner, reason)
+            return await numbering.plan(ctx, session, request=request), draft
 
         async with system.db.reading() as session:
-            effect = await numbering.range_effect(ctx, session, **await asked(session))
+            effect = await numbering.range_effect(ctx, session, *await asked(session))
         _confirm(effect, yes=yes)
 
         async def step(session: "AsyncSession") -> "RangeRow":
-            wanted = await asked(session)
-            return await numbering.create_range(ctx, session, **wanted, reason=reason, confirmed_size=effect.size)
+            plan, draft = await asked(session)
+            return await numbering.create_range(ctx, session, plan, replace(draft, confirmed_size=effect.size))
 
         return await system.db.transact(step)
 

@@ -63,6 +63,7 @@ from saraban.numbering.issue.service.reservations import (
     expire_reservations,
 )
 from saraban.numbering.ranges.service import (
+    RangeDraft,
     RangeEffect,
     RangeRow,
     create_range,
@@ -86,6 +87,7 @@ from saraban.numbering.register.service.number_history import (
     rfa_type_of,
 )
 from saraban.numbering.series.domain.format_selection import Narrowing
+from saraban.numbering.series.domain.states import RangeKind
 from saraban.numbering.series.models import FormatRow, ImportRow, NumberErrorRow, NumberOperation
 
 __all__ = [
@@ -125,7 +127,9 @@ __all__ = [
     "NumberToVoid",
     "NumberedDocuments",
     "Plan",
+    "RangeDraft",
     "RangeEffect",
+    "RangeKind",
     "RangeRow",
     "RateLimited",
     "RetryBudget",

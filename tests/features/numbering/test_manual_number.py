@@ -130,9 +130,8 @@ class TestReason:
                     reason="x",
                 )
             elif verb == "close":
-                await numbering.create_range(
-                    ctx, session, plan=plan, kind="BARRED", first=9, last=9, organization=None, reason="x"
-                )
+                draft = numbering.RangeDraft(numbering.RangeKind.BARRED, 9, 9, reason="x")
+                await numbering.create_range(ctx, session, plan, draft)
             else:
                 await numbering.reset_counter(
                     ctx,

@@ -238,7 +238,6 @@ async def _override(ctx: RequestContext, body: ManualNumberIn, token: UUID, sess
         moves_counter=body.move_counter,
         confirmed_jump=body.confirmed_jump,
         token=token,
-        now=ctx.now,
     )
     return issued.receipt()
 

@@ -1,5 +1,6 @@
 """`/document-numbering/ranges`: ranges of a series that are reserved for somebody, or blocked."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 from uuid import UUID
@@ -25,7 +26,7 @@ from saraban.numbering.ranges.schemas import (
     ReleasedOut,
     ReleaseIn,
 )
-from saraban.numbering.ranges.service import RangeRow
+from saraban.numbering.ranges.service import RangeDraft, RangeRow
 
 router = APIRouter(route_class=RecordedRoute)
 
@@ -40,17 +41,8 @@ async def create_range(body: RangeIn, ctx: KeyedContext, session: ReadSession, o
 
 async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> Receipt:
     plan = await number_plan.plan(ctx, session, request=request_of(body))
-    row = await service.create_range(
-        ctx,
-        session,
-        plan=plan,
-        kind=body.kind,
-        first=body.first_number,
-        last=body.last_number,
-        organization=body.organization_public_id,
-        reason=body.reason,
-        confirmed_size=body.confirmed_size,
-    )
+    draft = replace(_draft(body), reason=body.reason, confirmed_size=body.confirmed_size)
+    row = await service.create_range(ctx, session, plan, draft)
     return Receipt("number_range", row.range.public_id)
 
 
@@ -58,15 +50,7 @@ async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> 
 async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
     plan = await number_plan.plan(ctx, session, request=request_of(body))
-    effect = await service.range_effect(
-        ctx,
-        session,
-        plan=plan,
-        kind=body.kind,
-        first=body.first_number,
-        last=body.last_number,
-        organization=body.organization_public_id,
-    )
+    effect = await service.range_effect(ctx, session, plan, _draft(body))
     return RangeEffectOut(
         series=effect.series,
         counter=effect.counter,
@@ -104,6 +88,10 @@ async def release_range(
 async def _release(ctx: RequestContext, public_id: UUID, body: ReleaseIn, session: AsyncSession) -> Receipt:
     await service.release_range(ctx, session, public_id=public_id, reason=body.reason)
     return Receipt("number_range", public_id)
+
+
+def _draft(body: RangePreviewIn) -> RangeDraft:
+    return RangeDraft(body.kind, body.first_number, body.last_number, body.organization_public_id)
 
 
 def _range(row: RangeRow) -> RangeOut:

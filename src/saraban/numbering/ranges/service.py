@@ -88,6 +88,23 @@ class RangeEffect:
 
 
 @dataclass(frozen=True, slots=True)
+class RangeDraft:
+    """
+    A range that somebody wants closed.
+
+    :param organization: the only one that may use a reserved range; None: whoever may issue from the series
+    :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
+    """
+
+    kind: RangeKind
+    first: int
+    last: int
+    organization: UUID | None = None
+    reason: str = ""
+    confirmed_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _RequestedRange:
     """A range as it is asked for, in a series that was found."""
 
@@ -106,16 +123,7 @@ class _RequestedRange:
         return self.size > MOST_UNASKED or len(str(self.last)) > max(template.width, len(str(counter)))
 
 
-async def range_effect(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    plan: Plan,
-    kind: str,
-    first: int,
-    last: int,
-    organization: UUID | None,
-) -> RangeEffect:
+async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeEffect:
     """
     Show what closing a range would do, without doing it.
 
@@ -123,7 +131,7 @@ async def range_effect(
     """
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
-    requested = await _asked_by(session, plan, kind, first, last, organization)
+    requested = await _asked_by(session, plan, draft)
     state = await counters.counter_state(session, SeriesKey(plan.project.id, plan.series, 0), lock=False)
     state = state or CounterState(0, 0)
     await _check_open(session, requested, state.last_number)
@@ -144,50 +152,27 @@ async def _following(session: AsyncSession, plan: Plan, state: CounterState) -> 
     return plan.number(sequence)
 
 
-async def create_range(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    plan: Plan,
-    kind: str,
-    first: int,
-    last: int,
-    organization: UUID | None,
-    reason: str,
-    confirmed_size: int | None = None,
-) -> RangeRow:
+async def create_range(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeRow:
     """
-    Let the main counter of the plan's series skip `first` to `last` from now on.
+    Let the main counter of the plan's series skip the range from now on.
 
-    :param organization: the only one that may use a reserved range; None: whoever may issue from the series
-    :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
     :raises Invalid: for an organization that could never draw from the series, or a size that was not confirmed
     :raises RangeOverlaps: when part of it is closed already
     :raises RangePassed: when the series has counted past `first`
     """
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
-    reason = checked_reason(reason)
-    requested = await _asked_by(session, plan, kind, first, last, organization)
+    reason = checked_reason(draft.reason)
+    requested = await _asked_by(session, plan, draft)
     await counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
     counter = await _locked(session, requested)
-    _check_confirmed(requested, plan.template, counter, confirmed_size)
+    _check_confirmed(requested, plan.template, counter, draft.confirmed_size)
     row = await _closed(replace(ctx, now=plan.now), session, requested, counter, reason=reason)
-    return RangeRow(row, organization, first - 1 if kind == RangeKind.KEPT else None)
+    return RangeRow(row, draft.organization, draft.first - 1 if draft.kind == RangeKind.KEPT else None)
 
 
 async def create_range_in_series(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    project_public_id: UUID,
-    series: str,
-    kind: str,
-    first: int,
-    last: int,
-    organization: UUID | None,
-    reason: str,
-    confirmed_size: int | None = None,
+    ctx: RequestContext, session: AsyncSession, draft: RangeDraft, *, project_public_id: UUID, series: str
 ) -> NumberRange:
     """
     Create a range in a series that has counted already, named as the register names it.
@@ -196,9 +181,9 @@ async def create_range_in_series(
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
-    reason = checked_reason(reason)
-    owner = await _owner(session, project, kind, organization)
-    requested = _RequestedRange(project, fold(series), kind, first, last, owner)
+    reason = checked_reason(draft.reason)
+    owner = await _owner(session, project, draft)
+    requested = _RequestedRange(project, fold(series), draft.kind, draft.first, draft.last, owner)
     counter = await _locked(session, requested)
     codes = orjson.loads((await key_of_counter(session, counter)).text)
     document = Narrowing(codes["subType"] or "", codes["rfaType"] or "", codes["discipline"] or "")
@@ -207,17 +192,15 @@ async def create_range_in_series(
     template = stored_template(row.format_template if row else FALLBACK)
     if owner is not None and owner.id != counter.originator_organization_id:
         _refuse_if_printed(template, str(codes["originator"]))
-    _check_confirmed(requested, template, counter, confirmed_size)
+    _check_confirmed(requested, template, counter, draft.confirmed_size)
     return await _closed(ctx, session, requested, counter, reason=reason)
 
 
-async def _asked_by(
-    session: AsyncSession, plan: Plan, kind: str, first: int, last: int, organization: UUID | None
-) -> _RequestedRange:
-    owner = await _owner(session, plan.project, kind, organization)
+async def _asked_by(session: AsyncSession, plan: Plan, draft: RangeDraft) -> _RequestedRange:
+    owner = await _owner(session, plan.project, draft)
     if owner is not None and owner.id != plan.originator.id:
         _refuse_if_printed(plan.template, plan.originator.code)
-    return _RequestedRange(plan.project, plan.series, kind, first, last, owner)
+    return _RequestedRange(plan.project, plan.series, draft.kind, draft.first, draft.last, owner)
 
 
 def _refuse_if_printed(template: Template, originator: str) -> None:
@@ -334,12 +317,10 @@ async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id
     return row
 
 
-async def _owner(
-    session: AsyncSession, project: ProjectRef, kind: str, organization: UUID | None
-) -> OrganizationRef | None:
-    if organization is None:
+async def _owner(session: AsyncSession, project: ProjectRef, draft: RangeDraft) -> OrganizationRef | None:
+    if draft.organization is None:
         return None
-    if kind != RangeKind.KEPT:
+    if draft.kind != RangeKind.KEPT:
         raise invalid(
             "/organizationPublicId",
             "not_kept",
@@ -347,7 +328,7 @@ async def _owner(
             "A blocked range cannot be reserved for an organization.",
         )
     return await projects.find_organization(
-        session, project=project, public_id=organization, pointer="/organizationPublicId"
+        session, project=project, public_id=draft.organization, pointer="/organizationPublicId"
     )
 
 

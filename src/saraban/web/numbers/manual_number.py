@@ -129,7 +129,6 @@ async def _stated(ctx: RequestContext, order: ManualNumberIn, token: UUID, sessi
         moves_counter=order.move_counter,
         confirmed_jump=order.confirmed_jump,
         token=token,
-        now=ctx.now,
     )
     return issued.receipt()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -49,7 +49,7 @@ class RangeForm(Schema):
 
     project_public_id: UUID
     series: Annotated[str, SingleLine(255)]
-    kind: Literal["KEPT", "BARRED"]
+    kind: numbering.RangeKind
     first_number: int = Field(ge=1, le=LARGEST_STATED)
     last_number: int = Field(ge=1, le=LARGEST_STATED)
     organization_public_id: UUID | None = None
@@ -96,17 +96,16 @@ async def close(page: CurrentPage, db: Db, request: Request) -> Response:
 
     async def work(session: AsyncSession) -> UUID:
         order: RangeForm = validated(request, RangeForm, _payload(form))
+        draft = numbering.RangeDraft(
+            order.kind,
+            order.first_number,
+            order.last_number,
+            order.organization_public_id,
+            order.reason,
+            order.confirmed_size,
+        )
         await numbering.create_range_in_series(
-            page.context,
-            session,
-            project_public_id=order.project_public_id,
-            series=order.series,
-            kind=order.kind,
-            first=order.first_number,
-            last=order.last_number,
-            organization=order.organization_public_id,
-            reason=order.reason,
-            confirmed_size=order.confirmed_size,
+            page.context, session, draft, project_public_id=order.project_public_id, series=order.series
         )
         return order.project_public_id
 

@@ -25,7 +25,13 @@ from saraban.kit.errors import DiskFull, DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.service import legacy_import, workbook
-from saraban.numbering.imports.service.legacy_import import Each, ImportLease, ImportOutcome, LeaseLost, SourceFile
+from saraban.numbering.imports.service.legacy_import import (
+    ImportLease,
+    ImportObserver,
+    ImportOutcome,
+    LeaseLost,
+    SourceFile,
+)
 from saraban.numbering.imports.service.rows import CheckedRow
 from saraban.numbering.imports.service.uploads import result_key, source_key
 from saraban.numbering.imports.service.workbook import ResultWorkbook
@@ -181,8 +187,7 @@ class ImportWorker:
                     self._db,
                     project_public_id=turn.found.project,
                     lines=workbook.rows_of(path),
-                    each=_both(turn, sheet),
-                    progress=turn.count,
+                    observer=_observer(turn, sheet),
                 )
             await self._store(turn, path.with_name("result.xlsx"))
         await self._tell(
@@ -207,8 +212,7 @@ class ImportWorker:
                     file=SourceFile(row.file_name, row.file_sha256),
                     moves=row.moves,
                     ticket=turn.ticket,
-                    each=_both(turn, sheet),
-                    progress=turn.count,
+                    observer=_observer(turn, sheet),
                 )
             await self._store(turn, path.with_name("result.xlsx"))
         await self._tell(turn, lease=None, lease_until=None)
@@ -260,12 +264,12 @@ class ImportWorker:
         await self._storage.write(result_key(turn.found.row.public_id), _chunks(path))
 
 
-def _both(turn: _Turn, sheet: ResultWorkbook) -> Each:
+def _observer(turn: _Turn, sheet: ResultWorkbook) -> ImportObserver:
     def each(read: CheckedRow, state: str) -> None:
         turn.note(read, state)
         sheet.add(read, state)
 
-    return each
+    return ImportObserver(each, turn.count)
 
 
 def _report(turn: _Turn, outcome: ImportOutcome) -> dict[str, Any]:

@@ -39,7 +39,22 @@ BATCH = 1000
 READY, THERE, REFUSED = "READY", "THERE", "REFUSED"
 Cells = tuple[int, Sequence[object]]  # line of the file, cells in the order of `legacy.COLUMNS`
 Each = Callable[[CheckedRow, str], None]
-Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportObserver:
+    """
+    Who is told of an import while it runs.
+
+    :param each: told of each line and what comes of it, in order
+    :param progress: told how many lines are done, after each batch
+    """
+
+    each: Each | None = None
+    progress: Callable[[int], None] | None = None
+
+
+_NOBODY = ImportObserver()
 
 
 @dataclass(slots=True)
@@ -121,13 +136,11 @@ async def dry_run(
     *,
     project_public_id: UUID,
     lines: Iterable[Cells],
-    each: Each | None = None,
-    progress: Progress | None = None,
+    observer: ImportObserver = _NOBODY,
 ) -> ImportOutcome:
     """
     Return what an import of these lines would do; nothing is written.
 
-    :param each: told of each line and its fate, in order
     :raises Forbidden: for who does not manage the numbers of the project
     """
     outcome = ImportOutcome()
@@ -138,7 +151,7 @@ async def dry_run(
         async for reads in batches:
             async with db.reading() as session:
                 judged, before = await compare_with_ledger(session, place, reads)
-            _tell(outcome, judged, before, each, progress)
+            _tell(outcome, judged, before, observer)
     async with db.reading() as session:
         await _standing(session, place, outcome)
     return outcome
@@ -153,8 +166,7 @@ async def import_rows(
     file: SourceFile,
     moves: Mapping[str, int] | None = None,
     ticket: ImportLease | None = None,
-    each: Each | None = None,
-    progress: Progress | None = None,
+    observer: ImportObserver = _NOBODY,
 ) -> ImportOutcome:
     """
     Bring the lines into the ledger, one transaction for each batch; a line that is refused harms no other.
@@ -176,7 +188,7 @@ async def import_rows(
     async with aclosing(_ahead(db, reader, lines)) as batches:
         async for reads in batches:
             judged, before = await _written(db, writer, reads, outcome, mine)
-            _tell(outcome, judged, before, each, progress)
+            _tell(outcome, judged, before, observer)
     await db.transact(lambda session: _finished(session, writer, outcome, mine, moves or {}))
     return outcome
 
@@ -244,16 +256,14 @@ async def _note(
         raise LeaseLost
 
 
-def _tell(
-    outcome: ImportOutcome, reads: Sequence[CheckedRow], before: set[int], each: Each | None, progress: Progress | None
-) -> None:
+def _tell(outcome: ImportOutcome, reads: Sequence[CheckedRow], before: set[int], observer: ImportObserver) -> None:
     for read in reads:
         state = REFUSED if read.number is None else THERE if read.line in before else READY
         outcome.count(read, state)
-        if each is not None:
-            each(read, state)
-    if progress is not None:
-        progress(outcome.total)
+        if observer.each is not None:
+            observer.each(read, state)
+    if observer.progress is not None:
+        observer.progress(outcome.total)
 
 
 async def _begun(
@@ -313,6 +323,4 @@ async def _standing(session: AsyncSession, place: ImportTarget, outcome: ImportO
 async def _move(session: AsyncSession, writer: RowWriter, plan: Plan, to: int) -> None:
     """Have the series go on after `to`."""
     counter = await lock_counter(session, plan, now=writer.now)
-    await skip_to(
-        session, plan, counter, to, user_id=writer.user, reason=REASON, address=writer.address, now=writer.now
-    )
+    await skip_to(writer.ctx, session, plan, counter, to, reason=REASON)

@@ -317,7 +317,7 @@ class RowWriter:
     """Turns numbers into the rows of the ledger and the audit."""
 
     def __init__(self, ctx: RequestContext, place: ImportTarget) -> None:
-        self.place, self.now = place, ctx.now
+        self.ctx, self.place, self.now = ctx, place, ctx.now
         self.user = ctx.caller.user_id
         self.address = ctx.address[:45] or None
 

@@ -39,21 +39,13 @@ async def lock_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> N
 
 
 async def skip_to(
-    session: AsyncSession,
-    plan: Plan,
-    counter: NumberCounter,
-    to: int,
-    *,
-    user_id: int,
-    reason: str,
-    address: str | None,
-    now: datetime,
+    ctx: RequestContext, session: AsyncSession, plan: Plan, counter: NumberCounter, to: int, *, reason: str
 ) -> None:
     """Let a locked counter go on after `to`; one that is there or beyond stays."""
     old = counter.last_number
     if to <= old:
         return
-    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, now
+    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, ctx.now
     await session.flush()
     if to == old + 1:
         return
@@ -69,9 +61,9 @@ async def skip_to(
             "sequence_number": old + 1,
             "skipped_to": to - 1,
             "reason": reason,
-            "user_id": user_id,
-            "ip_address": address,
-            "created_at": now,
+            "user_id": ctx.caller.user_id,
+            "ip_address": ctx.address[:45] or None,
+            "created_at": ctx.now,
         },
     )
 
@@ -186,15 +178,13 @@ async def issue_manually(
     plan: Plan,
     statement: ManualNumber,
     reason: str,
-    moves_counter: bool,
-    confirmed_jump: int | None,
     token: UUID,
-    now: datetime | None = None,
+    moves_counter: bool = False,
+    confirmed_jump: int | None = None,
 ) -> Issued:
     """
     Put a stated number into the ledger, final and carried by no document.
 
-    :param now: when it is stated, where the plan is of another day
     :param confirmed_jump: the jump that was shown; needed where the counter is to move
     :raises NumberTaken: naming the number, when it was issued before
     :raises NumberInRange: when it is barred, or kept for another organization
@@ -207,14 +197,13 @@ async def issue_manually(
     if effect.closed is not None and effect.closed.refuses:
         closed = effect.closed
         raise NumberInRange(values={"number": effect.number, "first": closed.first, "last": closed.last})
-    moment = now or plan.now
-    entry = _entry(replace(ctx, now=moment), plan, effect, token=token, reason=reason)
+    entry = _entry(ctx, plan, effect, token=token, reason=reason)
     await _insert(session, entry, plan)
     old, new = None, None
     if moves_counter:
-        old, new = await _move(replace(ctx, now=moment), session, plan, effect, confirmed_jump, reason=reason)
+        old, new = await _move(ctx, session, plan, effect, confirmed_jump, reason=reason)
     await record_operation(
-        replace(ctx, now=moment),
+        ctx,
         session,
         entry,
         OperationCode.OVERRIDE,
@@ -335,16 +324,7 @@ async def _move(
     jump = max(effect.sequence - old, 0)
     if confirmed_jump != jump:
         raise _not_confirmed(old, jump)
-    await skip_to(
-        session,
-        plan,
-        counter,
-        effect.sequence,
-        user_id=ctx.caller.user_id,
-        reason=reason,
-        address=ctx.address[:45] or None,
-        now=ctx.now,
-    )
+    await skip_to(ctx, session, plan, counter, effect.sequence, reason=reason)
     return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()
 
 
