@@ -15,6 +15,7 @@ from saraban.web.shell.page import TEMPLATES, PageModel, environment
 
 ENVIRONMENT = environment("en")
 FILES = sorted(TEMPLATES.rglob("*.html"))
+LONGEST_LINE = 140
 # What `render` and the shell add to every page; `super` and `loop` are Jinja's own.
 SHARED = frozenset({"request", "path", "zone", "trace", "self", "super", "loop", *ENVIRONMENT.globals})
 SHELL = frozenset(
@@ -115,5 +116,9 @@ def test_the_template_reads_what_the_model_has(model: type[PageModel]) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TEMPLATES).as_posix())
 class TestEveryTemplate:
+    def test_has_lines_that_fit_on_a_screen(self, path: Path) -> None:
+        lines = enumerate(path.read_text("utf-8").splitlines(), 1)
+        assert [number for number, line in lines if len(line) > LONGEST_LINE] == []
+
     def test_does_not_ask_whether_a_name_is_there(self, path: Path) -> None:
         assert ASKS_WHETHER_IT_IS_THERE.findall(path.read_text("utf-8")) == []

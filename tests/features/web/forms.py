@@ -4,6 +4,8 @@ import re
 
 import httpx
 
+from tests.features.web.page_html import html_of
+
 ATTRIBUTES = re.compile(r'(\w[\w-]*)="([^"]*)"')
 
 
@@ -20,7 +22,7 @@ def selected(page: str, name: str) -> str:
 
 async def rfa_form(browser: httpx.AsyncClient, **typed: str) -> dict[str, str]:
     """Open the form and give it filled in, as a browser would send it."""
-    page = (await browser.get("/rfas/new")).text
+    page = html_of(await browser.get("/rfas/new"))
     names = ("key", "projectPublicId", "originatorOrganizationPublicId", "contractPublicId", "to")
     form = {name: selected(page, name) for name in names}
     form |= {"rfaTypeCode": "RPT", "disciplineCode": "TER", "subject": "รายงานผลการตอกเสาเข็ม", "priority": "HIGH"}

@@ -11,13 +11,14 @@ from tests.features.documents.conftest import Desk, desk_of
 from tests.features.notifications.conftest import worker
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
+from tests.features.web.page_html import html_of
 from tests.notices import titles
 
 __all__ = ["worker"]
 
 
 async def act(browser: httpx.AsyncClient, address: str, action: str, **typed: str) -> httpx.Response:
-    form = hidden((await browser.get(address)).text, f"act-{action}")
+    form = hidden(html_of(await browser.get(address)), f"act-{action}")
     return await browser.post(f"{address}/actions", data=form | typed)
 
 
@@ -35,13 +36,13 @@ class TestActing:
         )
 
         assert (asked.status_code, sent.status_code, by_program.status_code) == (422, 303, 200)
-        dialog = asked.text.split('id="act-submit"')[1].split("</dialog>")[0]
+        dialog = html_of(asked).split('id="act-submit"')[1].split("</dialog>")[0]
         box, rest = dialog.split("Submit without attachments</span>")
         assert 'name="withoutFiles" value="1" autofocus aria-invalid="true" aria-describedby="e-withoutFiles"' in box
         assert rest.index('class="fault" id="e-withoutFiles"') < rest.index("<textarea")
         assert ("dialog-faults" in dialog, dialog.count("autofocus")) == (False, 1)
-        assert 'data-reopen="act-submit"' in asked.text
-        assert ">Urgent</textarea>" in asked.text
+        assert 'data-reopen="act-submit"' in html_of(asked)
+        assert ">Urgent</textarea>" in html_of(asked)
 
     @pytest.mark.parametrize(("language", "next_task"), [("th", "งานถัดไป"), ("en", "Next task")])
     async def test_is_told_with_the_next_task(self, sit: Sit, language: str, next_task: str) -> None:
@@ -51,9 +52,9 @@ class TestActing:
             await act(contractor, address, "submit")
 
         answer = await act(reviewer, first, "approve")
-        page = (await reviewer.get(answer.headers["location"])).text
+        page = html_of(await reviewer.get(answer.headers["location"]))
         told = page.split("data-done")[1].split("</div></div>")[0]
-        last = (await reviewer.get((await act(reviewer, second, "approve")).headers["location"])).text
+        last = html_of(await reviewer.get((await act(reviewer, second, "approve")).headers["location"]))
 
         assert next_task in told
         assert f'href="{second}"' in told
@@ -65,15 +66,15 @@ class TestActing:
         other = await sit("reviewer.consultant")
         address = await new_rfa(contractor)
         await act(contractor, address, "submit")
-        old = hidden((await reviewer.get(address)).text, "act-reject")
+        old = hidden(html_of(await reviewer.get(address)), "act-reject")
         await act(other, address, "approve")
 
         refused = await reviewer.post(f"{address}/actions", data=old | {"comment": "Piles are too short"})
-        told = refused.text.split("data-meanwhile")[1].split("</div></div>")[0]
+        told = html_of(refused).split("data-meanwhile")[1].split("</div></div>")[0]
 
         assert refused.status_code == 409
         assert "This page now shows the current document. Check it before you decide." in told
-        assert ("Refresh" in refused.text, refused.text.count('role="alert"')) == (False, 1)
+        assert ("Refresh" in html_of(refused), html_of(refused).count('role="alert"')) == (False, 1)
         for part in ("ระวี ตรวจละเอียด", "คคง.", "Pending approval", "Piles are too short"):
             assert part in told
 
@@ -85,7 +86,7 @@ class TestActing:
             (await contractor.get(f"{address}/{deed}")).headers["location"] for deed in (*FORM_PATHS, "branches/1")
         ]
 
-        assert f'name="next" value="{address}"' in refused.text
+        assert f'name="next" value="{address}"' in html_of(refused)
         assert again == [address] * len(again)
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ส่งกลับให้แก้ไขโดย"), ("en", "Returned for revision by")])
@@ -95,7 +96,7 @@ class TestActing:
         await act(contractor, address, "submit")
         await act(reviewer, address, "request-revision", comment="ขาดรายการคำนวณ")
 
-        banner = (await contractor.get(address)).text.split("data-returned")[1].split("</div></div>")[0]
+        banner = html_of(await contractor.get(address)).split("data-returned")[1].split("</div></div>")[0]
 
         assert all(part in banner for part in (words, "ระวี ตรวจละเอียด", "คคง.", "ขาดรายการคำนวณ"))
 
@@ -107,10 +108,10 @@ class TestActing:
         asked = await titles(desk, "reviewer.consultant")
         by_other = await desk.as_("reviewer.consultant")
         reader = await sit("reviewer.consultant", "en")
-        unread = [(await reader.get("/inbox")).text]
+        unread = [html_of(await reader.get("/inbox"))]
         await desk.act("reviewer.consultant", rfa, "approve")
         await worker.drain()
-        unread.append((await reader.get("/inbox")).text)
+        unread.append(html_of(await reader.get("/inbox")))
         listed = (await by_other.get("/api/v1/notifications")).json()["items"]
 
         assert f"{rfa['documentNumber']} awaits your action" in asked
@@ -130,8 +131,8 @@ class TestFailure:
         stranger = await visitor.get("/gone")
 
         assert answer.status_code == status
-        assert 'id="sidebar"' in answer.text
-        assert (stranger.status_code, 'id="sidebar"' in stranger.text) == (404, False)
+        assert 'id="sidebar"' in html_of(answer)
+        assert (stranger.status_code, 'id="sidebar"' in html_of(stranger)) == (404, False)
 
     async def test_of_ours_keeps_it_too(self, app: FastAPI, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
         reader = await sit("viewer")
@@ -143,10 +144,10 @@ class TestFailure:
         answer = await reader.get("/inbox")
 
         assert answer.status_code == 500
-        assert 'id="sidebar"' in answer.text
+        assert 'id="sidebar"' in html_of(answer)
 
 
 async def test_the_account_menu_has_a_name_on_a_phone_too(sit: Sit) -> None:
-    page = (await (await sit("viewer", "en")).get("/inbox")).text
+    page = html_of(await (await sit("viewer", "en")).get("/inbox"))
 
     assert 'aria-label="Account: ' in page

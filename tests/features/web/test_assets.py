@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from saraban.web.shell import assets
+from tests.features.web.page_html import html_of
 
 NAMES = ("saraban.css", "saraban.js", "icon.svg", "vendor/htmx.min.js", "vendor/tabler.min.css")
 
@@ -44,7 +45,7 @@ class TestFiles:
         assert gzip.decompress(raw) == plain.content
 
     async def test_make_a_light_first_visit(self, client: httpx.AsyncClient) -> None:
-        page = (await client.get("/login")).text
+        page = html_of(await client.get("/login"))
         sizes = {}
         for address in re.findall(r'(?:href|src)="(/static/[^"]+)"', page):
             answer = await fetched(client, address, **{"Accept-Encoding": "gzip"})

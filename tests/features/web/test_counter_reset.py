@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from saraban.numbering.series.models import NumberAudit, NumberCounter
 from tests.conftest import SignIn
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 from tests.numbering_requests import BASE, GENERATE, REASON, read_project
 
 PAGE = "/numbers/reset"
@@ -37,9 +38,9 @@ def form_of(where: dict[str, str], **typed: Any) -> dict[str, Any]:
 
 
 async def opened(browser: httpx.AsyncClient, where: dict[str, str]) -> str:
-    account = (await browser.get("/numbers/account", params=where)).text
+    account = html_of(await browser.get("/numbers/account", params=where))
     assert f'href="{PAGE}?' in account
-    return (await browser.get(PAGE, params=where)).text
+    return html_of(await browser.get(PAGE, params=where))
 
 
 class TestReset:
@@ -78,7 +79,7 @@ class TestReset:
 
         answer = await root.post(PAGE, data=form_of(where, **wrong))
 
-        assert (answer.status_code, f'id="e-{field}"' in answer.text) == (422, True)
+        assert (answer.status_code, f'id="e-{field}"' in html_of(answer)) == (422, True)
         assert (await counter(app)).last_number == 9
 
     async def test_is_closed_to_everybody_else(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
@@ -88,7 +89,7 @@ class TestReset:
         answers = [await admin.get(PAGE, params=where), await admin.post(PAGE, data=form_of(where))]
 
         assert [answer.status_code for answer in answers] == [403, 403]
-        assert f'href="{PAGE}?' not in (await admin.get("/numbers/account", params=where)).text
+        assert f'href="{PAGE}?' not in html_of(await admin.get("/numbers/account", params=where))
         async with app.state.db.reading() as session:
             resets = sa.select(sa.func.count()).select_from(NumberAudit).where(NumberAudit.operation == "RESET")
             assert await session.scalar(resets) == 0

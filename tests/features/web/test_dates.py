@@ -7,12 +7,13 @@ import pytest
 
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import selected
+from tests.features.web.page_html import html_of
 
 NAMES = ("key", "projectPublicId", "originatorOrganizationPublicId", "contractPublicId")
 
 
 async def letter_form(browser: httpx.AsyncClient, **typed: str) -> dict[str, str]:
-    page = (await browser.get("/correspondences/new")).text
+    page = html_of(await browser.get("/correspondences/new"))
     to = re.search(r'<option value="([^"]+)"[^>]*>คคง\. –', page.split('name="to"')[1])
     assert to
     form = {name: selected(page, name) for name in NAMES}
@@ -37,7 +38,7 @@ class TestDates:
         address = written.headers["location"].partition("?")[0]
 
         assert (await browser.get(f"/api/v1{address}")).json()["data"]["dueDate"] == "2026-12-31"
-        assert typed_in((await browser.get(f"{address}/edit")).text, "dueDate") == shown
+        assert typed_in(html_of(await browser.get(f"{address}/edit")), "dueDate") == shown
 
     async def test_of_what_came_from_outside_are_kept_and_shown(self, sit: Sit) -> None:
         browser = await sit("dc.contractor", "en")
@@ -46,7 +47,7 @@ class TestDates:
             "/correspondences/new", data=await letter_form(browser, documentDate="2/11/2569", **outside)
         )
         address = written.headers["location"].partition("?")[0]
-        page, found = (await browser.get(address)).text, (await browser.get("/correspondences?q=0412/2569")).text
+        page, found = html_of(await browser.get(address)), html_of(await browser.get("/correspondences?q=0412/2569"))
         read = (await browser.get(f"/api/v1{address}")).json()["data"]
 
         names = ("documentDate", "senderNumber", "senderDate", "receivedDate")
@@ -74,10 +75,10 @@ class TestDates:
             refused = await browser.post("/correspondences/new", data=form)
 
             assert refused.status_code == 422
-            fault = re.search(rf'id="e-{field}">([^<]*)<', refused.text)
+            fault = re.search(rf'id="e-{field}">([^<]*)<', html_of(refused))
             assert fault
             assert said in fault[1].replace("&#39;", "'")
-            assert typed_in(refused.text, "senderDate") == ("02/11/2568" if language == "th" else "02/11/2025")
+            assert typed_in(html_of(refused), "senderDate") == ("02/11/2568" if language == "th" else "02/11/2025")
 
     async def test_are_changed_on_a_draft(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")
@@ -85,7 +86,7 @@ class TestDates:
             "/correspondences/new", data=await letter_form(browser, senderDate="2/11/2568", receivedDate="3/11/2568")
         )
         address = written.headers["location"].partition("?")[0]
-        page = (await browser.get(f"{address}/edit")).text
+        page = html_of(await browser.get(f"{address}/edit"))
         form = {"version": typed_in(page, "version").replace("&#34;", '"'), "subject": "แก้", "priority": "HIGH"}
         refused = await browser.post(
             f"{address}/edit", data=form | {"senderDate": "4/11/2568", "receivedDate": "3/11/2568"}

@@ -11,6 +11,7 @@ from saraban.kit.clock import local_date
 from tests.conftest import unwrapped
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden
+from tests.features.web.page_html import html_of
 
 
 def form(app: FastAPI, page: str, *, first: int = 0, last: int = 6, **typed: str) -> dict[str, str]:
@@ -33,12 +34,12 @@ class TestPage:
         self, sit: Sit, app: FastAPI, language: str, nothing: str, state: str, all_work: str
     ) -> None:
         browser, colleague = await sit("reviewer.consultant", language), await sit("dc.consultant", language)
-        empty = (await browser.get("/delegations")).text
+        empty = html_of(await browser.get("/delegations"))
         assert nothing in empty
 
         done = await browser.post("/delegations", data=form(app, empty, reason="ลาพักร้อน"))
-        page = (await browser.get(done.headers["location"])).text
-        theirs = (await colleague.get("/delegations")).text
+        page = html_of(await browser.get(done.headers["location"]))
+        theirs = html_of(await colleague.get("/delegations"))
 
         assert done.status_code == 303
         for part in ("เดชา รับส่งดี", state, all_work, "ลาพักร้อน", 'role="status"'):
@@ -48,11 +49,11 @@ class TestPage:
         (address,) = re.findall(r'action="(/delegations/[0-9a-f-]{36}/revoke)"', page)
         assert re.findall(r'action="(/delegations/[0-9a-f-]{36}/revoke)"', theirs) == []
         back = await browser.post(address)
-        assert state not in (await browser.get(back.headers["location"])).text
+        assert state not in html_of(await browser.get(back.headers["location"]))
 
     async def test_puts_refusals_at_their_fields_and_keeps_what_was_typed(self, sit: Sit, app: FastAPI) -> None:
         browser = await sit("reviewer.consultant", "en")
-        page = (await browser.get("/delegations")).text
+        page = html_of(await browser.get("/delegations"))
 
         nothing = await browser.post("/delegations", data={})
         past = await browser.post(
@@ -61,20 +62,20 @@ class TestPage:
 
         assert (nothing.status_code, past.status_code) == (422, 422)
         for name in ("delegatePublicId", "startsOn", "endsOn"):
-            assert f'id="e-{name}">Required' in nothing.text
-        assert re.search(r'id="e-startsOn">This date has passed\.', past.text)
-        assert 'value="Leave"' in past.text
-        assert re.search(r'value="RFA_APPROVAL" checked', past.text)
+            assert f'id="e-{name}">Required' in html_of(nothing)
+        assert re.search(r'id="e-startsOn">This date has passed\.', html_of(past))
+        assert 'value="Leave"' in html_of(past)
+        assert re.search(r'value="RFA_APPROVAL" checked', html_of(past))
 
     async def test_says_which_rule_of_the_house_stands_against_it(self, sit: Sit, app: FastAPI) -> None:
         browser = await sit("reviewer.consultant")
-        page = (await browser.get("/delegations")).text
+        page = html_of(await browser.get("/delegations"))
         await browser.post("/delegations", data=form(app, page))
 
         twice = await browser.post("/delegations", data=form(app, page))
 
         assert twice.status_code == 409
-        assert "คุณมอบหมายงานนี้ไว้แล้วในวันเดียวกัน" in twice.text
+        assert "คุณมอบหมายงานนี้ไว้แล้วในวันเดียวกัน" in html_of(twice)
 
     async def test_finds_a_colleague_by_a_part_of_the_name(self, sit: Sit) -> None:
         browser = await sit("reviewer.consultant")
@@ -82,18 +83,18 @@ class TestPage:
         found = await browser.get("/delegations/colleagues?q=เดชา", headers={"HX-Request": "true"})
         none = await browser.get("/delegations/colleagues?q=xyz", headers={"HX-Request": "true"})
 
-        assert "เดชา รับส่งดี" in found.text
-        assert "เดชา รับส่งดี" not in none.text
+        assert "เดชา รับส่งดี" in html_of(found)
+        assert "เดชา รับส่งดี" not in html_of(none)
 
 
 class TestSheet:
     async def test_is_answered_by_the_page_in_ones_own_name_or_for_who_is_away(self, sit: Sit, app: FastAPI) -> None:
         browser, absent = await sit("dc.consultant", "en"), await sit("reviewer.consultant", "en")
-        page = (await absent.get("/delegations")).text
+        page = html_of(await absent.get("/delegations"))
         await absent.post("/delegations", data=form(app, page))
         address = await self._sheet(browser, absent)
 
-        asked = hidden((await browser.get(address)).text, "respond")
+        asked = hidden(html_of(await browser.get(address)), "respond")
         choices = re.findall(
             r'<option value="([0-9a-f-]{36})"[^>]*>(In my own name|For [^<]+)</option>', await _of(browser, address)
         )
@@ -120,4 +121,4 @@ class TestSheet:
 
 
 async def _of(browser: httpx.AsyncClient, address: str) -> str:
-    return (await browser.get(address)).text
+    return html_of(await browser.get(address))

@@ -12,6 +12,7 @@ from saraban.identity.domain import catalogue
 from tests.factories.contexts import context
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import ATTRIBUTES, new_rfa
+from tests.features.web.page_html import html_of
 
 ADDRESS = re.compile(r'class="row-link" href="(/numbers/formats/[^"]+)"')
 WHY = "ตามหนังสือของที่ปรึกษา"
@@ -28,7 +29,7 @@ def fields(page: str) -> dict[str, str]:
 
 
 async def new_form(browser: httpx.AsyncClient, **typed: str) -> dict[str, str]:
-    page = (await browser.get("/numbers/formats/new")).text
+    page = html_of(await browser.get("/numbers/formats/new"))
     form = page[page.index('class="card form-card"') :]
     project = re.search(r'name="project" value="([^"]+)"', form)
     assert project
@@ -40,7 +41,7 @@ class TestList:
     async def test_shows_the_formats_of_the_project(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("padmin", language)
 
-        page = (await browser.get("/numbers/formats")).text
+        page = html_of(await browser.get("/numbers/formats"))
 
         assert words in page
         assert "{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{RFA_TYPE}-{SEQ:4}-{REV}" in page
@@ -54,7 +55,7 @@ class TestList:
     async def test_is_in_the_menu_of_those_who_may_read_it(self, sit: Sit, username: str) -> None:
         browser = await sit(username)
 
-        assert ('href="/numbers/formats"' in (await browser.get("/inbox")).text) == (username == "padmin")
+        assert ('href="/numbers/formats"' in html_of(await browser.get("/inbox"))) == (username == "padmin")
 
 
 @pytest_asyncio.fixture
@@ -75,8 +76,8 @@ async def reader(app: FastAPI, sit: Sit) -> httpx.AsyncClient:
 
 class TestReader:
     async def test_sees_a_format_and_is_offered_nothing_else(self, reader: httpx.AsyncClient) -> None:
-        listed = (await reader.get("/numbers/formats")).text
-        page = (await reader.get(ADDRESS.findall(listed)[0])).text
+        listed = html_of(await reader.get("/numbers/formats"))
+        page = html_of(await reader.get(ADDRESS.findall(listed)[0]))
         form = fields(page)
 
         checked = await reader.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})
@@ -85,11 +86,15 @@ class TestReader:
         assert "data-new" not in listed
         assert "data-submit" not in page
         assert "/delete" not in page
-        assert (checked.status_code, "is-token" in checked.text, 'class="fault"' in checked.text) == (200, True, False)
+        assert (checked.status_code, "is-token" in html_of(checked), 'class="fault"' in html_of(checked)) == (
+            200,
+            True,
+            False,
+        )
 
     async def test_cannot_save_all_the_same(self, reader: httpx.AsyncClient) -> None:
-        address = ADDRESS.findall((await reader.get("/numbers/formats")).text)[0]
-        form = fields((await reader.get(address)).text)
+        address = ADDRESS.findall(html_of(await reader.get("/numbers/formats")))[0]
+        form = fields(html_of(await reader.get(address)))
 
         answers = [
             await reader.get("/numbers/formats/new"),
@@ -105,9 +110,9 @@ class TestEditor:
         browser = await sit("padmin", "en")
         form = await new_form(browser, template="{ORIGINATOR}-{COLOUR}-{SEQ:3}")
 
-        wrong = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
+        wrong = html_of(await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"}))
         form["template"] = "{ORIGINATOR}-M-{SEQ:3}"
-        right = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
+        right = html_of(await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"}))
 
         assert '<span class="piece is-fault">{COLOUR}</span>' in wrong
         assert "{COLOUR} at position 14 is not a known field" in wrong
@@ -119,7 +124,7 @@ class TestEditor:
         browser = await sit("padmin", "en")
         form = await new_form(browser, template="{ORIGINATOR}-CIR-{SEQ:5}-{YEAR:B.E.}")
 
-        page = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
+        page = html_of(await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"}))
 
         assert "May produce the same number as the format of Circulation Sheet: {ORIGINATOR}-CIR-{SEQ:4}" in page
 
@@ -127,11 +132,11 @@ class TestEditor:
         browser = await sit("padmin", "en")
         form = await new_form(browser, type="TRANSMITTAL", sub_type="MAT", template="{ORIGINATOR}-MAT-{SEQ:3}")
 
-        effect = (await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"})).text
+        effect = html_of(await browser.post("/numbers/formats/check", data=form, headers={"HX-Request": "true"}))
         made = await browser.post("/numbers/formats/new", data=form)
         again = await browser.post("/numbers/formats/new", data=form)
         nobodys = await browser.post("/numbers/formats/new", data=form | {"sub_type": "", "rfa_type": "SDW"})
-        page = (await browser.get(made.headers["location"])).text
+        page = html_of(await browser.get(made.headers["location"]))
         changed = await browser.post(
             made.headers["location"].partition("?")[0],
             data=fields(page) | {"template": "{ORIGINATOR}-MAT-{SEQ:4}", "reason": WHY},
@@ -140,7 +145,7 @@ class TestEditor:
         assert "-MAT-001, " in effect
         assert [one.status_code for one in (made, again, nobodys, changed)] == [303, 422, 422, 303]
         assert "<h1>Transmittal · sub type MAT</h1>" in page
-        assert "Transmittal · sub type MAT</a>" in (await browser.get("/numbers/formats")).text
+        assert "Transmittal · sub type MAT</a>" in html_of(await browser.get("/numbers/formats"))
 
     async def test_finds_no_fault_with_nothing_typed_yet(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
@@ -149,16 +154,16 @@ class TestEditor:
             "/numbers/formats/check", data=await new_form(browser, template=""), headers={"HX-Request": "true"}
         )
 
-        assert (answer.status_code, "fault" in answer.text) == (200, False)
+        assert (answer.status_code, "fault" in html_of(answer)) == (200, False)
 
     async def test_saves_a_format_and_keeps_its_history(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
         made = await browser.post("/numbers/formats/new", data=await new_form(browser))
         address = made.headers["location"].partition("?")[0]
-        form = fields((await browser.get(address)).text) | {"template": "{ORIGINATOR}-M-{SEQ:4}", "reason": WHY}
+        form = fields(html_of(await browser.get(address))) | {"template": "{ORIGINATOR}-M-{SEQ:4}", "reason": WHY}
 
         changed = await browser.post(address, data=form)
-        page = (await browser.get(changed.headers["location"])).text
+        page = html_of(await browser.get(changed.headers["location"]))
 
         assert (made.status_code, changed.status_code) == (303, 303)
         assert "Format saved." in page
@@ -172,13 +177,13 @@ class TestEditor:
         again = await browser.post("/numbers/formats/new", data=await new_form(browser, type="RFA"))
 
         assert (refused.status_code, again.status_code) == (422, 422)
-        assert 'value="{COLOUR}"' in refused.text
-        assert "already have a format" in again.text
+        assert 'value="{COLOUR}"' in html_of(refused)
+        assert "already have a format" in html_of(again)
 
     async def test_of_a_change_asks_for_the_reason_and_for_a_fresh_page(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
-        address = ADDRESS.findall((await browser.get("/numbers/formats")).text)[0]
-        form = fields((await browser.get(address)).text)
+        address = ADDRESS.findall(html_of(await browser.get("/numbers/formats")))[0]
+        form = fields(html_of(await browser.get(address)))
 
         silent = await browser.post(address, data=form)
         first = await browser.post(address, data=form | {"reason": WHY})
@@ -192,7 +197,7 @@ class TestEditor:
 
         alone = await browser.post("/numbers/formats/new", data=form)
         ticked = await browser.post("/numbers/formats/new", data=form | {"counts_on": "1"})
-        page = (await browser.get(ticked.headers["location"])).text
+        page = html_of(await browser.get(ticked.headers["location"]))
 
         assert (alone.status_code, ticked.status_code) == (422, 303)
         assert fields(page)["counts_on"] == "1"
@@ -212,7 +217,7 @@ class TestDelete:
     async def test_keeps_a_format_with_numbers_and_says_which(self, sit: Sit) -> None:
         browser, contractor = await sit("padmin", "en"), await sit("dc.contractor")
         await new_rfa(contractor)
-        page = (await browser.get("/numbers/formats")).text
+        page = html_of(await browser.get("/numbers/formats"))
         row = page[page.index(">Request for Approval (RFA)<") - 100 :]
         (address,) = ADDRESS.findall(page[: page.index(">Request for Approval (RFA)<")])[-1:]
 
@@ -220,4 +225,4 @@ class TestDelete:
 
         assert row
         assert answer.status_code == 409
-        assert "LCBP3-C2-RFA-TER-RPT-0001-A" in answer.text
+        assert "LCBP3-C2-RFA-TER-RPT-0001-A" in html_of(answer)

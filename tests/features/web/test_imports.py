@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from saraban.numbering.service import ImportWorker
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 from tests.number_imports import letter, written
 
 FRAGMENT = {"HX-Request": "true"}
@@ -21,7 +22,7 @@ async def work(app: FastAPI) -> None:
 
 
 async def send(browser: httpx.AsyncClient, path: Path) -> httpx.Response:
-    (action,) = FORM.findall((await browser.get("/numbers/imports")).text)
+    (action,) = FORM.findall(html_of(await browser.get("/numbers/imports")))
     return await browser.post(action, files={"file": (path.name, await asyncio.to_thread(path.read_bytes))})
 
 
@@ -30,16 +31,16 @@ class TestList:
     async def test_says_when_nothing_was_imported(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("padmin", language)
 
-        page = (await browser.get("/numbers/imports")).text
+        page = html_of(await browser.get("/numbers/imports"))
 
         assert words in page
-        assert 'href="/numbers/imports?project=' in (await browser.get("/numbers")).text
+        assert 'href="/numbers/imports?project=' in html_of(await browser.get("/numbers"))
 
     async def test_leads_to_each_import(self, sit: Sit, tmp_path: Path) -> None:
         browser = await sit("padmin")
         sent = await send(browser, written(tmp_path / "old.csv", letter(1)))
 
-        assert f'href="{sent.headers["location"]}"' in (await browser.get("/numbers/imports")).text
+        assert f'href="{sent.headers["location"]}"' in html_of(await browser.get("/numbers/imports"))
 
     async def test_goes_on_page_by_page(self, sit: Sit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("saraban.web.numbers.imports.ROWS", 1)
@@ -47,9 +48,9 @@ class TestList:
         for name in ("first.csv", "second.csv"):
             await send(browser, written(tmp_path / name, letter(1)))
 
-        first = (await browser.get("/numbers/imports")).text
+        first = html_of(await browser.get("/numbers/imports"))
         (more,) = re.findall(r'hx-get="([^"]+)" hx-target="closest', first)
-        second = (await browser.get(more.replace("&amp;", "&"), headers=FRAGMENT)).text
+        second = html_of(await browser.get(more.replace("&amp;", "&"), headers=FRAGMENT))
 
         assert "second.csv" in first
         assert "first.csv" not in first
@@ -69,8 +70,8 @@ class TestList:
         answer = await send(browser, tmp_path / "a.xlsx")
 
         assert answer.status_code == 422
-        assert words in answer.text
-        assert 'id="e-file"' in answer.text
+        assert words in html_of(answer)
+        assert 'id="e-file"' in html_of(answer)
 
 
 class TestImport:
@@ -81,14 +82,14 @@ class TestImport:
         sent = await send(browser, written(tmp_path / "old.xlsx", letter(1), letter(7), letter(7)))
         address = sent.headers["location"]
 
-        waiting = (await browser.get(address)).text
+        waiting = html_of(await browser.get(address))
         await work(app)
-        checked = (await browser.get(address, headers=FRAGMENT)).text
+        checked = html_of(await browser.get(address, headers=FRAGMENT))
         (box,) = re.findall(r'name="move" value="([^"]+)"', checked)
         answer = await browser.post(f"{address}/commit", data={"move": box})
-        importing = (await browser.get(address, headers=FRAGMENT)).text
+        importing = html_of(await browser.get(address, headers=FRAGMENT))
         await work(app)
-        done = (await browser.get(address, headers=FRAGMENT)).text
+        done = html_of(await browser.get(address, headers=FRAGMENT))
 
         assert (sent.status_code, answer.status_code) == (303, 303)
         assert 'hx-trigger="every 1s"' in waiting
@@ -107,11 +108,11 @@ class TestImport:
         address = (await send(browser, written(tmp_path / "old.csv", letter(3), other))).headers["location"]
         await work(app)
 
-        assert 'name="all"' in (await browser.get(address)).text
+        assert 'name="all"' in html_of(await browser.get(address))
         await browser.post(f"{address}/commit", data={"all": "1"})
         await work(app)
 
-        done = (await browser.get(address)).text
+        done = html_of(await browser.get(address))
         assert len(re.findall(r'href="/numbers/account\?', done)) == 2
 
     async def test_that_was_started_by_somebody_else_says_so(self, sit: Sit, app: FastAPI, tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ class TestImport:
         answers = [await browser.post(f"{address}/commit") for _ in range(2)]
 
         assert [answer.status_code for answer in answers] == [303, 409]
-        assert "its import has already started" in answers[1].text
+        assert "its import has already started" in html_of(answers[1])
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีคอลัมน์"), ("en", "is missing")])
     async def test_that_failed_says_why(
@@ -133,7 +134,7 @@ class TestImport:
         address = (await send(browser, tmp_path / "a.csv")).headers["location"]
         await work(app)
 
-        page = (await browser.get(address)).text
+        page = html_of(await browser.get(address))
 
         assert words in page
         assert "hx-trigger" not in page.partition('id="import"')[2]

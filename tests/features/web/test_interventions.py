@@ -7,6 +7,7 @@ import pytest
 
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
+from tests.features.web.page_html import html_of
 
 OWNER, CONTRACTOR = "approver.owner", "dc.contractor"
 WHY = "ผู้ตรวจลาออกแล้ว งานหน้างานรอไม่ได้"
@@ -15,13 +16,13 @@ WHY = "ผู้ตรวจลาออกแล้ว งานหน้าง
 async def submitted(contractor: httpx.AsyncClient) -> str:
     """The address of an RFA that waits for the consultant."""
     address = await new_rfa(contractor)
-    form = hidden((await contractor.get(address)).text, "act-submit")
+    form = hidden(html_of(await contractor.get(address)), "act-submit")
     await contractor.post(f"{address}/actions", data=form)
     return address
 
 
 async def steer(browser: httpx.AsyncClient, address: str, deed: str, **typed: str) -> httpx.Response:
-    form = hidden((await browser.get(address)).text, deed)
+    form = hidden(html_of(await browser.get(address)), deed)
     return await browser.post(f"{address}/{deed}", data=form | {"reason": WHY} | typed)
 
 
@@ -34,9 +35,9 @@ class TestButtons:
         contractor, owner, consultant = await sit(CONTRACTOR), await sit(OWNER), await sit("dc.consultant")
         address = await submitted(contractor)
 
-        assert dialogs((await owner.get(address)).text) == ["force", "reassign", "terminate"]
-        assert dialogs((await consultant.get(address)).text) == ["force", "reassign"]
-        assert dialogs((await contractor.get(address)).text) == []
+        assert dialogs(html_of(await owner.get(address))) == ["force", "reassign", "terminate"]
+        assert dialogs(html_of(await consultant.get(address))) == ["force", "reassign"]
+        assert dialogs(html_of(await contractor.get(address))) == []
 
     @pytest.mark.parametrize("language", ["th", "en"])
     async def test_are_gone_at_the_end(self, sit: Sit, language: str) -> None:
@@ -44,7 +45,7 @@ class TestButtons:
         address = await submitted(contractor)
 
         answer = await steer(owner, address, "terminate")
-        page = (await owner.get(address)).text
+        page = html_of(await owner.get(address))
 
         assert answer.headers["location"] == address
         assert {"th": "ยุติแล้ว", "en": "Terminated"}[language] in page
@@ -59,7 +60,7 @@ class TestForce:
         address = await submitted(contractor)
 
         await steer(owner, address, "force", way="approve:pending_approval")
-        page = (await contractor.get(address)).text
+        page = html_of(await contractor.get(address))
 
         assert "Pending approval" in page
         assert page.count("override</span>") == 2  # on the timeline and in the history
@@ -72,7 +73,7 @@ class TestForce:
         for typed in ({"reason": "เร็ว", "way": "approve:pending_approval"}, {"way": ""}):
             answer = await steer(owner, address, "force", **typed)
             assert answer.status_code == 422
-            assert 'data-reopen="force"' in answer.text
+            assert 'data-reopen="force"' in html_of(answer)
 
     async def test_is_refused_to_a_form_that_was_made_up(self, sit: Sit) -> None:
         contractor = await sit(CONTRACTOR)
@@ -83,14 +84,14 @@ class TestForce:
         )
 
         assert answer.status_code == 403
-        assert "คุณไม่มีสิทธิ์บังคับเปลี่ยนขั้นตอน" in answer.text
+        assert "คุณไม่มีสิทธิ์บังคับเปลี่ยนขั้นตอน" in html_of(answer)
 
 
 class TestReassign:
     async def test_names_both_people(self, sit: Sit) -> None:
         contractor, owner = await sit(CONTRACTOR), await sit(OWNER)
         address = await submitted(contractor)
-        page = (await owner.get(address)).text
+        page = html_of(await owner.get(address))
         dialog = page[page.index('id="reassign"') :]
         people = dict(re.findall(r'<option value="([0-9a-f-]{36})">([^<]+)</option>', dialog))
         assert sorted(people.values()) == ["ระวี ตรวจละเอียด", "เดชา รับส่งดี"]
@@ -99,4 +100,4 @@ class TestReassign:
         await steer(owner, address, "reassign", userPublicId=control)
         await steer(owner, address, "reassign", userPublicId=reviewer)
 
-        assert "เดชา รับส่งดี → ระวี ตรวจละเอียด" in (await owner.get(address)).text
+        assert "เดชา รับส่งดี → ระวี ตรวจละเอียด" in html_of(await owner.get(address))

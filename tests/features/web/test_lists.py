@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa
+from tests.features.web.page_html import html_of
 from tests.page_actions import act
 
 FRAGMENT = {"HX-Request": "true"}
@@ -17,18 +18,18 @@ class TestInbox:
     async def test_is_friendly_when_it_is_empty(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("reviewer.consultant", language)
 
-        assert words in (await browser.get("/inbox")).text
+        assert words in html_of(await browser.get("/inbox"))
 
     async def test_shows_what_waits_and_lets_it_go(self, sit: Sit) -> None:
         contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
         address = await new_rfa(contractor)
         await act(contractor, address, "submit")
-        assert f'href="{address}"' in (await reviewer.get("/inbox")).text
+        assert f'href="{address}"' in html_of(await reviewer.get("/inbox"))
         await act(reviewer, address, "approve")
 
         fragment = await reviewer.get("/inbox", headers=FRAGMENT)
-        assert address not in fragment.text
-        assert "<html" not in fragment.text
+        assert address not in html_of(fragment)
+        assert "<html" not in html_of(fragment)
 
 
 class TestRegister:
@@ -38,15 +39,15 @@ class TestRegister:
         await new_rfa(browser, subject="แบบขยายหลังคา", rfaTypeCode="SDW")
         for text, found in (("เสาเข็ม", 1), ("SDW-0001", 1), ("RFA", 2), ("ไม่มีคำนี้", 0)):
             answer = await browser.get("/rfas", params={"q": text}, headers=FRAGMENT)
-            assert answer.text.count('class="number row-link"') == found
+            assert html_of(answer).count('class="number row-link"') == found
             assert answer.headers["hx-push-url"].startswith("/rfas?q=")
 
     async def test_is_filtered_by_what_the_address_says(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")
         address = await new_rfa(browser)
         await act(browser, address, "submit")
-        assert "row-link" in (await browser.get("/rfas?state=pending_review&mine=1")).text
-        assert "row-link" not in (await browser.get("/rfas?state=draft")).text
+        assert "row-link" in html_of(await browser.get("/rfas?state=pending_review&mine=1"))
+        assert "row-link" not in html_of(await browser.get("/rfas?state=draft"))
 
         assert (await browser.get("/rfas?state=nonsense&due=nonsense&project=nonsense")).status_code == 200
 
@@ -62,12 +63,12 @@ class TestRegister:
         browser = await sit("dc.contractor")
         for _ in range(3):
             await new_rfa(browser)
-        first = (await browser.get("/rfas")).text
+        first = html_of(await browser.get("/rfas"))
         more = first.split('hx-get="/rfas?cursor=')[1].split('"')[0]
         rest = await browser.get(f"/rfas?cursor={more}", headers=FRAGMENT)
 
-        assert rest.text.count('class="number row-link"') == 1
-        assert "<table" not in rest.text
+        assert html_of(rest).count('class="number row-link"') == 1
+        assert "<table" not in html_of(rest)
 
 
 class TestNotifications:
@@ -76,20 +77,20 @@ class TestNotifications:
         address = await new_rfa(contractor)
         await act(contractor, address, "submit")
         await deliver(app)
-        page = (await reviewer.get("/notifications")).text
+        page = html_of(await reviewer.get("/notifications"))
         assert f'value="{address}"' in page
         assert "data-unread" in page
         note = page.split('action="/notifications/')[2].split("/open")[0]
         answer = await reviewer.post(f"/notifications/{note}/open", data={"to": address})
 
         assert answer.headers["location"] == address
-        assert "data-unread" not in (await reviewer.get("/notifications")).text
+        assert "data-unread" not in html_of(await reviewer.get("/notifications"))
 
     async def test_ring_in_the_bell(self, sit: Sit) -> None:
         browser = await sit("viewer", "en")
         answer = await browser.get("/notifications/bell", headers=FRAGMENT)
 
-        assert "No notifications" in answer.text
+        assert "No notifications" in html_of(answer)
 
     async def test_open_nothing_outside(self, sit: Sit) -> None:
         browser = await sit("viewer")
@@ -117,15 +118,15 @@ class TestFailures:
 
         assert answer.status_code == 403
         assert answer.headers["hx-retarget"] == "#notices"
-        assert "<html" not in answer.text
+        assert "<html" not in html_of(answer)
 
     async def test_are_a_page_for_a_person(self, sit: Sit) -> None:
         browser = await sit("viewer")
         answer = await browser.get("/nowhere")
 
         assert answer.status_code == 404
-        assert '<html lang="th">' in answer.text
-        assert "ไม่พบข้อมูลที่ค้นหา" in answer.text
+        assert '<html lang="th">' in html_of(answer)
+        assert "ไม่พบข้อมูลที่ค้นหา" in html_of(answer)
 
     async def test_stay_problems_for_the_api(self, sit: Sit) -> None:
         browser = await sit("viewer")
@@ -139,7 +140,7 @@ class TestPages:
         browser = await sit("dc.contractor")
         address = await new_rfa(browser)
         for path in ("/login", "/inbox", "/rfas", "/rfas/new", "/notifications", address, f"{address}/edit"):
-            text = (await browser.get(path, follow_redirects=True)).text
+            text = html_of(await browser.get(path, follow_redirects=True))
             assert " style=" not in text
             assert "<style" not in text
             assert " onclick=" not in text

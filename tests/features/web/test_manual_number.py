@@ -14,6 +14,7 @@ from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import SignIn
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import selected
+from tests.features.web.page_html import html_of
 from tests.numbering_requests import GENERATE, present, read_project
 
 PAGE = "/numbers/by-hand"
@@ -22,7 +23,7 @@ WHY = "เลขที่เดิมจากทะเบียนกระด�
 
 async def typed(browser: httpx.AsyncClient, signed_in: SignIn, **more: str) -> dict[str, str]:
     """Open the form and fill it in for a letter, as a browser would send it."""
-    page = (await browser.get(PAGE)).text
+    page = html_of(await browser.get(PAGE))
     organizations = (await read_project(await signed_in("padmin"))).organizations
     form = {name: selected(page, name) for name in ("key", "projectPublicId")}
     form |= {"correspondenceTypeCode": "LETTER", "reason": WHY, "sequence": "42"}
@@ -45,18 +46,18 @@ class TestForm:
     async def test_is_for_who_manages_the_numbers(self, sit: Sit, language: str, words: str) -> None:
         admin, author = await sit("padmin", language), await sit("dc.consultant", language)
 
-        assert words in (await admin.get(PAGE)).text
+        assert words in html_of(await admin.get(PAGE))
         assert [(await author.get(PAGE)).status_code, (await author.post(PAGE, data={})).status_code] == [403, 403]
 
     async def test_is_reached_from_the_account_of_a_series(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
         await next_sequence(signed_in)
         series = (await entries(app))[0].series
         admin = await sit("padmin")
-        project = selected((await admin.get(PAGE)).text, "projectPublicId")
+        project = selected(html_of(await admin.get(PAGE)), "projectPublicId")
 
         account = await admin.get("/numbers/account", params={"project": project, "series": series})
 
-        assert f'href="{PAGE}?project={project}"' in account.text
+        assert f'href="{PAGE}?project={project}"' in html_of(account)
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ชุดเลขนี้อยู่ที่ 0"), ("en", "The series is at 0.")])
     async def test_shows_what_would_happen_before_a_reason_is_given(
@@ -66,9 +67,9 @@ class TestForm:
 
         shown = await admin.post(f"{PAGE}/check", data=await typed(admin, signed_in, reason="", issuedOn="2024-08-14"))
 
-        assert "คคง.-ผรม.1-0042-2567" in shown.text
-        assert words in shown.text
-        assert 'name="confirmedJump" value="42"' in shown.text
+        assert "คคง.-ผรม.1-0042-2567" in html_of(shown)
+        assert words in html_of(shown)
+        assert 'name="confirmedJump" value="42"' in html_of(shown)
         assert await entries(app) == []
 
     async def test_half_filled_in_is_no_error(self, sit: Sit, signed_in: SignIn) -> None:
@@ -78,8 +79,8 @@ class TestForm:
         wrong = await admin.post(f"{PAGE}/check", data=await typed(admin, signed_in, sequence="", documentNumber="ABC"))
 
         assert (empty.status_code, wrong.status_code) == (200, 200)
-        assert 'class="fault"' not in empty.text
-        assert "คคง.-ผรม.1-0001-25" in wrong.text
+        assert 'class="fault"' not in html_of(empty)
+        assert "คคง.-ผรม.1-0001-25" in html_of(wrong)
 
 
 class TestStatement:
@@ -90,7 +91,7 @@ class TestStatement:
         form = await typed(admin, signed_in)
 
         answers = [await admin.post(PAGE, data=form) for _ in range(2)]
-        page = (await admin.get(answers[0].headers["location"])).text
+        page = html_of(await admin.get(answers[0].headers["location"]))
 
         (entry,) = await entries(app)
         assert {answer.headers["location"] for answer in answers} == {f"/numbers/{entry.public_id}?done=stated"}
@@ -102,7 +103,7 @@ class TestStatement:
         admin = await sit("padmin", "en")
 
         answer = await admin.post(PAGE, data=await typed(admin, signed_in, issuedOn="2024-08-14"))
-        page = (await admin.get(answer.headers["location"])).text
+        page = html_of(await admin.get(answer.headers["location"]))
 
         assert "คคง.-ผรม.1-0042-2567" in page
         assert re.search(r"Date issued</th><td><time[^>]*>14 Aug 2024<", page)
@@ -112,7 +113,7 @@ class TestStatement:
         form = await typed(admin, signed_in, moveCounter="1")
 
         blind = await admin.post(PAGE, data=form)
-        shown = {"key": selected(blind.text, "key"), "confirmedJump": selected(blind.text, "confirmedJump")}
+        shown = {"key": selected(html_of(blind), "key"), "confirmedJump": selected(html_of(blind), "confirmedJump")}
         moved = await admin.post(PAGE, data=form | shown)
 
         assert (blind.status_code, shown["confirmedJump"]) == (422, "42")
@@ -127,7 +128,7 @@ class TestStatement:
         answer = await admin.post(PAGE, data=await typed(admin, signed_in, sequence="1"))
 
         assert answer.status_code == 409
-        assert "NUMBER_TAKEN" in answer.text
+        assert "NUMBER_TAKEN" in html_of(answer)
         assert len(await entries(app)) == 1
 
     @pytest.mark.parametrize(
@@ -153,6 +154,6 @@ class TestStatement:
         answer = await admin.post(PAGE, data=await typed(admin, signed_in, revision="B") | wrong)
 
         assert answer.status_code == 422
-        assert f'id="e-{field}"' in answer.text
-        assert "revision" in wrong or 'value="B"' in answer.text
+        assert f'id="e-{field}"' in html_of(answer)
+        assert "revision" in wrong or 'value="B"' in html_of(answer)
         assert await entries(app) == []

@@ -10,6 +10,7 @@ import pytest
 from tests.definitions import RFA
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa
+from tests.features.web.page_html import html_of
 from tests.page_actions import act
 
 PAGE = "/workflows/RFA_APPROVAL/v2/migration"
@@ -37,15 +38,15 @@ class TestPage:
     async def test_says_when_nothing_runs_elsewhere(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("admin", language)
 
-        assert words in (await browser.get("/workflows/RFA_APPROVAL/v1/migration")).text
+        assert words in html_of(await browser.get("/workflows/RFA_APPROVAL/v1/migration"))
 
     async def test_looks_first_and_then_moves(self, sit: Sit) -> None:
         await submitted(sit)
         admin = await second_version(sit)
 
-        shown = (await admin.get(PAGE)).text
-        looked = (await admin.post(PAGE, data={"do": "look"})).text
-        moved = (await admin.post(PAGE, data={"do": "move"})).text
+        shown = html_of(await admin.get(PAGE))
+        looked = html_of(await admin.post(PAGE, data={"do": "look"}))
+        moved = html_of(await admin.post(PAGE, data={"do": "move"}))
 
         assert 'value="move"' not in shown
         assert "One document can be migrated." in looked
@@ -57,17 +58,17 @@ class TestPage:
         address = await submitted(sit)
         admin = await second_version(sit, renamed=True)
 
-        lost = (await admin.post(PAGE, data={"do": "look"})).text
+        lost = html_of(await admin.post(PAGE, data={"do": "look"}))
         chosen = {"to-pending_review": "with_consultant"}
-        found = (await admin.post(PAGE, data=chosen | {"do": "look"})).text
-        moved = (await admin.post(PAGE, data=chosen | {"do": "move"})).text
+        found = html_of(await admin.post(PAGE, data=chosen | {"do": "look"}))
+        moved = html_of(await admin.post(PAGE, data=chosen | {"do": "move"}))
 
         assert "0 documents can be migrated." in lost
         assert "map it to another one" in lost
         assert 'value="move"' not in lost
         assert '<option value="with_consultant" selected>' in found
         assert "One document was migrated." in moved
-        assert 'data-state="with_consultant"' in (await admin.get(address)).text
+        assert 'data-state="with_consultant"' in html_of(await admin.get(address))
 
     async def test_refuses_a_state_that_is_an_end(self, sit: Sit) -> None:
         await submitted(sit)
@@ -76,7 +77,7 @@ class TestPage:
         refused = await admin.post(PAGE, data={"to-pending_review": "approved", "do": "move"})
 
         assert refused.status_code == 422
-        assert re.search(r'class="fault"', refused.text)
+        assert re.search(r'class="fault"', html_of(refused))
 
     async def test_is_for_those_who_manage_definitions(self, sit: Sit) -> None:
         browser = await sit("padmin")

@@ -13,6 +13,7 @@ from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import SignIn
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa, selected
+from tests.features.web.page_html import html_of
 from tests.numbering_requests import GENERATE, let_run_out, read_project
 
 WHY = "ออกผิดผู้รับ"
@@ -44,16 +45,16 @@ class TestPage:
         contractor, admin = await sit("dc.contractor"), await sit("padmin", language)
         document = await new_rfa(contractor)
         listed = await admin.get("/numbers", headers={"HX-Request": "true"})
-        (series,) = re.findall(r'class="number row-link" href="([^"]+)"', listed.text)
-        account = (await admin.get(series.replace("&amp;", "&"))).text
+        (series,) = re.findall(r'class="number row-link" href="([^"]+)"', html_of(listed))
+        account = html_of(await admin.get(series.replace("&amp;", "&")))
         (address,) = re.findall(r'class="number" href="(/numbers/[^"]+)"', account)
 
         page = await admin.get(address)
 
         assert page.status_code == 200
-        assert words in page.text
-        assert f'href="/documents/rfa/{document.rpartition("/")[2]}"' in page.text
-        assert "/void" not in page.text  # a document carries it
+        assert words in html_of(page)
+        assert f'href="/documents/rfa/{document.rpartition("/")[2]}"' in html_of(page)
+        assert "/void" not in html_of(page)  # a document carries it
 
     async def test_is_not_there_for_another_organization(self, sit: Sit, signed_in: SignIn) -> None:
         number = await drawn(signed_in, "dc.consultant")
@@ -62,7 +63,7 @@ class TestPage:
         answers = [await browser.get(number["page"]) for browser in (stranger, own)]
 
         assert [answer.status_code for answer in answers] == [404, 200]
-        assert "/void" not in answers[1].text
+        assert "/void" not in html_of(answers[1])
 
 
 class TestVoid:
@@ -73,8 +74,8 @@ class TestVoid:
         answer = await admin.post(f"{number['page']}/void", data={"reason": WHY})
         page = await admin.get(answer.headers["location"])
 
-        assert "ยกเลิกเลขที่แล้ว" in page.text
-        assert WHY in page.text
+        assert "ยกเลิกเลขที่แล้ว" in html_of(page)
+        assert WHY in html_of(page)
         assert (await state_of(app, number["page"])).document_number_status == "VOID"
 
     @pytest.mark.parametrize("reason", ["", "abc", "x" * 501])
@@ -87,7 +88,7 @@ class TestVoid:
         answer = await admin.post(f"{number['page']}/void", data={"reason": reason})
 
         assert answer.status_code == 422
-        assert 'id="e-reason"' in answer.text
+        assert 'id="e-reason"' in html_of(answer)
         assert (await state_of(app, number["page"])).document_number_status == "CONFIRMED"
 
     async def test_twice_tells_the_second_that_the_state_has_changed(self, sit: Sit, signed_in: SignIn) -> None:
@@ -97,7 +98,7 @@ class TestVoid:
         answers = [await admin.post(f"{number['page']}/void", data={"reason": WHY}) for _ in range(2)]
 
         assert [answer.status_code for answer in answers] == [303, 409]
-        assert "NUMBER_STATE_CONFLICT" in answers[1].text
+        assert "NUMBER_STATE_CONFLICT" in html_of(answers[1])
 
     async def test_is_closed_to_who_does_not_administer_the_project(
         self, sit: Sit, signed_in: SignIn, app: FastAPI
@@ -117,18 +118,18 @@ class TestReplace:
     ) -> None:
         number = await drawn(signed_in)
         admin = await sit("padmin")
-        key = selected((await admin.get(number["page"])).text, "key")
+        key = selected(html_of(await admin.get(number["page"])), "key")
         form = {"reason": WHY, "replace": "1", "key": key}
 
         answers = [await admin.post(f"{number['page']}/void", data=form) for _ in range(2)]
 
-        assert [answer.status_code for answer in answers] == [303, 303], answers[0].text
+        assert [answer.status_code for answer in answers] == [303, 303], html_of(answers[0])
         assert answers[0].headers["location"] == answers[1].headers["location"]
         new = await state_of(app, answers[0].headers["location"])
         old = await state_of(app, number["page"])
         assert (old.document_number_status, old.replaced_by_uuid) == ("VOID", new.public_id)
         assert (new.series, new.sequence_number) == (old.series, old.sequence_number + 1)
-        assert number["documentNumber"] in (await admin.get(answers[0].headers["location"])).text
+        assert number["documentNumber"] in html_of(await admin.get(answers[0].headers["location"]))
 
 
 class TestConfirm:
@@ -144,10 +145,10 @@ class TestConfirm:
     ) -> None:
         number = await drawn(signed_in, "dc.consultant", RESERVE)
         browser = await sit("dc.consultant", language)
-        page = (await browser.get(number["page"])).text
+        page = html_of(await browser.get(number["page"]))
 
         answers = [await browser.post(f"{number['page']}/confirm") for _ in range(2)]
-        after = (await browser.get(answers[0].headers["location"])).text
+        after = html_of(await browser.get(answers[0].headers["location"]))
 
         assert f'action="{number["page"]}/confirm"' in page
         assert offered in page
@@ -163,7 +164,7 @@ class TestConfirm:
 
         answer = await admin.post(f"{number['page']}/confirm")
 
-        assert "/confirm" not in page.text
+        assert "/confirm" not in html_of(page)
         assert answer.status_code == 404
         assert (await state_of(app, number["page"])).document_number_status == "RESERVED"
 
@@ -175,20 +176,20 @@ class TestConfirm:
         answer = await browser.post(f"{number['page']}/confirm")
 
         assert answer.status_code == 410
-        assert "การจองเลขที่นี้หมดอายุแล้ว" in answer.text
-        assert f'action="{number["page"]}/confirm"' not in answer.text
+        assert "การจองเลขที่นี้หมดอายุแล้ว" in html_of(answer)
+        assert f'action="{number["page"]}/confirm"' not in html_of(answer)
 
 
 class TestCancel:
     async def test_gives_ones_own_reservation_up(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
         number = await drawn(signed_in, "dc.consultant", RESERVE)
         browser = await sit("dc.consultant")
-        offered = (await browser.get(number["page"])).text
+        offered = html_of(await browser.get(number["page"]))
 
         answer = await browser.post(f"{number['page']}/cancel", data={"reason": ""})
 
         assert f'action="{number["page"]}/cancel"' in offered
-        assert "ยกเลิกการจองแล้ว" in (await browser.get(answer.headers["location"])).text
+        assert "ยกเลิกการจองแล้ว" in html_of(await browser.get(answer.headers["location"]))
         assert (await state_of(app, number["page"])).document_number_status == "CANCELLED"
 
     async def test_is_not_offered_for_somebody_elses(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
@@ -198,13 +199,13 @@ class TestCancel:
 
         answer = await admin.post(f"{number['page']}/cancel", data={"reason": WHY})
 
-        assert "/cancel" not in page.text
+        assert "/cancel" not in html_of(page)
         assert answer.status_code == 404
         assert (await state_of(app, number["page"])).document_number_status == "RESERVED"
 
 
 async def range_form(browser: httpx.AsyncClient, series: str, **typed: str) -> dict[str, str]:
-    page = (await browser.get("/numbers/ranges", params={"series": series})).text
+    page = html_of(await browser.get("/numbers/ranges", params={"series": series}))
     form = {"projectPublicId": selected(page, "projectPublicId"), "series": series, "kind": "KEPT", "reason": WHY}
     return form | {"firstNumber": "10", "lastNumber": "19"} | typed
 
@@ -214,7 +215,7 @@ class TestRanges:
     async def test_are_friendly_before_the_first(self, sit: Sit, language: str, words: str) -> None:
         admin = await sit("padmin", language)
 
-        assert words in (await admin.get("/numbers/ranges")).text
+        assert words in html_of(await admin.get("/numbers/ranges"))
 
     async def test_are_closed_listed_and_released(self, sit: Sit, signed_in: SignIn, app: FastAPI) -> None:
         number = await drawn(signed_in)
@@ -222,12 +223,12 @@ class TestRanges:
         admin = await sit("padmin", "en")
 
         closed = await admin.post("/numbers/ranges", data=await range_form(admin, series))
-        listed = (await admin.get(closed.headers["location"])).text
+        listed = html_of(await admin.get(closed.headers["location"]))
         (address,) = re.findall(r'action="(/numbers/ranges/[^"]+/release)"', listed)
         released = await admin.post(
             address, data={"reason": WHY, "projectPublicId": selected(listed, "projectPublicId")}
         )
-        after = (await admin.get(released.headers["location"])).text
+        after = html_of(await admin.get(released.headers["location"]))
 
         assert "10–19" in listed
         assert "Released" in after
@@ -266,8 +267,8 @@ class TestRanges:
         answer = await admin.post("/numbers/ranges", data=form | wrong)
 
         assert answer.status_code == status
-        assert told in answer.text
-        assert 'value="19"' in answer.text or wrong.get("lastNumber") == "10"
+        assert told in html_of(answer)
+        assert 'value="19"' in html_of(answer) or wrong.get("lastNumber") == "10"
 
     async def test_are_closed_to_who_may_not_see_counters(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")
@@ -281,9 +282,9 @@ class TestRanges:
         form = await range_form(admin, series, kind="BARRED", firstNumber="10", lastNumber="99999")
 
         asked = await admin.post("/numbers/ranges", data=form)
-        (size,) = re.findall(r'name="confirmedSize" value="(\d+)"', asked.text)
+        (size,) = re.findall(r'name="confirmedSize" value="(\d+)"', html_of(asked))
         done = await admin.post("/numbers/ranges", data=form | {"confirmedSize": size})
 
         assert (asked.status_code, size) == (422, "99990")
-        assert "continues at 100000" in asked.text
+        assert "continues at 100000" in html_of(asked)
         assert done.status_code == 303, done.text

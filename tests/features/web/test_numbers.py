@@ -6,6 +6,7 @@ import pytest
 
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa
+from tests.features.web.page_html import html_of
 
 FRAGMENT = {"HX-Request": "true"}
 ROW = re.compile(r'class="number row-link" href="([^"]+)"')
@@ -16,24 +17,24 @@ class TestNumbers:
     async def test_is_friendly_before_the_first_number(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("padmin", language)
 
-        assert words in (await browser.get("/numbers")).text
+        assert words in html_of(await browser.get("/numbers"))
 
     async def test_leads_from_the_series_to_what_became_of_each_number(self, sit: Sit) -> None:
         contractor, admin = await sit("dc.contractor"), await sit("padmin")
         address = await new_rfa(contractor)
         listed = await admin.get("/numbers", headers=FRAGMENT)
-        (row,) = ROW.findall(listed.text)
+        (row,) = ROW.findall(html_of(listed))
 
         account = await admin.get(row.replace("&amp;", "&"))
 
         holder = address.rpartition("/")[2]
-        assert f'href="/documents/rfa/{holder}"' in account.text
+        assert f'href="/documents/rfa/{holder}"' in html_of(account)
         assert (await admin.get(f"/documents/rfa/{holder}")).status_code == 303
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ส่งออก (XLSX)"), ("en", "Export (XLSX)")])
     async def test_offers_the_ledger_as_a_sheet(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("padmin", language)
-        page = (await browser.get("/numbers")).text
+        page = html_of(await browser.get("/numbers"))
         (link,) = re.findall(r'href="(/api/v1/document-numbering/ledger/export[^"]+)"', page)
 
         sheet = await browser.get(link)
@@ -48,31 +49,31 @@ class TestNumbers:
 
         found = await admin.get("/numbers", params={"q": "SDW"}, headers=FRAGMENT)
 
-        assert len(ROW.findall(found.text)) == 1
+        assert len(ROW.findall(html_of(found))) == 1
 
     async def test_goes_on_page_by_page(self, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("saraban.web.numbers.register.ROWS", 1)
         contractor, admin = await sit("dc.contractor"), await sit("padmin")
         for _ in range(2):
             await new_rfa(contractor)
-        (row,) = ROW.findall((await admin.get("/numbers", headers=FRAGMENT)).text)
+        (row,) = ROW.findall(html_of(await admin.get("/numbers", headers=FRAGMENT)))
 
         first = await admin.get(row.replace("&amp;", "&"), headers=FRAGMENT)
-        (more,) = re.findall(r'hx-get="([^"]+)" hx-target="closest', first.text)
+        (more,) = re.findall(r'hx-get="([^"]+)" hx-target="closest', html_of(first))
         second = await admin.get(more.replace("&amp;", "&"), headers=FRAGMENT)
 
-        assert "-0001-" in first.text
-        assert "-0002-" in second.text
-        assert "<table" not in second.text
+        assert "-0001-" in html_of(first)
+        assert "-0002-" in html_of(second)
+        assert "<table" not in html_of(second)
 
     async def test_begins_where_it_is_asked_to_and_says_when_nothing_is_there(self, sit: Sit) -> None:
         contractor, admin = await sit("dc.contractor"), await sit("padmin", "en")
         await new_rfa(contractor)
-        (row,) = ROW.findall((await admin.get("/numbers", headers=FRAGMENT)).text)
+        (row,) = ROW.findall(html_of(await admin.get("/numbers", headers=FRAGMENT)))
 
         later = await admin.get(row.replace("&amp;", "&") + "&from=5")
 
-        assert "No numbers from here" in later.text
+        assert "No numbers from here" in html_of(later)
 
     async def test_is_closed_to_who_may_not_see_counters(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")
@@ -80,4 +81,4 @@ class TestNumbers:
         answers = [await browser.get("/numbers"), await browser.get("/inbox")]
 
         assert answers[0].status_code == 403
-        assert 'href="/numbers"' not in answers[1].text
+        assert 'href="/numbers"' not in html_of(answers[1])

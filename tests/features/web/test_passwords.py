@@ -13,6 +13,7 @@ from saraban.identity.service import Invitation
 from tests.conftest import PASSWORD
 from tests.factories.contexts import context
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 
 CHOSEN = "Chosen-By-Me-7"
 OWN = "/account/password"
@@ -38,9 +39,9 @@ class TestInvitationPage:
         page = await visitor.get((await invited(app)).path)
 
         assert page.status_code == 200
-        assert words in page.text
-        assert "สมชาย" in page.text
-        assert 'value="somchai"' in page.text
+        assert words in html_of(page)
+        assert "สมชาย" in html_of(page)
+        assert 'value="somchai"' in html_of(page)
 
     async def test_sets_the_password_and_leads_to_the_log_in(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
         invitation = await invited(app)
@@ -48,8 +49,8 @@ class TestInvitationPage:
 
         assert answer.status_code == 303
         login = await visitor.get(answer.headers["location"])
-        assert 'value="somchai"' in login.text
-        assert "ตั้งรหัสผ่านแล้ว" in login.text
+        assert 'value="somchai"' in html_of(login)
+        assert "ตั้งรหัสผ่านแล้ว" in html_of(login)
         signed_in = await visitor.post("/login", data={"username": "somchai", "password": CHOSEN})
         assert signed_in.headers["location"] == "/inbox"
 
@@ -74,8 +75,8 @@ class TestInvitationPage:
         answer = await visitor.post(invitation.path, data=data)
 
         assert answer.status_code == 422
-        assert words in answer.text
-        assert data["password"] not in answer.text
+        assert words in html_of(answer)
+        assert data["password"] not in html_of(answer)
         assert (await visitor.post(invitation.path, data=typed())).status_code == 303
 
     async def test_says_whom_to_ask_when_the_link_is_no_good(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
@@ -89,8 +90,8 @@ class TestInvitationPage:
         for path in (used.path, expired.path, "/invitations/never-was-one", f"/invitations/{'x' * 200}"):
             for page in (await visitor.get(path), await visitor.post(path, data=typed())):
                 assert page.status_code == 410, path
-                assert "ขอคำเชิญใหม่จากผู้ดูแลระบบ" in page.text
-                assert 'name="password"' not in page.text
+                assert "ขอคำเชิญใหม่จากผู้ดูแลระบบ" in html_of(page)
+                assert 'name="password"' not in html_of(page)
 
     async def test_is_slow_with_somebody_who_guesses(self, visitor: httpx.AsyncClient) -> None:
         answers = [await visitor.post(f"/invitations/guess-{number}", data=typed()) for number in range(61)]
@@ -111,7 +112,7 @@ class TestOwnPassword:
         answer = await here.post(OWN, data=typed(current=PASSWORD))
 
         assert answer.headers["location"] == f"{OWN}?done=changed"
-        assert "เปลี่ยนรหัสผ่านแล้ว" in (await here.get(answer.headers["location"])).text
+        assert "เปลี่ยนรหัสผ่านแล้ว" in html_of(await here.get(answer.headers["location"]))
         for browser in (here, elsewhere):
             browser.cookies.delete("saraban_access")
         assert (await here.get("/inbox")).status_code == 200
@@ -132,7 +133,7 @@ class TestOwnPassword:
         answer = await browser.post(OWN, data=data)
 
         assert answer.status_code == 422
-        assert words in answer.text
+        assert words in html_of(answer)
         assert (await browser.post("/login", data={"username": "viewer", "password": PASSWORD})).status_code == 303
 
     async def test_cannot_be_guessed_in_a_session_that_was_left_open(self, sit: Sit) -> None:
@@ -144,7 +145,7 @@ class TestOwnPassword:
     async def test_is_found_in_the_menu(self, sit: Sit) -> None:
         browser = await sit("viewer", "en")
 
-        assert 'href="/account/password"' in (await browser.get("/inbox")).text
+        assert 'href="/account/password"' in html_of(await browser.get("/inbox"))
         assert (await browser.get(OWN)).status_code == 200
 
 

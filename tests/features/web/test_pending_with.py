@@ -10,6 +10,7 @@ from saraban.workflow.runtime.models import WorkflowWorkItem
 from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk, desk
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 from tests.notices import SENDER, letters_go_by, state
 
 __all__ = ["desk"]
@@ -41,7 +42,7 @@ class TestPages:
         await desk.act("dc.contractor", letter, "submit")
 
         for language, words in (("th", "และอีก 1 คน"), ("en", "and one more")):
-            page = (await (await sit("dc.consultant", language)).get(f"/correspondences/{letter['publicId']}")).text
+            page = html_of(await (await sit("dc.consultant", language)).get(f"/correspondences/{letter['publicId']}"))
             assert words in page.split("data-waits")[1].split("</p>")[0]
 
     @WORDS
@@ -61,23 +62,23 @@ class TestPages:
         await desk.act("dc.contractor", letter, "submit")
         consultant = await sit("dc.consultant", language)
 
-        inbox, page = (await consultant.get("/inbox")).text, (await consultant.get(address)).text
+        inbox, page = html_of(await consultant.get("/inbox")), html_of(await consultant.get(address))
         for text in (inbox, page):
             assert f'data-waits>{waits} <span class="nowrap">คคง.</span><' in text
         assert "data-nobody" not in page
 
         await desk.act("dc.consultant", letter, "pass_on")
-        page = (await consultant.get(address)).text
+        page = html_of(await consultant.get(address))
         assert f'data-waits>{waits} <span class="nowrap">ปกรณ์ คุมโครงการ</span><' in page
 
         await desk.act("padmin", letter, "ask")
-        page = (await consultant.get(address)).text
+        page = html_of(await consultant.get(address))
         banner = page.split("data-nobody")[1].split("</div></div>")[0]
         assert nobody in banner
         assert way_out in banner
         assert yourself not in banner
         assert forced in page.split('class="history"')[1]
-        page = (await (await sit("admin", language)).get(address)).text
+        page = html_of(await (await sit("admin", language)).get(address))
         assert yourself in page.split("data-nobody")[1].split("</div></div>")[0]
 
     async def test_say_so_where_an_organization_sees_it_and_none_of_its_people_may_act(
@@ -91,7 +92,7 @@ class TestPages:
         letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
         await desk.act("dc.contractor", letter, "submit")
 
-        page = (await (await sit("dc.consultant")).get(f"/correspondences/{letter['publicId']}")).text
+        page = html_of(await (await sit("dc.consultant")).get(f"/correspondences/{letter['publicId']}"))
         told = unwrapped(await desk.read("dc.consultant", "correspondences", letter["publicId"]))["workflow"]
         client = await desk.as_("dc.consultant")
         instance = (await client.get(f"/api/v1/workflow/instances/{told['instancePublicId']}")).json()["workflow"]
@@ -111,12 +112,12 @@ class TestPages:
         await desk.act("dc.contractor", letter, "submit")
         await system.db.transact(lambda session: session.execute(sa.delete(WorkflowWorkItem)))
         manager, address = await sit("padmin"), f"/correspondences/{letter['publicId']}"
-        assert address not in (await manager.get("/inbox")).text
+        assert address not in html_of(await manager.get("/inbox"))
 
         await seed(system, demo=False)
 
-        assert address in (await manager.get("/inbox")).text
-        assert "data-nobody" not in (await manager.get(address)).text
+        assert address in html_of(await manager.get("/inbox"))
+        assert "data-nobody" not in html_of(await manager.get(address))
 
 
 class TestBranches:
@@ -141,7 +142,7 @@ class TestBranches:
         letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
         await desk.act("dc.contractor", letter, "submit")
 
-        page = (await (await sit("dc.contractor")).get(f"/correspondences/{letter['publicId']}")).text
+        page = html_of(await (await sit("dc.contractor")).get(f"/correspondences/{letter['publicId']}"))
 
         part = page.split('id="review"')[1].split("</section>")[0]
         assert "เดชา รับส่งดี" in part
@@ -155,7 +156,7 @@ class TestRehearsal:
         form = {"what-0": "submit||", "party-0": "originator", "organization-0": "CONTRACTOR", "writer-0": "1"}
 
         said = [
-            (await (await sit("admin", language)).post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)).text
+            html_of(await (await sit("admin", language)).post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form))
             for language in ("th", "en")
         ]
 

@@ -6,10 +6,11 @@ import httpx
 import pytest
 
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 
 
 async def project_of(browser: httpx.AsyncClient) -> dict[str, str]:
-    page = (await browser.get("/calendar?year=2026")).text
+    page = html_of(await browser.get("/calendar?year=2026"))
     found = re.search(r'name="project" value="([^"]+)"', page)
     assert found
     return {"project": found[1], "year": "2026"}
@@ -27,7 +28,7 @@ class TestCalendar:
     async def test_shows_the_year_with_its_public_holidays(
         self, sit: Sit, language: str, words: tuple[str, ...]
     ) -> None:
-        page = (await (await sit("padmin", language)).get("/calendar?year=2026")).text
+        page = html_of(await (await sit("padmin", language)).get("/calendar?year=2026"))
 
         assert all(word in page for word in words)
         assert chosen(page) == {"SATURDAY", "SUNDAY"}
@@ -35,7 +36,7 @@ class TestCalendar:
     async def test_says_when_the_holidays_of_a_year_are_not_known(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
 
-        known, unknown = [(await browser.get(f"/calendar?year={year}")).text for year in (2026, 2040)]
+        known, unknown = [html_of(await browser.get(f"/calendar?year={year}")) for year in (2026, 2040)]
 
         assert "are not in the system yet" not in known
         assert "The public holidays of 2040 are not in the system yet" in unknown
@@ -44,7 +45,7 @@ class TestCalendar:
         browser = await sit("padmin", "en")
         saved = await browser.post("/calendar/weekend", data=await project_of(browser) | {"weekend": ["SUNDAY"]})
 
-        page = (await browser.get(saved.headers["location"])).text
+        page = html_of(await browser.get(saved.headers["location"]))
 
         assert chosen(page) == {"SUNDAY"}
         assert "Calendar saved" in page
@@ -56,7 +57,7 @@ class TestCalendar:
         refused = await browser.post("/calendar/weekend", data=await project_of(browser) | {"weekend": all_of_it})
 
         assert refused.status_code == 422
-        assert chosen(refused.text) == set(all_of_it)
+        assert chosen(html_of(refused)) == set(all_of_it)
 
     async def test_takes_a_day_of_the_project_and_takes_it_back(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
@@ -64,9 +65,9 @@ class TestCalendar:
         named = {"date": "2026-06-15", "kind": "HOLIDAY", "nameTh": "วันก่อตั้งบริษัท", "nameEn": "Founders' day"}
 
         added = await browser.post("/calendar/days", data=form | named)
-        with_it = (await browser.get(added.headers["location"])).text
+        with_it = html_of(await browser.get(added.headers["location"]))
         removed = await browser.post("/calendar/days/remove", data=form | {"date": "2026-06-15"})
-        without = (await browser.get(removed.headers["location"])).text
+        without = html_of(await browser.get(removed.headers["location"]))
 
         assert "Founders&#39; day" in with_it
         assert "Founders&#39; day" not in without
@@ -77,21 +78,21 @@ class TestCalendar:
         refused = await browser.post("/calendar/days", data=await project_of(browser) | {"nameEn": "Founders"})
 
         assert refused.status_code == 422
-        assert 'value="Founders"' in refused.text
-        assert all(f'id="e-{name}"' in refused.text for name in ("date", "nameTh"))
+        assert 'value="Founders"' in html_of(refused)
+        assert all(f'id="e-{name}"' in html_of(refused) for name in ("date", "nameTh"))
 
     async def test_is_read_by_those_of_the_project_and_changed_by_its_admin(self, sit: Sit) -> None:
         admin, contractor = await sit("padmin", "en"), await sit("dc.contractor", "en")
         form = await project_of(admin)
 
-        page = (await contractor.get("/calendar?year=2026")).text
+        page = html_of(await contractor.get("/calendar?year=2026"))
         refused = await contractor.post("/calendar/weekend", data=form | {"weekend": ["SUNDAY"]})
 
         assert "Songkran" in page
         assert "data-submit" not in page
         assert refused.status_code == 403
-        assert 'href="/calendar"' in (await admin.get("/inbox")).text
-        assert 'href="/calendar"' not in (await contractor.get("/inbox")).text
+        assert 'href="/calendar"' in html_of(await admin.get("/inbox"))
+        assert 'href="/calendar"' not in html_of(await contractor.get("/inbox"))
 
 
 class TestReminders:
@@ -100,7 +101,7 @@ class TestReminders:
         form = await project_of(browser) | {"before": "5, 0", "after": "2", "every": "", "hour": "7"}
 
         saved = await browser.post("/calendar/reminders", data=form)
-        page = (await browser.get(saved.headers["location"])).text
+        page = html_of(await browser.get(saved.headers["location"]))
 
         assert "Reminders saved" in page
         assert re.search(r'name="before"[^>]*value="5, 0"', page)
@@ -116,5 +117,5 @@ class TestReminders:
         refused = await browser.post("/calendar/reminders", data=form)
 
         assert refused.status_code == 422
-        assert f'id="e-{name}"' in refused.text
-        assert f'value="{typed}"' in refused.text
+        assert f'id="e-{name}"' in html_of(refused)
+        assert f'value="{typed}"' in html_of(refused)

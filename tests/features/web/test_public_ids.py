@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from saraban import bootstrap
 from saraban.config import Settings
 from tests.conftest import SignIn
+from tests.features.web.page_html import html_of
 
 PAGES = ("/inbox", "/correspondences", "/rfas", "/transmittals", "/circulations", "/notifications")
 # Attributes whose numbers say how something looks or is limited.
@@ -44,7 +45,7 @@ async def read(client: httpx.AsyncClient, address: str) -> Reader:
     answer = await client.get(address, headers={"Accept": "text/html"})
     assert answer.status_code == 200, f"{address}: {answer.status_code}"
     reader = Reader()
-    reader.feed(answer.text)
+    reader.feed(html_of(answer))
     return reader
 
 

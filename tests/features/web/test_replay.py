@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from saraban.web.workflows.editor import STARTER
 from tests.factories.letterbox import office_in
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 
 PRICED: dict[str, Any] = copy.deepcopy(STARTER) | {"workflow": "SITE_PRICED"}
 AMOUNT = {"type": "number", "label": {"th": "จำนวนเงิน", "en": "Amount"}}
@@ -33,8 +34,8 @@ class TestValues:
         form = {"what-0": "submit||", "payload-0": '{"note": "x"}', "what-1": "acknowledge||"}
 
         thai, english = [await sit("admin", language) for language in ("th", "en")]
-        table = (await thai.get(address)).text
-        played = (await english.post(f"{address}/rehearsal", data=form)).text
+        table = html_of(await thai.get(address))
+        played = html_of(await english.post(f"{address}/rehearsal", data=form))
 
         assert "ระบุได้: จำนวนเงิน" in table
         assert "It takes: amount (Amount)" in played
@@ -57,7 +58,7 @@ class TestReplay:
         browser = await sit("admin", "en")
         address = address.replace("v1", "v2")
 
-        first = (await browser.post(f"{address}/replay", data={"limit": "2"})).text
+        first = html_of(await browser.post(f"{address}/replay", data={"limit": "2"}))
         form = first.split(f'<form method="post" action="{address}/replay"')[2].split("</form>")[0]
         onward = {name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', form)}
         second = await browser.post(f"{address}/replay", data=onward)
@@ -65,7 +66,7 @@ class TestReplay:
 
         assert "One document closed earlier was not tested." in first
         assert first.count("/payload/amount: This must be at most 100.") == 2
-        assert "2 documents closed later were tested before." in second.text
-        assert second.text.count("/payload/amount") == 1
-        assert "left out" not in second.text
+        assert "2 documents closed later were tested before." in html_of(second)
+        assert html_of(second).count("/payload/amount") == 1
+        assert "left out" not in html_of(second)
         assert wrong.status_code == httpx.codes.UNPROCESSABLE_ENTITY

@@ -10,6 +10,7 @@ from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import selected
+from tests.features.web.page_html import html_of
 
 
 @pytest_asyncio.fixture
@@ -26,11 +27,11 @@ class TestReply:
         await desk.act("dc.contractor", letter, "submit")
         reader, writer = await sit("dc.consultant", language), await sit("dc.contractor", language)
         address = f"/correspondences/{letter['publicId']}"
-        link = re.search(r'href="([^"]*)" data-reply', (await reader.get(address)).text)
+        link = re.search(r'href="([^"]*)" data-reply', html_of(await reader.get(address)))
         assert link
-        form = (await reader.get(link[1].replace("&amp;", "&"))).text
+        form = html_of(await reader.get(link[1].replace("&amp;", "&")))
 
-        assert "data-reply" not in (await writer.get(address)).text
+        assert "data-reply" not in html_of(await writer.get(address))
         assert f'value="{subject}"' in form
         assert (selected(form, "originatorOrganizationPublicId"), selected(form, "to")) == (
             desk.organizations["คคง."],
@@ -45,16 +46,16 @@ class TestReply:
         }
         written = await reader.post("/correspondences/new", data=typed)
         answer = written.headers["location"].partition("?")[0]
-        in_draft = (await reader.get(address)).text
+        in_draft = html_of(await reader.get(address))
         reply = (await reader.get(f"/api/v1{answer}")).json()
         await desk.act("dc.consultant", reply, "submit")
-        shown = (await writer.get(address)).text.split('id="s-references"')[1].split("</section>")[0]
+        shown = html_of(await writer.get(address)).split('id="s-references"')[1].split("</section>")[0]
 
         answered, replies = ("ตอบโดย", "ตอบหนังสือ") if language == "th" else ("answered by", "in reply to")
         assert answered not in in_draft
         assert answered in shown
         assert reply["data"]["documentNumber"] in shown
-        assert replies in (await reader.get(answer)).text.split('id="s-references"')[1]
+        assert replies in html_of(await reader.get(answer)).split('id="s-references"')[1]
 
     def test_says_once_what_it_refers_to(self) -> None:
         assert [reply_subject(one, "en") for one in ("Piles", "Re: Piles", "อ้างถึง Piles")] == [

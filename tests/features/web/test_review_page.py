@@ -14,6 +14,7 @@ from tests.factories.letterbox import office_in
 from tests.factories.review import BRANCHES, seat
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
+from tests.features.web.page_html import html_of
 from tests.page_actions import act
 
 
@@ -45,7 +46,7 @@ async def address(app: FastAPI, sit: Sit, signed_in: SignIn) -> str:
 
 
 async def answer(browser: httpx.AsyncClient, address: str, branch: str, code: str, comment: str = "") -> httpx.Response:
-    page = (await browser.get(address)).text
+    page = html_of(await browser.get(address))
     place = page.split(f'<dialog class="sheet" id="branch-{branch}"')[1].split('action="')[1].split('"')[0]
     return await browser.post(place, data=hidden(page, f"branch-{branch}") | {"answer": code, "comment": comment})
 
@@ -57,8 +58,8 @@ class TestPage:
     async def test_shows_who_is_asked_and_offers_an_answer_to_them_alone(
         self, sit: Sit, address: str, language: str, words: tuple[str, ...]
     ) -> None:
-        asked = (await (await sit("reviewer.consultant", language)).get(address)).text
-        writer = (await (await sit("dc.contractor", language)).get(address)).text
+        asked = html_of(await (await sit("reviewer.consultant", language)).get(address))
+        writer = html_of(await (await sit("dc.contractor", language)).get(address))
 
         assert all(word in asked and word in writer for word in words)
         assert 'data-dialog="branch-structure"' in asked
@@ -69,9 +70,9 @@ class TestPage:
         one, other = await sit("reviewer.consultant", "en"), await sit("dc.consultant", "en")
 
         first = await answer(one, address, "structure", "approve", "ตามแบบ S-101")
-        hidden_yet = (await other.get(address)).text
+        hidden_yet = html_of(await other.get(address))
         second = await answer(other, address, "electrical", "approve")
-        shown = (await other.get(address)).text
+        shown = html_of(await other.get(address))
 
         assert (first.status_code, second.status_code) == (303, 303)
         assert "hidden until the result" in hidden_yet
@@ -86,12 +87,12 @@ class TestPage:
         refused = await answer(browser, address, "structure", "reject")
 
         assert refused.status_code == 422
-        assert 'data-reopen="branch-structure"' in refused.text
-        assert 'value="reject" required checked' in refused.text.replace(" autofocus", "")
+        assert 'data-reopen="branch-structure"' in html_of(refused)
+        assert 'value="reject" required checked' in html_of(refused).replace(" autofocus", "")
 
     async def test_tells_who_comes_second(self, sit: Sit, address: str) -> None:
         browser = await sit("reviewer.consultant", "en")
-        page = (await browser.get(address)).text
+        page = html_of(await browser.get(address))
         place = page.split('id="branch-structure"')[1].split('action="')[1].split('"')[0]
         form = hidden(page, "branch-structure") | {"answer": "approve"}
 

@@ -12,6 +12,7 @@ from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden
+from tests.features.web.page_html import html_of
 
 
 @pytest_asyncio.fixture
@@ -20,7 +21,7 @@ async def desk(signed_in: SignIn) -> Desk:
 
 
 async def act(browser: httpx.AsyncClient, address: str, action: str, comment: str = "", **more: str) -> None:
-    form = hidden((await browser.get(address)).text, f"act-{action}")
+    form = hidden(html_of(await browser.get(address)), f"act-{action}")
     answer = await browser.post(f"{address}/actions", data=form | {"comment": comment} | more)
     assert answer.status_code == httpx.codes.SEE_OTHER, answer.text
 
@@ -41,20 +42,20 @@ class TestRfi:
         address, file = await asked(desk), await desk.upload("dc.consultant")
         asker, answerer = await sit("dc.contractor", "en"), await sit("dc.consultant", "en")
 
-        offered = (await answerer.get(address)).text
+        offered = html_of(await answerer.get(address))
         await act(answerer, address, "respond", "Level +2.50", attachment=file)
-        answered = (await asker.get(address)).text
+        answered = html_of(await asker.get(address))
         answer = answered.split("data-answer")[1].split("</section>")[0]
         await act(asker, address, "ask-again", "And at pile 12?")
-        again = (await answerer.get(address)).text
+        again = html_of(await answerer.get(address))
         await act(answerer, address, "respond", "+2.35 there")
         await act(asker, address, "close")
-        closed = (await answerer.get(address)).text
+        closed = html_of(await answerer.get(address))
 
         assert ('data-action="respond"' in offered, 'data-action="approve"' in offered) == (True, False)
         assert all(part in answer for part in ("Level +2.50", ".pdf", "คคง."))
         assert ["คคง." in waits(offered), "ผรม.2" in waits(answered), "คคง." in waits(again)] == [True, True, True]
-        ended = (await asker.get(address)).text
+        ended = html_of(await asker.get(address))
 
         assert "by the due date where there is one" in offered
         assert 'data-dialog="revise"' not in ended
@@ -66,7 +67,7 @@ class TestRfi:
     async def test_is_called_so_in_inbox_and_register(self, sit: Sit, desk: Desk, language: str, name: str) -> None:
         await asked(desk)
         reader = await sit("dc.consultant", language)
-        rows = [(await reader.get(page)).text.split("<tbody>")[1] for page in ("/inbox", "/correspondences")]
+        rows = [html_of(await reader.get(page)).split("<tbody>")[1] for page in ("/inbox", "/correspondences")]
 
         assert [f'class="nowrap bare">{name}</td>' in row for row in rows] == [True, True]
 

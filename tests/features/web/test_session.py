@@ -6,6 +6,7 @@ from fastapi import FastAPI
 
 from tests.conftest import PASSWORD, client_of
 from tests.features.web.conftest import BROWSER, Sit
+from tests.features.web.page_html import html_of
 
 
 async def log_in(browser: httpx.AsyncClient, username: str = "dc.contractor", **changes: str) -> httpx.Response:
@@ -32,9 +33,9 @@ class TestLogIn:
         answer = await log_in(visitor, password="wrong")
 
         assert answer.status_code == 401
-        assert words in answer.text
-        assert 'value="dc.contractor"' in answer.text
-        assert "wrong-password" not in answer.text
+        assert words in html_of(answer)
+        assert 'value="dc.contractor"' in html_of(answer)
+        assert "wrong-password" not in html_of(answer)
 
     async def test_tells_who_failed_too_often_to_wait(self, visitor: httpx.AsyncClient) -> None:
         for _ in range(5):
@@ -43,8 +44,8 @@ class TestLogIn:
 
         assert answer.status_code == 429
         assert int(answer.headers["retry-after"]) > 60
-        assert "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป" in answer.text
-        assert "data-locked-for" in answer.text
+        assert "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป" in html_of(answer)
+        assert "data-locked-for" in html_of(answer)
 
     async def test_knows_the_browser_again_when_others_failed_at_its_address(
         self, visitor: httpx.AsyncClient, app: FastAPI
@@ -79,10 +80,10 @@ class TestLogIn:
     async def test_shows_the_demo_accounts_outside_production_only(
         self, app: FastAPI, visitor: httpx.AsyncClient
     ) -> None:
-        assert PASSWORD in (await visitor.get("/login")).text
+        assert PASSWORD in html_of(await visitor.get("/login"))
         app.state.settings = app.state.settings.model_copy(update={"env": "production"})
 
-        assert PASSWORD not in (await visitor.get("/login")).text
+        assert PASSWORD not in html_of(await visitor.get("/login"))
 
     async def test_refuses_a_form_of_another_site(self, visitor: httpx.AsyncClient) -> None:
         visitor.headers["Sec-Fetch-Site"] = "cross-site"
@@ -140,7 +141,7 @@ class TestForms:
         )
 
         assert answer.status_code == 403
-        assert "คำขอมาจากเว็บไซต์อื่น" in answer.text
+        assert "คำขอมาจากเว็บไซต์อื่น" in html_of(answer)
 
 
 class TestLanguage:
@@ -151,10 +152,10 @@ class TestLanguage:
         self, visitor: httpx.AsyncClient, asked: str, given: str
     ) -> None:
         visitor.headers["Accept-Language"] = asked
-        assert f'<html lang="{given}">' in (await visitor.get("/login")).text
+        assert f'<html lang="{given}">' in html_of(await visitor.get("/login"))
         await log_in(visitor)
 
-        assert f'<html lang="{given}">' in (await visitor.get("/inbox")).text
+        assert f'<html lang="{given}">' in html_of(await visitor.get("/inbox"))
         assert "lang" not in visitor.cookies
 
     async def test_is_what_was_chosen_before_signing_in(self, visitor: httpx.AsyncClient) -> None:
@@ -162,12 +163,12 @@ class TestLanguage:
         await visitor.post("/language", data={"lang": "th"})
         await log_in(visitor)
 
-        assert '<html lang="th">' in (await visitor.get("/inbox")).text
+        assert '<html lang="th">' in html_of(await visitor.get("/inbox"))
 
     async def test_is_remembered_with_the_account(self, sit: Sit, visitor: httpx.AsyncClient) -> None:
         browser = await sit("dc.contractor")
         await browser.post("/language", data={"lang": "en", "next": "/rfas"})
-        assert '<html lang="en">' in (await browser.get("/rfas")).text
+        assert '<html lang="en">' in html_of(await browser.get("/rfas"))
         visitor.headers["Cookie"] = "lang=th"
         answer = await log_in(visitor)
 

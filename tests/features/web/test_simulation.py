@@ -10,6 +10,7 @@ import pytest
 
 from saraban.web.workflows.editor import STARTER
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 
 REVIEWED: dict[str, Any] = {
     **STARTER,
@@ -93,7 +94,7 @@ class TestRehearsal:
         form = step(0, "submit||", party="originator", organization="CONTRACTOR", writer="1")
         form |= step(1, "reject||", organization="CONSULTANT")
 
-        page = (await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)).text
+        page = html_of(await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form))
         found = results(page)
 
         assert len(found) == 2
@@ -102,7 +103,7 @@ class TestRehearsal:
 
     async def test_begins_with_a_step_that_can_be_played(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
-        page = (await browser.get("/workflows/RFA_APPROVAL/v1/rehearsal")).text
+        page = html_of(await browser.get("/workflows/RFA_APPROVAL/v1/rehearsal"))
 
         assert '<option value="submit||" selected>Submit</option>' in page
         assert '<optgroup label="Pending approval">' in page
@@ -111,7 +112,7 @@ class TestRehearsal:
         browser = await sit("admin", "en")
         form = step(0, "submit||", party="originator", organization="CONTRACTOR")
 
-        page = (await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)).text
+        page = html_of(await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form))
 
         assert 'name="what-1"' in page
         assert 'name="what-2"' not in page
@@ -123,7 +124,7 @@ class TestRehearsal:
         form |= step(1, "reject||structure", comment="cracks") | step(2, "submit||", party="originator")
         form |= step(3, "approve||structure")
 
-        page = (await browser.post(f"{address}/rehearsal", data=form)).text
+        page = html_of(await browser.post(f"{address}/rehearsal", data=form))
 
         assert results(page) == ["In review", "Draft", "In review", "Acknowledged Final"]
 
@@ -134,8 +135,8 @@ class TestRehearsal:
         refused = await browser.post("/workflows/RFA_APPROVAL/v1/rehearsal", data=form)
 
         assert refused.status_code == 422
-        assert "Step 1: not valid JSON." in refused.text
-        assert 'value="{oops"' in refused.text
+        assert "Step 1: not valid JSON." in html_of(refused)
+        assert 'value="{oops"' in html_of(refused)
 
     async def test_asks_for_the_facts_that_conditions_read(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
@@ -143,10 +144,10 @@ class TestRehearsal:
         form = step(0, "submit||", party="originator", writer="1")
         remembered = '{"payload": {"amount": 420}}'
 
-        page = (await browser.get(f"{address}/rehearsal")).text
-        alone = (await browser.post(f"{address}/rehearsal", data=form)).text
+        page = html_of(await browser.get(f"{address}/rehearsal"))
+        alone = html_of(await browser.post(f"{address}/rehearsal", data=form))
         whole = {"discipline": "STR", "dueDate": "2026-11-30", "document": '{"openRoutings": 7}', "context": remembered}
-        played = (await browser.post(f"{address}/rehearsal", data=form | whole)).text
+        played = html_of(await browser.post(f"{address}/rehearsal", data=form | whole))
 
         assert 'name="discipline"' in page
         assert 'name="projectCode"' not in page
@@ -163,8 +164,8 @@ class TestRehearsal:
             refused = await browser.post(f"{address}/rehearsal", data=step(0, "submit||") | typed)
 
             assert refused.status_code == 422, typed
-            assert re.search(rf'<div class="fault"[^>]*>{re.escape(said)}</div>', refused.text), typed
-            assert all(text.replace('"', "&#34;") in refused.text for text in typed.values()), typed
+            assert re.search(rf'<div class="fault"[^>]*>{re.escape(said)}</div>', html_of(refused)), typed
+            assert all(text.replace('"', "&#34;") in html_of(refused) for text in typed.values()), typed
 
     async def test_is_for_those_who_manage_definitions(self, sit: Sit) -> None:
         browser = await sit("padmin")
@@ -178,7 +179,7 @@ class TestReplay:
     async def test_says_when_nothing_has_ended(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
 
-        page = (await browser.post("/workflows/RFA_APPROVAL/v1/replay", data={"limit": "10"})).text
+        page = html_of(await browser.post("/workflows/RFA_APPROVAL/v1/replay", data={"limit": "10"}))
 
         assert "No closed documents yet" in page
 
@@ -189,4 +190,4 @@ class TestReplay:
         refused = await browser.post("/workflows/RFA_APPROVAL/v1/replay", data={"limit": limit})
 
         assert refused.status_code == 422
-        assert 'class="fault"' in refused.text
+        assert 'class="fault"' in html_of(refused)

@@ -21,6 +21,7 @@ from tests.conftest import SignIn
 from tests.definitions import RFA
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import hidden, new_rfa
+from tests.features.web.page_html import html_of
 
 PROPERTIES: dict[str, Any] = {
     "amount": {
@@ -195,7 +196,7 @@ class TestPage:
         thai, english = await sit("dc.contractor"), await sit("dc.contractor", "en")
         address = await new_rfa(thai)
 
-        shown = [dialog((await one.get(address)).text, "submit") for one in (thai, english)]
+        shown = [dialog(html_of(await one.get(address)), "submit") for one in (thai, english)]
 
         for page, words in zip(shown, (("จำนวนเงิน", "เป็นบาท"), ("Amount", "In baht")), strict=True):
             assert all(word in page for word in words)
@@ -212,7 +213,7 @@ class TestPage:
         await published(signed_in)
         contractor, reviewer = await sit("dc.contractor", "en"), await sit("reviewer.consultant", "en")
         address = await new_rfa(contractor)
-        form = shown(hidden((await contractor.get(address)).text, "act-submit"))
+        form = shown(hidden(html_of(await contractor.get(address)), "act-submit"))
         typed = {"payload.amount": "2000", "payload.lots": "[1, x]", "payload.code": '"<b>'}
 
         unread = await contractor.post(f"{address}/actions", data=form | typed)
@@ -220,23 +221,23 @@ class TestPage:
         judged = await contractor.post(f"{address}/actions", data=form | {"payload.amount": "600"})
         good = form | {"payload.amount": "420", "payload.urgent": "true", "key": "another"}
         taken = [await contractor.post(f"{address}/actions", data=good) for _ in range(2)]
-        before = dialog((await reviewer.get(address)).text, "approve")
+        before = dialog(html_of(await reviewer.get(address)), "approve")
 
         assert (unread.status_code, refused.status_code, judged.status_code) == (422, 422, 409)
-        assert "Not valid JSON: line 1, character 5." in dialog(unread.text, "submit")
-        told = dialog(refused.text, "submit")
-        assert 'data-reopen="act-submit"' in refused.text
+        assert "Not valid JSON: line 1, character 5." in dialog(html_of(unread), "submit")
+        told = dialog(html_of(refused), "submit")
+        assert 'data-reopen="act-submit"' in html_of(refused)
         assert re.search(
             r'value="2000".*?<div class="fault" id="e-v-submit-1">This must be at most 1000.', told, re.DOTALL
         )
         assert 'value="&#34;&lt;b&gt;"' in told
-        assert 'data-reopen="act-submit"' in judged.text
-        assert '<div class="fault">At most 500 here</div>' in dialog(judged.text, "submit")
+        assert 'data-reopen="act-submit"' in html_of(judged)
+        assert '<div class="fault">At most 500 here</div>' in dialog(html_of(judged), "submit")
         assert [answer.status_code for answer in taken] == [303, 303]
         assert "<strong>Amount</strong>: 420 · <strong>urgent</strong>: Yes</p>" in before
         assert 'name="payload.amount"' not in before
         assert 'name="payload.code"' in before
-        told = (await reviewer.get(address)).text.split('<ol class="history">')[1].split("</ol>")[0]
+        told = html_of(await reviewer.get(address)).split('<ol class="history">')[1].split("</ol>")[0]
         assert "Amount: <strong>420</strong>" in told
         reader = await sit("viewer", "en")
-        assert '<div data-stated="amount"><dt>Amount</dt><dd>420</dd></div>' in (await reader.get(address)).text
+        assert '<div data-stated="amount"><dt>Amount</dt><dd>420</dd></div>' in html_of(await reader.get(address))

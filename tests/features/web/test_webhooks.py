@@ -13,6 +13,7 @@ from saraban.notifications import service as notifications
 from saraban.webhooks.models import Webhook
 from saraban.webhooks.service import SWITCHED_OFF
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 
 OWN, PROJECT = "https://hooks.example.com/mine", "https://hooks.example.com/project"
 
@@ -34,8 +35,8 @@ class TestPage:
             f"/api/v1/projects/{project}/webhooks", json={"url": PROJECT, "events": ["workflow.transitioned"]}
         )
 
-        theirs = (await admin.get("/webhooks")).text
-        mine = (await (await sit("dc.contractor", "en")).get("/webhooks")).text
+        theirs = html_of(await admin.get("/webhooks"))
+        mine = html_of(await (await sit("dc.contractor", "en")).get("/webhooks"))
 
         assert (PROJECT in theirs, OWN in theirs, "workflow.transitioned" in theirs) == (True, False, True)
         assert (PROJECT in mine, OWN in mine) == (False, True)
@@ -59,9 +60,9 @@ class TestPage:
             )
         browser = await sit("dc.contractor", language)
 
-        shown = (await browser.get("/webhooks")).text
+        shown = html_of(await browser.get("/webhooks"))
         switched = await browser.post(f"/webhooks/{hook}/on")
-        after = (await browser.get(switched.headers["location"])).text
+        after = html_of(await browser.get(switched.headers["location"]))
 
         *before, done = words
         assert all(word in shown for word in before)
@@ -83,7 +84,7 @@ class TestPage:
         event = Event(new_id(), SWITCHED_OFF, "webhook", hook, payload, now)
         await app.state.db.transact(lambda session: notifications.react(session, event))
 
-        page = (await browser.get("/notifications")).text
+        page = html_of(await browser.get("/notifications"))
         notice = re.search(
             r'action="(/notifications/[^"]+/open)">\s*<input type="hidden" name="to" value="/webhooks"', page
         )

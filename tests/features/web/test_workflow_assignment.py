@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from saraban.projects.models import Project
 from saraban.web.workflows.editor import STARTER
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 from tests.other_project import add_other_project
 
 
@@ -32,12 +33,12 @@ class TestPage:
         browser = await sit("padmin", "en")
         form = {"project": project, "kind": "correspondence", "typeCode": "MEMO", "workflowCode": "SITE_MEMO"}
 
-        before = (await browser.get(f"/workflows/choices?project={project}")).text
+        before = html_of(await browser.get(f"/workflows/choices?project={project}"))
         made = await browser.post("/workflows/choices", data=form)
-        chosen = (await browser.get(made.headers["location"])).text
+        chosen = html_of(await browser.get(made.headers["location"]))
         mine = chosen[chosen.index("Correspondence: Memorandum") :].split("</tr>")[0]
         gone = await browser.post("/workflows/choices/remove", data=form)
-        after = (await browser.get(gone.headers["location"])).text
+        after = html_of(await browser.get(gone.headers["location"]))
 
         assert "Correspondence: Memorandum" not in before
         assert '<option value="SITE_MEMO">' in before
@@ -56,7 +57,7 @@ class TestPage:
         ],
     )
     async def test_says_what_counts_in_both_languages(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
-        page = (await (await sit("admin", language)).get("/workflows/choices?project=all&kind=rfa")).text
+        page = html_of(await (await sit("admin", language)).get("/workflows/choices?project=all&kind=rfa"))
 
         assert all(word in page for word in words)
         assert page.count("<tr>") == 6
@@ -68,13 +69,13 @@ class TestPage:
     ) -> None:
         browser = await sit("admin", "en")
         await publish(browser)
-        page = (await browser.get("/workflows/choices?project=all&kind=circulation")).text
+        page = html_of(await browser.get("/workflows/choices?project=all&kind=circulation"))
         form = {"project": project, "kind": "circulation", "workflowCode": "SITE_MEMO"}
         refused = await browser.post("/workflows/choices", data=form)
 
         assert '<option value="SITE_MEMO">' not in page
         assert refused.status_code == 422
-        assert "Circulations" in refused.text.split('id="e-workflowCode"')[1].split("</div>")[0]
+        assert "Circulations" in html_of(refused).split('id="e-workflowCode"')[1].split("</div>")[0]
 
     async def test_is_not_there_for_who_may_not_read_workflows_nor_chosen_by_who_manages_nothing(
         self, sit: Sit, project: str
@@ -87,7 +88,7 @@ class TestPage:
             await clerk.post("/workflows/choices", data=form | {"project": project}),
             await manager.post("/workflows/choices", data=form | {"project": "all"}),
         ]
-        everywhere = (await manager.get("/workflows/choices?project=all")).text
+        everywhere = html_of(await manager.get("/workflows/choices?project=all"))
 
         assert [answer.status_code for answer in answers] == [403, 403, 403]
         assert "Assign a workflow" not in everywhere
@@ -120,8 +121,8 @@ class TestPage:
         form = {"project": project, "kind": "rfa", "typeCode": "SDW", "workflowCode": "RFA_APPROVAL"}
         made = await browser.post("/workflows/choices", data=form)
 
-        listed = (await browser.get(made.headers["location"])).text.split("<tbody>")[1].split("</tbody>")[0]
-        started = [(await browser.get(path)).text for path in ("/workflows/RFA_APPROVAL/v1", "/workflows")]
+        listed = html_of(await browser.get(made.headers["location"])).split("<tbody>")[1].split("</tbody>")[0]
+        started = [html_of(await browser.get(path)) for path in ("/workflows/RFA_APPROVAL/v1", "/workflows")]
 
         assert f">{name}</td>" in listed
         assert all(f"{name} " in page for page in started)
@@ -134,18 +135,17 @@ class TestPage:
         form = {"project": "all", "kind": "rfa", "typeCode": "SDW", "workflowCode": "RFA_APPROVAL"}
         await browser.post("/workflows/choices", data=form)
 
-        pages = [(await browser.get(f"/workflows/choices?project={one}")).text for one in (project, other["project"])]
+        pages = [html_of(await browser.get(f"/workflows/choices?project={one}")) for one in (project, other["project"])]
 
         assert all(">RFAs: Shop Drawing</td>" in page for page in pages)
-        assert (
-            '<option value="SDW">'
-            not in (await browser.get(f"/workflows/choices?project={other['project']}&kind=rfa")).text
+        assert '<option value="SDW">' not in html_of(
+            await browser.get(f"/workflows/choices?project={other['project']}&kind=rfa")
         )
 
     async def test_says_who_chose_and_when_on_one_line_of_its_own(self, sit: Sit, project: str) -> None:
         browser = await sit("admin", "en")
         form = {"project": project, "kind": "rfa", "workflowCode": "RFA_APPROVAL"}
-        page = (await browser.get((await browser.post("/workflows/choices", data=form)).headers["location"])).text
+        page = html_of(await browser.get((await browser.post("/workflows/choices", data=form)).headers["location"]))
 
         why = page.split('data-label="Applies to"><div>LCBP3-C2')[1].split("</td>")[0]
         assert why.startswith('<div class="text-secondary"><span class="nowrap">')
@@ -156,13 +156,13 @@ class TestWorkflowsPage:
     async def test_says_what_starts_it_and_warns_when_nothing_does(self, sit: Sit, project: str) -> None:
         browser = await sit("admin", "en")
         await publish(browser)
-        lonely = (await browser.get("/workflows/SITE_MEMO/v1")).text
-        listed = (await browser.get("/workflows")).text
+        lonely = html_of(await browser.get("/workflows/SITE_MEMO/v1"))
+        listed = html_of(await browser.get("/workflows"))
         form = {"project": project, "kind": "transmittal", "workflowCode": "SITE_MEMO"}
         assert (await browser.post("/workflows/choices", data=form)).status_code == 303
-        chosen = (await browser.get("/workflows/SITE_MEMO/v1")).text
-        shipped = (await browser.get("/workflows/RFA_APPROVAL/v1")).text
-        thai = (await (await sit("admin")).get("/workflows/SITE_MEMO/v1")).text
+        chosen = html_of(await browser.get("/workflows/SITE_MEMO/v1"))
+        shipped = html_of(await browser.get("/workflows/RFA_APPROVAL/v1"))
+        thai = html_of(await (await sit("admin")).get("/workflows/SITE_MEMO/v1"))
 
         assert "Active, but not assigned" in lonely
         assert "Active, but not assigned" in listed.split('id="w-SITE_MEMO"')[1].split("</section>")[0]
@@ -178,7 +178,7 @@ class TestWorkflowsPage:
         form = {"project": str(other["project"]), "kind": "transmittal", "workflowCode": "SITE_MEMO"}
         assert (await browser.post("/workflows/choices", data=form)).status_code == 303
 
-        pages = [(await (await sit(name, "en")).get("/workflows/SITE_MEMO/v1")).text for name in ("admin", "padmin")]
+        pages = [html_of(await (await sit(name, "en")).get("/workflows/SITE_MEMO/v1")) for name in ("admin", "padmin")]
 
         assert ["of project OTHER" in page for page in pages] == [True, False]
         assert ["documents of other projects" in page for page in pages] == [False, True]

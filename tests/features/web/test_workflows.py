@@ -15,6 +15,7 @@ import saraban
 from saraban.web.workflows.editor import STARTER
 from saraban.workflow.runtime.models import WorkflowDefinition
 from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
 
 FRAGMENT = {"HX-Request": "true"}
 
@@ -38,7 +39,7 @@ class TestList:
         ],
     )
     async def test_shows_each_workflow_with_its_versions(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
-        page = (await (await sit("admin", language)).get("/workflows")).text
+        page = html_of(await (await sit("admin", language)).get("/workflows"))
 
         assert all(word in page for word in words)
         assert 'href="/workflows/RFA_APPROVAL/v1"' in page
@@ -48,7 +49,7 @@ class TestList:
         browser = await sit("admin", "en")
         await browser.post("/workflows/new", data={"text": json.dumps(changed())})
 
-        page = (await browser.get("/workflows")).text
+        page = html_of(await browser.get("/workflows"))
         mine = page[page.index('id="w-SITE_MEMO"') :].split("</section>")[0]
 
         assert "No active version" in mine
@@ -60,13 +61,13 @@ class TestList:
         answers = [await browser.get(path) for path in ("/workflows", "/workflows/new", "/workflows/RFA_APPROVAL/v1")]
 
         assert [answer.status_code for answer in answers] == [403, 403, 403]
-        assert 'href="/workflows"' not in (await browser.get("/inbox")).text
+        assert 'href="/workflows"' not in html_of(await browser.get("/inbox"))
 
 
 class TestVersion:
     @pytest.mark.parametrize(("language", "state"), [("th", "รออนุมัติ"), ("en", "Pending approval")])
     async def test_shows_picture_actions_and_text(self, sit: Sit, language: str, state: str) -> None:
-        page = (await (await sit("admin", language)).get("/workflows/RFA_APPROVAL/v1")).text
+        page = html_of(await (await sit("admin", language)).get("/workflows/RFA_APPROVAL/v1"))
 
         drawing = json.loads(html.unescape(re.findall(r"data-diagram='([^']*)'", page)[0]))
         assert state in [one["label"] for one in drawing["states"]]
@@ -80,13 +81,13 @@ class TestVersion:
         for description in ("one", "two", {"th": "สาม", "en": "three"}):
             await browser.post("/workflows/new", data={"text": json.dumps(changed(description=description))})
 
-        before = (await browser.get("/workflows/SITE_MEMO/v3")).text
-        first = (await browser.get("/workflows/SITE_MEMO/v3?against=1")).text
+        before = html_of(await browser.get("/workflows/SITE_MEMO/v3"))
+        first = html_of(await browser.get("/workflows/SITE_MEMO/v3?against=1"))
 
         assert "Differences from version 2" in before
         assert '<code class="pointer">two</code>' in before
         assert ">three<br>" in before
-        thai = (await (await sit("admin", "th")).get("/workflows/SITE_MEMO/v3")).text
+        thai = html_of(await (await sit("admin", "th")).get("/workflows/SITE_MEMO/v3"))
         assert ">สาม<br>" in thai
         assert '<code class="pointer">one</code>' in first
 
@@ -109,7 +110,7 @@ class TestVersion:
         raw["states"][1]["on"]["acknowledge"]["require"] = {"roles": ["Project Manager"]}
         await browser.post("/workflows/new", data={"text": json.dumps(raw)})
 
-        pages = [(await browser.get(f"/workflows/{code}/v1")).text for code in ("RFA_APPROVAL", "SITE_MEMO")]
+        pages = [html_of(await browser.get(f"/workflows/{code}/v1")) for code in ("RFA_APPROVAL", "SITE_MEMO")]
 
         shown = "".join(re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL) for page in pages)
         assert all(word in shown for word in words)
@@ -120,9 +121,9 @@ class TestVersion:
         await browser.post("/workflows/new", data={"text": json.dumps(changed())})
 
         on = await browser.post("/workflows/SITE_MEMO/v1/activate")
-        shown = (await browser.get(on.headers["location"])).text
+        shown = html_of(await browser.get(on.headers["location"]))
         off = await browser.post("/workflows/SITE_MEMO/v1/deactivate")
-        gone = (await browser.get(off.headers["location"])).text
+        gone = html_of(await browser.get(off.headers["location"]))
 
         assert "Version activated" in shown
         assert "No active version" in gone
@@ -134,7 +135,7 @@ class TestVersion:
         """It was accepted by the checks of an older release, and can be put in force as it is."""
         browser = await sit("admin", language)
         await browser.post("/workflows/new", data={"text": json.dumps(changed())})
-        sound = (await browser.get("/workflows/SITE_MEMO/v1")).text
+        sound = html_of(await browser.get("/workflows/SITE_MEMO/v1"))
         older = changed()
         older["states"] = copy.deepcopy(older["states"])
         place, state = next((place, state) for place, state in enumerate(older["states"]) if state.get("on"))
@@ -146,7 +147,7 @@ class TestVersion:
 
         await app.state.db.transact(keep)
         activated = await browser.post("/api/v1/workflow/definitions/SITE_MEMO/versions/1/activate")
-        page = (await browser.get("/workflows/SITE_MEMO/v1")).text
+        page = html_of(await browser.get("/workflows/SITE_MEMO/v1"))
 
         assert activated.status_code == 200, activated.text
         warned = [one for one in activated.json()["warnings"] if one["code"] == "REFUSED_TODAY"]
@@ -172,19 +173,19 @@ class TestEditor:
     )
     async def test_begins_with_a_copy_of_a_version(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("admin", language)
-        page = (await browser.get("/workflows/new?code=RFA_APPROVAL&version=1")).text
+        page = html_of(await browser.get("/workflows/new?code=RFA_APPROVAL&version=1"))
 
         verdict = await browser.post("/workflows/new/check", data={"text": text_of(page)}, headers=FRAGMENT)
 
-        assert words in verdict.text
-        assert 'data-verdict="good"' in verdict.text
+        assert words in html_of(verdict)
+        assert 'data-verdict="good"' in html_of(verdict)
 
     async def test_begins_with_something_that_can_be_published(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
-        text = text_of((await browser.get("/workflows/new")).text)
+        text = text_of(html_of(await browser.get("/workflows/new")))
 
         made = await browser.post("/workflows/new", data={"text": text, "activate": "1"})
-        page = (await browser.get(made.headers["location"])).text
+        page = html_of(await browser.get(made.headers["location"]))
 
         assert made.status_code == 303
         assert "Version published." in page
@@ -198,8 +199,8 @@ class TestEditor:
 
         verdict = await browser.post("/workflows/new/check", data={"text": '{"workflow":\n oops}'}, headers=FRAGMENT)
 
-        assert all(word in verdict.text for word in words)
-        assert 'data-line="2"' in verdict.text
+        assert all(word in html_of(verdict) for word in words)
+        assert 'data-line="2"' in html_of(verdict)
 
     async def test_names_the_line_of_each_fault(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
@@ -208,8 +209,8 @@ class TestEditor:
 
         verdict = await browser.post("/workflows/new/check", data={"text": text}, headers=FRAGMENT)
 
-        assert f'data-line="{line}"' in verdict.text
-        assert "/states/0/on/submit/to" in verdict.text
+        assert f'data-line="{line}"' in html_of(verdict)
+        assert "/states/0/on/submit/to" in html_of(verdict)
 
     async def test_keeps_what_was_typed_when_it_is_refused(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
@@ -218,16 +219,16 @@ class TestEditor:
         refused = await browser.post("/workflows/new", data={"text": torn, "activate": "1"})
 
         assert refused.status_code == 422
-        assert text_of(refused.text) == torn
-        assert 'data-line="2"' in refused.text
-        assert 'name="activate" value="1" checked' in refused.text
+        assert text_of(html_of(refused)) == torn
+        assert 'data-line="2"' in html_of(refused)
+        assert 'name="activate" value="1" checked' in html_of(refused)
 
     async def test_has_nothing_against_an_empty_page(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
 
         verdict = await browser.post("/workflows/new/check", data={"text": "  "}, headers=FRAGMENT)
 
-        assert (verdict.status_code, "The definition is empty" in verdict.text) == (200, True)
+        assert (verdict.status_code, "The definition is empty" in html_of(verdict)) == (200, True)
 
     async def test_publishes_once_when_it_is_sent_twice(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
@@ -242,6 +243,6 @@ class TestEditor:
     "path", ["", "/new", "/RFA_APPROVAL/v1", "/RFA_APPROVAL/v1/rehearsal", "/RFA_APPROVAL/v1/replay"]
 )
 async def test_the_frame_shows_the_version_of_the_product(sit: Sit, path: str) -> None:
-    page = (await (await sit("admin", "en")).get(f"/workflows{path}")).text
+    page = html_of(await (await sit("admin", "en")).get(f"/workflows{path}"))
 
     assert f'<p class="version">Saraban {saraban.__version__}</p>' in page
