@@ -19,9 +19,8 @@ from saraban.attachments.domain.kinds import BY_MIME_TYPE
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.schemas import AttachmentDetail, UploadedFile
 from saraban.attachments.service import AttachmentRow
-from saraban.identity.dependencies import Context, guarded
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Db, IdempotencyKey, Now, OrjsonResponse, PathId, ReadSession, problem_response
+from saraban.identity.dependencies import Context, KeyedContext, guarded
+from saraban.kit.http import Db, Idempotent, Now, PathId, ReadSession, problem_response, respond
 
 router = APIRouter(prefix="/attachments", tags=["attachments"])
 
@@ -40,34 +39,38 @@ _BINARY: dict[int | str, dict[str, Any]] = {
     "",
     status_code=201,
     response_model=UploadedFile,
+    dependencies=[guarded("document.attach_files")],
     summary="Upload a file for a later document",
     openapi_extra=MULTIPART,
 )
 async def upload(
-    ctx: Annotated[RequestContext, guarded("document.attach_files")],
+    ctx: KeyedContext,
     sent: OneFile,
     db: Db,
+    idempotency: Idempotent,
     storage: FileStorage,
     rules: Uploads,
     clock: Now,
-    key: IdempotencyKey,
+    readers: Readers,
 ) -> Response:
     """
     Takes PDF, DOCX, XLSX, DWG, ZIP, JPEG and PNG, told by content. The file is the uploader's alone until a document
     or a workflow step names its `publicId`, and is removed when none has by `expiresAt`. With an `Idempotency-Key` the
-    same file sent again is kept once; another file under that key is refused.
+    same file sent again is kept once, and answered with as it is now; another file under that key is refused.
     """
-    answer = await attachments.upload_once(
-        ctx.with_key(key),
+    receipt = await attachments.upload_once(
+        ctx,
         db,
+        idempotency,
         storage,
         name=sent.name,
         chunks=sent.chunks(),
         rules=rules,
         clock=clock,
     )
-    headers = {"Idempotent-Replay": "true"} if answer.replayed else {}
-    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
+    async with db.reading() as session:
+        row = await attachments.find(ctx, session, public_id=receipt.resource_id, rules=readers)
+    return respond(UploadedFile.of(row), status=201, receipt=receipt)
 
 
 @router.get("/{publicId}", summary="What is known of a file")

@@ -20,7 +20,7 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class UploadedFile(Schema):
-    """A file that waits for its document: name it by `publicId` before `expiresAt`."""
+    """A file that waits for its document: name it by `publicId` before `expiresAt`, which is null once a document holds it."""
 
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
 
@@ -29,7 +29,7 @@ class UploadedFile(Schema):
     mime_type: str
     size: int
     checksum: str
-    expires_at: datetime
+    expires_at: datetime | None
 
     @classmethod
     def of(cls, row: AttachmentRow) -> Self:
@@ -39,7 +39,7 @@ class UploadedFile(Schema):
             mime_type=row.mime_type,
             size=row.size,
             checksum=row.checksum or "",
-            expires_at=row.expires_at or row.created_at,
+            expires_at=row.expires_at,
         )
 
 

@@ -82,6 +82,12 @@ class Receipt:
     outcome: Mapping[str, str | int | None] = field(default_factory=dict)
     repeated: bool = False
 
+    @property
+    def resource_id(self) -> UUID:
+        """The public id, where the operation has one."""
+        assert self.public_id is not None
+        return self.public_id
+
     def outcome_text(self) -> str:
         """
         Return the outcome as it is stored.

@@ -172,9 +172,8 @@ async def _once(
     async with idempotency.claim(operation) as claim:
         if claim.receipt is None:
             return await db.transact(partial(_complete, claim, work))
-    assert claim.receipt.public_id is not None
     async with db.reading() as session:
-        return claim.receipt, await service.read(ctx, session, public_id=claim.receipt.public_id)
+        return claim.receipt, await service.read(ctx, session, public_id=claim.receipt.resource_id)
 
 
 async def _complete(

@@ -13,18 +13,21 @@ from saraban.attachments.service.claims import (
     claim,
     step_attachments,
 )
-from saraban.attachments.service.keyed_uploads import answer_file_once, upload_once
 from saraban.attachments.service.uploads import (
+    CHECKSUM,
     FileTooLarge,
     FileTypeRefused,
     UploadRules,
     UploadStream,
     acceptable_file_name,
     clean_up,
+    require_same_file,
     upload,
+    upload_once,
 )
 
 __all__ = [
+    "CHECKSUM",
     "AccessRule",
     "AccessRules",
     "AttachmentRow",
@@ -35,11 +38,11 @@ __all__ = [
     "UploadRules",
     "UploadStream",
     "acceptable_file_name",
-    "answer_file_once",
     "attach_to_step",
     "claim",
     "clean_up",
     "find",
+    "require_same_file",
     "step_attachments",
     "upload",
     "upload_once",

@@ -2,10 +2,12 @@
 The first phase: bytes to the storage, a temporary row that says what they are, and the removal of both in the end.
 
 The row comes first and is completed last, so that a broken upload always leaves something the clean-up can find.
+Of an upload with an `Idempotency-Key` what the content is shows only when it has been read: the key is claimed for the name,
+and a repetition is read to its end, kept nowhere, and compared by checksum.
 """
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -24,15 +26,18 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid
+from saraban.kit.idempotency import Claim, Idempotency, KeyReused
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation, Receipt
 
 FIELD = "/file"
+CHECKSUM = "checksum"  # of the outcome of an operation that takes a file
 UNDER_WAY = timedelta(hours=1)
 # A claim takes its time from the request's arrival and commits later; until then the bytes must stay.
 GRACE = timedelta(minutes=10)
 CLEAN_UP_STEP = 100
 
-Then = Callable[[AsyncSession, AttachmentRow], Awaitable[None]]
+OPERATION = "POST /attachments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,26 @@ class FileTypeRefused(DomainError):
         super().__init__(fields=[problem])
 
 
+@dataclass
+class UploadStream:
+    """Counts and hashes what flows through it."""
+
+    chunks: AsyncIterator[bytes]
+    limit: int
+    size: int = 0
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    async def pour(self) -> AsyncIterator[bytes]:
+        async for chunk in self.chunks:
+            self.size += len(chunk)
+            if self.size > self.limit:
+                raise FileTooLarge(self.limit)
+            self.digest.update(chunk)
+            yield chunk
+        if not self.size:
+            raise invalid(FIELD, "empty", "ไฟล์ว่างเปล่า", "The file is empty.")
+
+
 async def upload(
     ctx: RequestContext,
     db: Database,
@@ -82,15 +107,14 @@ async def upload(
     chunks: AsyncIterator[bytes],
     rules: UploadRules,
     clock: Clock,
-    then: Then | None = None,
+    claim: Claim | None = None,
 ) -> AttachmentRow:
     """
     Store a file for `caller` and give its temporary row.
 
     It takes the database and not a session: two short transactions, and none is open while bytes arrive.
 
-    :param then: is called with the finished row inside the second transaction
-
+    :param claim: completed in the second transaction
     :raises Invalid: when the name is unfit or the file is empty
     :raises FileTypeRefused: when the content is not of a taken kind, or not of the kind its name says
     :raises FileTooLarge: as soon as the limit is passed
@@ -103,12 +127,53 @@ async def upload(
         stream = UploadStream(chunks, rules.max_bytes)
         await storage.write(key, stream.pour())
         await _check_kind(storage, key, name)
-        return await db.transact(lambda session: _complete(session, record, stream, keep=rules.keep, then=then))
+        return await db.transact(lambda session: _complete(session, record, stream, keep=rules.keep, claim=claim))
     except Exception as error:
         await storage.delete(key)
         reason = error
         await db.transact(lambda session: _abandon(session, record, reason))
         raise
+
+
+async def upload_once(
+    ctx: RequestContext,
+    db: Database,
+    idempotency: Idempotency,
+    storage: Storage,
+    *,
+    name: str,
+    chunks: AsyncIterator[bytes],
+    rules: UploadRules,
+    clock: Clock,
+) -> Receipt:
+    """
+    Do `upload` once for a key.
+
+    :raises KeyReused: when the key came before with another name or other content
+    """
+    async with idempotency.claim(Operation.of(ctx, OPERATION, {"file": acceptable_file_name(name)})) as claim:
+        if claim.receipt is None:
+            return _receipt(
+                await upload(ctx, db, storage, name=name, chunks=chunks, rules=rules, clock=clock, claim=claim)
+            )
+    await require_same_file(claim.receipt, UploadStream(chunks, rules.max_bytes))
+    return claim.receipt
+
+
+async def require_same_file(receipt: Receipt, intake: UploadStream) -> None:
+    """
+    Read the file of a repetition to its end, and hold it against the one that the first request sent.
+
+    :raises KeyReused: when it is another
+    """
+    async for _chunk in intake.pour():
+        pass
+    if intake.digest.hexdigest() != receipt.outcome[CHECKSUM]:
+        raise KeyReused(fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)])
+
+
+def _receipt(row: AttachmentRow) -> Receipt:
+    return Receipt("attachment", row.public_id, {CHECKSUM: row.checksum})
 
 
 async def clean_up(db: Database, storage: Storage, *, now: datetime) -> int:
@@ -156,26 +221,6 @@ class _UploadRecord:
                 severity=severity,
             ),
         )
-
-
-@dataclass
-class UploadStream:
-    """Counts and hashes what flows through it."""
-
-    chunks: AsyncIterator[bytes]
-    limit: int
-    size: int = 0
-    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
-
-    async def pour(self) -> AsyncIterator[bytes]:
-        async for chunk in self.chunks:
-            self.size += len(chunk)
-            if self.size > self.limit:
-                raise FileTooLarge(self.limit)
-            self.digest.update(chunk)
-            yield chunk
-        if not self.size:
-            raise invalid(FIELD, "empty", "ไฟล์ว่างเปล่า", "The file is empty.")
 
 
 def acceptable_file_name(sent: str) -> str:
@@ -235,7 +280,7 @@ async def _begin(session: AsyncSession, row: Attachment) -> None:
 
 
 async def _complete(
-    session: AsyncSession, record: _UploadRecord, stream: UploadStream, *, keep: timedelta, then: Then | None
+    session: AsyncSession, record: _UploadRecord, stream: UploadStream, *, keep: timedelta, claim: Claim | None
 ) -> AttachmentRow:
     row = await record.lock_row(session)
     if row is None:
@@ -244,8 +289,8 @@ async def _complete(
     row.expires_at = record.clock.now() + keep
     await record.note(session, "upload", size=row.file_size, checksum=row.checksum)
     done = repository.as_row(row)
-    if then is not None:
-        await then(session, done)
+    if claim is not None:
+        await claim.complete(session, _receipt(done))
     return done
 
 

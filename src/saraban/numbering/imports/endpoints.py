@@ -12,23 +12,20 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
-from saraban.attachments.service import answer_file_once
+from saraban.attachments.service import require_same_file
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import (
     Db,
-    IdempotencyKey,
     Idempotent,
     Language,
     Now,
-    OrjsonResponse,
     PageCursor,
     PageLimit,
     PathId,
     ReadSession,
     respond,
 )
-from saraban.kit.idempotency import OperationResult, Remember
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.imports.schemas import (
     ImportCommitIn,
@@ -80,14 +77,13 @@ async def _after_the_project(request: Request, project_public_id: Project) -> Se
     openapi_extra=MULTIPART,
 )
 async def upload_import(
-    request: Request,
-    ctx: Context,
+    ctx: KeyedContext,
     project_public_id: Project,
     sent: Annotated[SentFile, Depends(_after_the_project)],
     db: Db,
+    idempotency: Idempotent,
     storage: FileStorage,
     clock: Now,
-    key: IdempotencyKey,
     language: Language,
 ) -> Response:
     """
@@ -95,32 +91,22 @@ async def upload_import(
     commit it.
     """
     sheet = ImportFile.of(sent.name, sent.chunks())
+    operation = Operation.of(ctx, _UPLOAD, {"file": sheet.name, "projectPublicId": str(project_public_id)})
+    async with idempotency.claim(operation) as claim:
+        if claim.receipt is None:
+            found = await uploads.upload_import(
+                ctx, db, storage, project_public_id=project_public_id, sheet=sheet, clock=clock, claim=claim
+            )
+            return _uploaded(found, uploads.upload_receipt(found.row), language)
+    await require_same_file(claim.receipt, sheet.intake)
+    async with db.reading() as session:
+        found = await uploads.read_import(ctx, session, public_id=claim.receipt.resource_id)
+    return _uploaded(found, claim.receipt, language)
 
-    async def run(remember: Remember) -> OperationResult:
-        found = await uploads.upload_import(
-            ctx,
-            db,
-            storage,
-            project_public_id=project_public_id,
-            sheet=sheet,
-            clock=clock,
-        )
-        answer = OperationResult(202, _import(found, language).model_dump(mode="json", by_alias=True))
-        await db.transact(lambda session: remember(session, answer))
-        return answer
 
-    answer = await answer_file_once(
-        ctx.with_key(key),
-        db,
-        operation=_UPLOAD,
-        payload={"file": sheet.name, "projectPublicId": str(project_public_id)},
-        intake=sheet.intake,
-        checksum="fileSha256",
-        run=run,
-    )
-    headers = {"Location": f"{request.url.path}/{answer.body['publicId']}"}
-    replayed = {"Idempotent-Replay": "true"} if answer.replayed else {}
-    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers | replayed)
+def _uploaded(found: ImportRow, receipt: Receipt, language: str) -> Response:
+    headers = {"Location": f"/api/v1/document-numbering/imports/{found.row.public_id}"}
+    return respond(_import(found, language), status=202, receipt=receipt, headers=headers)
 
 
 @router.get("/imports", dependencies=READ_LIMIT, summary="List the imports of a project")

@@ -3,17 +3,18 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final
+from functools import partial
+from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
-from saraban.kit.http import Db, ReadSession
-from saraban.kit.idempotency import OperationResult, Remember, answer_once
+from saraban.kit.http import Db, Idempotent, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
+from saraban.kit.operation import Operation
 from saraban.kit.problem import status_of
 from saraban.web.shell.forms import form_errors, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -189,45 +190,30 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> P
 
 
 @router.post("")
-async def publish(page: CurrentPage, db: Db, definitions: Definitions, request: Request) -> Response:
-    """Keeps the text as the next version; the page with the faults and the text when it cannot."""
+async def publish(
+    page: CurrentPage, db: Db, idempotency: Idempotent, definitions: Definitions, request: Request
+) -> Response:
+    """Keeps the text as the next version, once for a form; the page with the faults and the text when it cannot."""
     page.caller.require_somewhere(MANAGE)
     form = await read_form(request)
     typed, activates = text(form, "text") or "", text(form, "activate") == "1"
-    key = (text(form, "key") or str(new_id()))[:128]
+    ctx = page.context.with_key((text(form, "key") or str(new_id()))[:128])
     try:
         async with db.reading() as session:
             verdict = await _verdict(page, session, request, typed)
         if verdict.faults:
             return _show(page, typed, activates=activates, verdict=verdict, status=422)
         order: DefinitionIn = validated(request, DefinitionIn, {"dsl": verdict.raw, "activate": activates})
-        answer = await _published(page, db, order, key=key)
+        work = partial(versions.publish, ctx, raw=order.dsl, activate=order.activate)
+        receipt = await idempotency.run(Operation.of(ctx, _OPERATION, order), work)
     except DomainError as error:
         if error.kind not in _TOLD_HERE:
             raise
         return _show(page, typed, activates=activates, error=error, status=status_of(error))
-    code, version = answer.body["code"], answer.body["version"]
-    await definitions.delete(code=code, version=version)
-    return RedirectResponse(f"/workflows/{code}/v{version}?done=published", status_code=303)
-
-
-async def _published(page: PageRequest, db: Any, order: DefinitionIn, *, key: str) -> OperationResult:
-    """A form that is sent twice publishes once."""
-    ctx = page.context.with_key(key)
-
-    async def run(remember: Remember) -> OperationResult:
-        async def step(session: AsyncSession) -> OperationResult:
-            made = await workflow.create(ctx, session, raw=order.dsl, activate=order.activate)
-            answer = OperationResult(201, {"code": made.code, "version": made.version})
-            await remember(session, answer)
-            return answer
-
-        return await db.transact(step)  # type: ignore[no-any-return]
-
-    payload = order.model_dump(mode="json", by_alias=True)
-    return await answer_once(
-        db, key=key, user=page.caller.public_id, operation=_OPERATION, payload=payload, now=ctx.now, run=run
-    )
+    async with db.reading() as session:
+        made = await versions.read(session, public_id=receipt.resource_id)
+    await definitions.delete(code=made.code, version=made.version)
+    return RedirectResponse(f"/workflows/{made.code}/v{made.version}?done=published", status_code=303)
 
 
 def _show(

@@ -14,14 +14,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.domain.kinds import XLSX, detect_kind
 from saraban.attachments.domain.storage import Storage
-from saraban.attachments.service import UploadStream, acceptable_file_name
+from saraban.attachments.service import CHECKSUM, UploadStream, acceptable_file_name
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.kit.spreadsheets import unreadable
 from saraban.numbering.imports import repository
@@ -76,11 +78,19 @@ class ImportFile:
 
 
 async def upload_import(
-    ctx: RequestContext, db: Database, storage: Storage, *, project_public_id: UUID, sheet: ImportFile, clock: Clock
+    ctx: RequestContext,
+    db: Database,
+    storage: Storage,
+    *,
+    project_public_id: UUID,
+    sheet: ImportFile,
+    clock: Clock,
+    claim: Claim | None = None,
 ) -> ImportRow:
     """
     Store a file for a worker to check; nothing is imported before `start_import`.
 
+    :param claim: completed with the row
     :raises Forbidden: for who does not manage the numbers of the project; nothing of the file is read then
     :raises Invalid: at `/file`, when it is neither XLSX nor CSV
     :raises FileTooLarge: as soon as it has more than 20 MB
@@ -106,7 +116,7 @@ async def upload_import(
     )
     try:
         await storage.examine(key, lambda file: _refuse_other(file, sheet.suffix))
-        await db.transact(lambda session: _received(ctx, session, row))
+        await db.transact(lambda session: _received(ctx, session, row, claim))
     except BaseException:
         await storage.delete(key)
         raise
@@ -120,9 +130,15 @@ def _refuse_other(file: BinaryIO, suffix: str) -> None:
         raise unreadable()
 
 
-async def _received(ctx: RequestContext, session: AsyncSession, row: NumberImport) -> None:
+async def _received(ctx: RequestContext, session: AsyncSession, row: NumberImport, claim: Claim | None) -> None:
     session.add(row)
     await _noted(replace(ctx, now=row.created_at), session, row, "uploaded", sha256=row.file_sha256)
+    if claim is not None:
+        await claim.complete(session, upload_receipt(row))
+
+
+def upload_receipt(row: NumberImport) -> Receipt:
+    return Receipt("number_import", row.public_id, {CHECKSUM: row.file_sha256})
 
 
 async def start_import(

@@ -1,17 +1,18 @@
 """`/workflow/definitions`: versions, published, compared, drawn and tried out."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response as RawResponse
 
-from saraban.identity.dependencies import Context, guarded
+from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, ReadSession, to_response
-from saraban.kit.idempotency import OperationResult, Remember, answer_once
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond
+from saraban.kit.operation import Operation
 from saraban.kit.pagination import Page
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep
@@ -72,31 +73,23 @@ async def list_definitions(
     dependencies=[guarded(MAY_MANAGE)],
 )
 async def publish_definition(
-    body: DefinitionIn, ctx: Context, db: Db, definitions: Definitions, key: IdempotencyKey, twice: WrittenTwice
+    body: DefinitionIn,
+    ctx: KeyedContext,
+    db: Db,
+    idempotency: Idempotent,
+    definitions: Definitions,
+    twice: WrittenTwice,
 ) -> RawResponse:
     """Keeps a definition as the next version of its code; it can never change afterwards."""
     if twice:
         raise WorkflowNotValid(fields=twice)
-
-    async def publish(session: AsyncSession, remember: Remember) -> OperationResult:
-        made = await versions.create(ctx, session, raw=body.dsl, activate=body.activate)
-        shown = PublishedOut.model_validate(made)
+    work = partial(versions.publish, ctx, raw=body.dsl, activate=body.activate)
+    receipt = await idempotency.run(Operation.of(ctx, "POST /workflow/definitions", body), work)
+    async with db.reading() as session:
+        shown = PublishedOut.model_validate(await versions.read(session, public_id=receipt.resource_id))
         await _say_what_starts(ctx, session, shown)
-        answer = OperationResult(201, shown.model_dump(mode="json", by_alias=True))
-        await remember(session, answer)
-        return answer
-
-    answer = await answer_once(
-        db,
-        key=key,
-        user=ctx.caller.public_id,
-        operation="POST /workflow/definitions",
-        payload=body.model_dump(mode="json"),
-        now=ctx.now,
-        run=lambda remember: db.transact(lambda session: publish(session, remember)),
-    )
-    await definitions.delete(code=answer.body["code"], version=answer.body["version"])
-    return to_response(answer)
+    await definitions.delete(code=shown.code, version=shown.version)
+    return respond(shown, status=201, receipt=receipt)
 
 
 @router.post("/workflow/definitions/validate", dependencies=[guarded(MAY_MANAGE)])
@@ -161,17 +154,14 @@ async def deactivate_definition(
 async def _switched(
     ctx: RequestContext, db: Database, definitions: Definitions, *, code: str, version: int, is_active: bool
 ) -> ActivatedOut:
-    async def work(session: AsyncSession) -> ActivatedOut:
-        made = await versions.set_active(ctx, session, code=code, version=version, is_active=is_active)
-        shown = ActivatedOut.model_validate(made)
+    made = await db.transact(partial(versions.set_active, ctx, code=code, version=version, is_active=is_active))
+    await definitions.delete(code=code)
+    shown = ActivatedOut.model_validate(made)
+    async with db.reading() as session:
         await _say_what_starts(ctx, session, shown)
         if shown.is_active:
-            faults = await versions.refused_today(session, code=shown.code, version=shown.version)
+            faults = await versions.refused_today(session, code=code, version=version)
             shown.warnings += [_refused_today(fault) for fault in faults]
-        return shown
-
-    shown = await db.transact(work)
-    await definitions.delete(code=shown.code)
     return shown
 
 

@@ -19,6 +19,7 @@ from saraban.kit.db import AnyRow
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json, JsonObject
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.workflow.administration.domain import json_text
 from saraban.workflow.administration.repository import versions as repository
@@ -195,6 +196,12 @@ async def create(
     return _view(row)
 
 
+async def publish(ctx: RequestContext, session: AsyncSession, *, raw: dict[str, Json], activate: bool) -> Receipt:
+    """Do `create` for a request that may be repeated."""
+    made = await create(ctx, session, raw=raw, activate=activate)
+    return Receipt("workflow_definition", made.public_id, {"code": made.code, "version": made.version})
+
+
 async def set_active(
     ctx: RequestContext, session: AsyncSession, *, code: str, version: int, is_active: bool
 ) -> DefinitionView:
@@ -235,6 +242,16 @@ async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionV
     row = await repository.version_of(session, code, version)
     if row is None:
         raise NotFound(f"There is no version {version} of {code}.")
+    return _view(row)
+
+
+async def read(session: AsyncSession, *, public_id: UUID) -> DefinitionView:
+    """
+    :raises NotFound: when there is no such version
+    """
+    row = await definition_row(session, public_id)
+    if row is None:
+        raise NotFound(f"There is no version {public_id}.")
     return _view(row)
 
 

@@ -1,15 +1,15 @@
 """`/delegations`: who acts for whom while away."""
 
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.dependencies import Context
-from saraban.kit.http import Db, IdempotencyKey, PageCursor, PageLimit, PathId, ReadSession, to_response
-from saraban.kit.idempotency import OperationResult, Remember, answer_once
+from saraban.identity.dependencies import Context, KeyedContext
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.operation import Operation
 from saraban.workflow.runtime.schemas import delegations as schemas
 from saraban.workflow.runtime.service import delegations as service
 
@@ -37,32 +37,17 @@ async def list_delegations(
 
 
 @router.post("", status_code=201, response_model=schemas.DelegationOut, summary="Delegate while you are away")
-async def delegate(body: schemas.DelegationIn, ctx: Context, db: Db, key: IdempotencyKey) -> Response:
+async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
     """
     The delegate may take the steps that you may take, and nothing else: no reading, editing or managing. Both names stand in
     the history. What is lent to you cannot be lent on.
     """
-    moment, wanted = ctx.now, service.NewDelegation(**body.model_dump())
-
-    async def work(session: AsyncSession, remember: Remember) -> OperationResult:
-        view = await service.delegate(ctx, session, wanted=wanted)
-        place = f"/api/v1/delegations/{view.public_id}"
-        answer = OperationResult(
-            201, _out(view).model_dump(mode="json", by_alias=True), {"Location": place, "ETag": view.etag}
-        )
-        await remember(session, answer)
-        return answer
-
-    answer = await answer_once(
-        db,
-        key=key,
-        user=ctx.caller.public_id,
-        operation="POST /delegations",
-        payload=body.model_dump(mode="json", by_alias=True),
-        now=moment,
-        run=lambda remember: db.transact(lambda session: work(session, remember)),
-    )
-    return to_response(answer)
+    work = partial(service.delegate, ctx, wanted=service.NewDelegation(**body.model_dump()))
+    receipt = await idempotency.run(Operation.of(ctx, "POST /delegations", body), work)
+    async with db.reading() as session:
+        view = await service.read(ctx, session, public_id=receipt.resource_id)
+    headers = {"Location": f"/api/v1/delegations/{view.public_id}", "ETag": view.etag}
+    return respond(_out(view), status=201, receipt=receipt, headers=headers)
 
 
 @router.get("/colleagues", summary="Whom you can delegate to")

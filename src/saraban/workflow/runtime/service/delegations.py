@@ -23,6 +23,7 @@ from saraban.kit import etags
 from saraban.kit.dates import local_date
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
@@ -97,7 +98,7 @@ class DelegationView:
         return f'"{self.version}"'
 
 
-async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: NewDelegation) -> DelegationView:
+async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: NewDelegation) -> Receipt:
     """
     Lend the caller's own steps to a colleague.
 
@@ -124,7 +125,7 @@ async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: NewDel
     session.add(row)
     await session.flush()
     await _note(ctx, session, "create", row, (ctx.caller.public_id, colleague.public_id))
-    return await read(ctx, session, public_id=row.public_id)
+    return Receipt("delegation", row.public_id)
 
 
 async def revoke(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, if_match: str | None) -> None:
