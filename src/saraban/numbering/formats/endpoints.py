@@ -1,9 +1,10 @@
 """`/document-numbering/configs`: the number formats of projects."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Response
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.dependencies import Context, CurrentCaller
 from saraban.kit import etags
@@ -140,7 +141,7 @@ async def read_format(
 async def save_format(body: FormatIn, db: Db, ctx: Context, response: Response, language: Language) -> FormatOut:
     """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
 
-    async def work(session: Any) -> FormatOut:
+    async def work(session: AsyncSession) -> FormatOut:
         row = await formats.save_format(
             ctx,
             session,
@@ -178,7 +179,7 @@ async def change_format(
     if "reset_sequence_yearly" in changes:
         changes["resets"] = changes.pop("reset_sequence_yearly")
 
-    async def work(session: Any) -> FormatOut:
+    async def work(session: AsyncSession) -> FormatOut:
         row = await formats.change_format(
             ctx,
             session,

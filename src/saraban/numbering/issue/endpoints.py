@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
@@ -64,7 +64,7 @@ def number_out(issued: Issued) -> NumberOut:
     return NumberOut(**_number(issued))
 
 
-def _number(issued: Issued) -> dict[str, Any]:
+def _number(issued: Issued) -> dict[str, object]:
     return {
         "public_id": issued.public_id,
         "document_number": issued.number,

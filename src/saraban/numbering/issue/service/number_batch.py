@@ -334,7 +334,7 @@ async def _set_expiries(
             )
 
 
-def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[Any, ...]:
+def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[object, ...]:
     """In the order of `repository.LEDGER_COLUMNS`."""
     request, plan = pending.request, pending.plan
     reserved = issued.expires_at is not None
@@ -372,7 +372,7 @@ def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[Any, ...]:
 
 def _audit_rows(
     issued: Sequence[tuple[PendingIssue, Issued]], skipped: list[int], lock_path: LockPath
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[tuple[object, ...]]:
     """In the order of `repository.AUDIT_COLUMNS`; first the skipped ranges."""
     for skipped_range in sequence_ranges(skipped):
         yield _audit_row(
@@ -396,7 +396,7 @@ def _audit_row(
     sequence: int,
     to: int | None = None,
     issued: Issued | None = None,
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     request, plan = pending.request, pending.plan
     return (
         new_id(),

@@ -237,7 +237,7 @@ def remembered_resolution(engine: sa.Engine, request: NumberRequest) -> Resolved
     return found[1] if found is not None and found[0] > stopwatch() else None
 
 
-def _key(request: NumberRequest) -> tuple[Any, ...]:
+def _key(request: NumberRequest) -> tuple[object, ...]:
     return (
         request.project_public_id,
         request.correspondence_type_code,

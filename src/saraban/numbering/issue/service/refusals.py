@@ -5,7 +5,7 @@ database itself failed. Operators read them; they are deleted after seven years 
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -72,6 +72,9 @@ async def delete_old_errors(session: AsyncSession, *, now: datetime, keep: timed
     return await number_errors.delete_errors(session, before=now - keep, limit=_DELETED_AT_ONCE)
 
 
+_ErrorRow = dict[str, Any]  # by column
+
+
 class RefusalLog:
     """
     Writes `document_number_errors`, in a task of its own: a caller that leaves takes no row along, and none waits for a
@@ -80,13 +83,13 @@ class RefusalLog:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._spool: deque[dict[str, Any]] = deque(maxlen=_SPOOLED)
+        self._spool: deque[_ErrorRow] = deque(maxlen=_SPOOLED)
         self._come = 0  # rows ever spooled
         self._writing: asyncio.Task[bool] | None = None
         self._doubtful = False
 
     async def refused(
-        self, error: DomainError, *, context: dict[str, Any], user_id: int | None, address: str, now: datetime
+        self, error: DomainError, *, context: Mapping[str, object], user_id: int | None, address: str, now: datetime
     ) -> None:
         """Keep a refusal, unless a log further in has kept it already; it soon returns, written or not."""
         if error.kept:
@@ -97,7 +100,7 @@ class RefusalLog:
         await self._written(self._add(kind, scenario, str(error), context, user_id, address, now))
 
     async def redis_down(
-        self, detail: str, *, context: dict[str, Any], user_id: int, address: str, now: datetime
+        self, detail: str, *, context: Mapping[str, object], user_id: int, address: str, now: datetime
     ) -> None:
         await self._written(self._add("REDIS_ERROR", "1", detail, context, user_id, address, now))
 
@@ -106,7 +109,7 @@ class RefusalLog:
         kind: str,
         scenario: str,
         message: str,
-        context: dict[str, Any],
+        context: Mapping[str, object],
         user_id: int | None,
         address: str,
         now: datetime,
@@ -158,7 +161,7 @@ class RefusalLog:
             if not done or not task.result():
                 return
 
-    async def _write(self, rows: Sequence[dict[str, Any]]) -> bool:
+    async def _write(self, rows: Sequence[_ErrorRow]) -> bool:
         """:returns: whether the database took them; on its faults they stay for the next time"""
         try:
             await self._db.transact(lambda session: _insert(session, rows, doubtful=self._doubtful))
@@ -174,21 +177,21 @@ class RefusalLog:
         self._forget(rows)
         return True
 
-    async def _write_one_by_one(self, rows: Sequence[dict[str, Any]]) -> bool:
+    async def _write_one_by_one(self, rows: Sequence[_ErrorRow]) -> bool:
         """One row that the database will never take keeps none of the others back."""
         for row in rows:
             if not await self._write([row]):
                 return False
         return True
 
-    def _forget(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _forget(self, rows: Sequence[_ErrorRow]) -> None:
         # They are the oldest, less those that newer ones have pushed out meanwhile.
         written = {row["uuid"] for row in rows}
         while self._spool and self._spool[0]["uuid"] in written:
             self._spool.popleft()
 
 
-async def _insert(session: AsyncSession, rows: Sequence[dict[str, Any]], *, doubtful: bool) -> None:
+async def _insert(session: AsyncSession, rows: Sequence[_ErrorRow], *, doubtful: bool) -> None:
     there = await number_errors.existing_errors(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
     if missing := [row for row in rows if row["uuid"] not in there]:
         await number_errors.insert_errors(session, missing)

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -14,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
-from saraban.kit.db import Database
+from saraban.kit.db import AnyRow, Database
 from saraban.kit.errors import Invalid, NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
@@ -212,7 +211,7 @@ async def _rows(
         after = page[-1][0]
 
 
-def _why(row: Any) -> str:
+def _why(row: AnyRow) -> str:
     narrowing = Narrowing(*(code or "" for code in row[-3:]))
     words = reason_text(
         reason_of(row.source, row.format_source, narrowing), type_code=row.type_code, narrowing=narrowing

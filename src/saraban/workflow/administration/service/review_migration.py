@@ -6,11 +6,11 @@ All of it is done under the instance's row lock, in the transaction that moves i
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.kit.json import Json
 from saraban.workflow.administration.domain.review_migration import MigratedBranch, MigratedReview
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.review import Assignee, BranchStatus, Review
@@ -76,11 +76,11 @@ async def carry(
         await repository.add(session, rows)
 
 
-def _asks(assignee: Assignee) -> dict[str, Any]:
+def _asks(assignee: Assignee) -> dict[str, Json]:
     return {"status": BranchStatus.PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
 
 
-def told(carried: MigratedReview | None) -> dict[str, Any]:
+def told(carried: MigratedReview | None) -> dict[str, Json]:
     """Return what a history keeps of it, nothing where all branches are what they were."""
     if carried is None:
         return {}

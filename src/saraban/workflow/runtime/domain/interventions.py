@@ -5,7 +5,7 @@ Like `engine.advance` it decides and saves nothing. Nobody steers what his own o
 """
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import EVERYTHING, Scope
@@ -39,8 +39,8 @@ WORDS: Final[dict[str, Text]] = {
 IMPOSED: Final = frozenset({"forced", "terminated", "reassigned", "migrated"})
 
 _SIDES = ("originator", "recipient", "submitter", "assignee")
-EVERYBODY: Final[tuple[dict[str, Any], ...]] = tuple({"type": "notify", "target": side} for side in _SIDES)
-_AT_HOME: Final[tuple[dict[str, Any], ...]] = tuple(
+EVERYBODY: Final[tuple[dict[str, str], ...]] = tuple({"type": "notify", "target": side} for side in _SIDES)
+_AT_HOME: Final[tuple[dict[str, str], ...]] = tuple(
     {"type": "notify", "target": side} for side in ("originator", "submitter")
 )
 

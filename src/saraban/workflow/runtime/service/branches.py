@@ -64,7 +64,7 @@ async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> N
     await repository.close(session, instance_id=instance_id, now=now)
 
 
-def row_of(instance: Instance, opened_version: int, name: str, review: Review, now: datetime) -> dict[str, Any]:
+def row_of(instance: Instance, opened_version: int, name: str, review: Review, now: datetime) -> dict[str, object]:
     """Return a branch as it is opened in a round."""
     assignee = review.branches[name].assignee
     return {

@@ -5,7 +5,6 @@ Starts and ends instances, and shows where each stands and what a caller may do 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,6 +13,7 @@ from saraban.attachments import service as attachments
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.ids import new_id
+from saraban.kit.json import JsonObject
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
@@ -49,7 +49,7 @@ async def start(
     code: str,
     entity_type: str,
     facts: SubjectFacts,
-    context: Mapping[str, Any] | None = None,
+    context: JsonObject | None = None,
     matter: Matter | None = None,
 ) -> Envelope:
     """

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.kit.db import AnyRow
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.pending_assignees import PendingAssignees, assignees_of
 from saraban.workflow.language.definition import Definition
@@ -153,7 +154,7 @@ def _shown(one: InstanceState, rows: Sequence[Any]) -> tuple[tuple[Person, ...],
     return tuple(Person(row.public_id, name_of(row)) for row in rows), rows[0].count
 
 
-def name_of(row: Any) -> str:
+def name_of(row: AnyRow) -> str:
     return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import Text
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.schema import Field, payload_fields
@@ -27,7 +28,7 @@ class ChangedValue(Value):
     :param before: what it took the place of, with its words; both None where nothing was stated before
     """
 
-    before: Any = None
+    before: Json = None
     before_text: Text | None = None
 
 
@@ -41,10 +42,10 @@ class StepData:
     """
 
     fields: tuple[Field, ...] = ()
-    remembered: Mapping[str, Any] = field(default_factory=dict)
+    remembered: JsonObject = field(default_factory=dict)
     judged: frozenset[str] = frozenset()
     _definition: Definition | None = None
-    _context: Mapping[str, Any] = field(default_factory=dict)
+    _context: JsonObject = field(default_factory=dict)
     _state: str = ""
 
     @property
@@ -71,7 +72,7 @@ class StepData:
             return tuple(one for one in self.fields if one.name in step.fields)
         return tuple(one for one in self.fields if action in self.judged or one.name not in self.remembered)
 
-    def check(self, payload: Mapping[str, Any]) -> None:
+    def check(self, payload: JsonObject) -> None:
         """
         Tell what the schema would say of a payload, an empty one too, before any condition is asked.
 
@@ -118,14 +119,14 @@ def _judged(definition: Definition, state: str) -> frozenset[str]:
     )
 
 
-def stated_values(definition: Definition, context: Mapping[str, Any] | None) -> tuple[Value, ...]:
+def stated_values(definition: Definition, context: JsonObject | None) -> tuple[Value, ...]:
     """Return what an instance remembers, in the order of the schema; what that does not name comes last."""
     known, fields = step_data.remembered(context or {}), _fields(definition)
     ordered = [name for name in fields if name in known] + [name for name in known if name not in fields]
     return tuple(_value(fields.get(name) or _unnamed(name), known[name]) for name in ordered)
 
 
-def changed_values(definition: Definition, payload: Any, before: Mapping[str, Any]) -> tuple[ChangedValue, ...]:
+def changed_values(definition: Definition, payload: Any, before: JsonObject) -> tuple[ChangedValue, ...]:
     """Return what came with a step, and what of what was stated `before` each value took the place of."""
     if not isinstance(payload, Mapping):
         return ()
@@ -148,7 +149,7 @@ def _unnamed(name: str) -> Field:
     return Field(name, "json")
 
 
-def _value(one: Field, value: Any) -> Value:
+def _value(one: Field, value: Json) -> Value:
     text = said(one, value) if one.kind != "json" or isinstance(value, bool | int | float) else None
     plain = "–" if value is None else written(value)
     return Value(one.name, one.label or Text(one.name, one.name), one.kind, value, text or Text(plain, plain))

@@ -7,7 +7,6 @@ Neither ever moves anything by itself: a day that has passed is reminded of, and
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -15,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.dates import local_date
+from saraban.kit.json import JsonObject
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.engine import decisions
@@ -33,8 +33,8 @@ class StepRules:
     :param details: what the history says of an assignment, one that was dropped too
     """
 
-    values: Mapping[str, Any]
-    details: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, object]
+    details: JsonObject = field(default_factory=dict)
 
 
 async def rules_of(

@@ -13,8 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound, Text
-from saraban.kit.json import JsonObject, as_object, as_text
+from saraban.kit.json import Json, JsonObject, as_object, as_text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import ENDS, Definition
@@ -172,7 +173,7 @@ async def _taken(session: AsyncSession, rows: Sequence[Instance]) -> tuple[Histo
 def _values(steps: Sequence[WorkflowHistory], known: Mapping[UUID, Definition]) -> dict[UUID, tuple[ChangedValue, ...]]:
     """What each step brought, and of what others had stated before what it took the place of."""
     found: dict[UUID, tuple[ChangedValue, ...]] = {}
-    contexts: dict[UUID, dict[str, Any]] = {}
+    contexts: dict[UUID, dict[str, Json]] = {}
     for step in steps:
         payload = (step.details or {}).get("payload")
         if isinstance(payload, dict):
@@ -183,7 +184,7 @@ def _values(steps: Sequence[WorkflowHistory], known: Mapping[UUID, Definition]) 
 
 
 def _step(
-    row: Any,
+    row: AnyRow,
     definition: Definition,
     files: Sequence[AttachmentRow],
     told: branches.HistoryAnswer | None,
@@ -227,13 +228,13 @@ def _assignment(told: Any) -> HistoryAssignment | None:
     return HistoryAssignment(UUID(user) if user else None, told.get("dropped"))
 
 
-def _actor(row: Any) -> HistoryActor | None:
+def _actor(row: AnyRow) -> HistoryActor | None:
     if row.public_id is None:
         return None
     return HistoryActor(row.public_id, _name(row.first_name, row.last_name, row.username), row.organization_code)
 
 
-def _absent(row: Any) -> Represented | None:
+def _absent(row: AnyRow) -> Represented | None:
     if row.absent_public_id is None:
         return None
     return Represented(row.absent_public_id, _name(row.absent_first_name, row.absent_last_name, row.absent_username))

@@ -2,9 +2,8 @@
 What the outbox is told of transitions: public ids only, in their own transaction.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import service as events
 from saraban.identity.domain.caller import Caller
 from saraban.kit.errors import Text
+from saraban.kit.json import Json, JsonObject
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.definition import Definition
@@ -47,7 +47,7 @@ async def events_of(session: AsyncSession, news: Sequence[TransitionNews]) -> li
     users = await repository.user_public_ids(session, {key for each in everybody for key in each.users})
     found = []
     for one, others in zip(news, notified, strict=True):
-        payload = {
+        payload: dict[str, Json] = {
             **_facts(one),
             "waiting": _addressed(one.waiting, organizations, users),
             "notify": _addressed(others, organizations, users),
@@ -67,11 +67,11 @@ async def _organizations(
     return known | await repository.organizations(session, [key for key in asked if key not in known])
 
 
-def _event(name: str, news: TransitionNews, payload: Mapping[str, Any]) -> events.NewEvent:
+def _event(name: str, news: TransitionNews, payload: JsonObject) -> events.NewEvent:
     return events.NewEvent(name, "workflow_instance", str(news.instance.id), payload, news.instance.last_transition_at)
 
 
-def _facts(news: TransitionNews) -> dict[str, Any]:
+def _facts(news: TransitionNews) -> dict[str, Json]:
     step, facts, definition = news.step, news.facts, news.definition
     return {
         "instancePublicId": str(news.instance.id),
@@ -137,7 +137,7 @@ def _notified(news: TransitionNews) -> PendingAssignees:
 
 def _addressed(
     who: PendingAssignees, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
-) -> dict[str, Collection[Any]]:
+) -> dict[str, Json]:
     known = [organizations[key] for key in sorted(who.organizations) if key in organizations]
     return {
         "organizations": [{"publicId": str(public_id), "code": code} for public_id, code in known],
