@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from saraban.app import API, create_app
 from saraban.config import Settings
-from saraban.identity.dependencies import Context
-from saraban.kit.http import Db, IdempotencyKey, OrjsonResponse, async_dependency
+from saraban.identity.dependencies import KeyedContext
+from saraban.kit.http import Db, Idempotent, OrjsonResponse, async_dependency
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.issue.schemas import GenerateIn
 from saraban.ops.request_checks import check_content_type, check_query
@@ -26,10 +26,10 @@ ANSWER = {
 @router.post("/bench/nothing", dependencies=ISSUE_LIMIT, status_code=201, include_in_schema=False)
 async def nothing(
     body: GenerateIn,  # noqa: ARG001  taking all this is what is measured
-    ctx: Context,  # noqa: ARG001
+    ctx: KeyedContext,  # noqa: ARG001
     db: Db,  # noqa: ARG001
     numbers: Numbers,  # noqa: ARG001
-    key: IdempotencyKey,  # noqa: ARG001
+    once: Idempotent,  # noqa: ARG001
 ) -> Response:
     """What `generate` is given and what it answers, without what it does between."""
     return OrjsonResponse(ANSWER, status_code=201)
