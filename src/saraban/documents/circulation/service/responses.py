@@ -121,7 +121,7 @@ async def permitted_actions(ctx: RequestContext, session: AsyncSession, *, publi
     :raises NotFound: also for a sheet of another organization
     """
     row = await CIRCULATION.find(ctx, session, public_id=public_id)
-    found = await core.envelopes(ctx, session, CIRCULATION, rows=[row])
+    found = await CIRCULATION.envelopes(ctx, session, [row])
     envelope = found.get(row.entity_id)
     if row.circulation.cancelled_at is not None or envelope is None or envelope.terminal:
         return CirculationActions()

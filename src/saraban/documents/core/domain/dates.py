@@ -3,8 +3,11 @@ Dates of a document: the due date is the last day on which an answer is in time,
 own, the sender's and the day on which it was received.
 """
 
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Literal
+from zoneinfo import ZoneInfo
+
+from saraban.kit.dates import local_date
 
 
 def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
@@ -34,3 +37,16 @@ def date_faults(*, document: date | None, sent: date | None, received: date | No
     elif received is not None and sent is not None and received < sent:
         found["receivedDate"] = "before_sender"
     return found
+
+
+def day_of(moment: datetime | None, zone: ZoneInfo) -> date | None:
+    return None if moment is None else local_date(moment, zone)
+
+
+def start_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
+    return None if day is None else datetime.combine(day, time(), zone)
+
+
+def end_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
+    """Return the last second on which something due on `day` is in time (EC-CIRC-003)."""
+    return None if day is None else datetime.combine(day, time(23, 59, 59), zone)

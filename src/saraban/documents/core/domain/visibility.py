@@ -9,6 +9,7 @@ was issued is also open to its recipients, to the parties of its contract and to
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant
 
 VIEW = "document.view"
@@ -48,6 +49,10 @@ def reach_of(grants: Iterable[Grant], member_of: frozenset[int]) -> Reach:
         organizations=frozenset(grant.organization for grant in useful if grant.organization),
         member_of=member_of,
     )
+
+
+def reach(caller: Caller) -> Reach:
+    return reach_of(caller.grants, caller.organization_ids)
 
 
 def may_see(reach: Reach, place: Placement) -> bool:

@@ -288,11 +288,6 @@ async def by_revision(
     return [DocumentRow(*row) for row in await session.execute(statement)]
 
 
-async def holder_of(session: AsyncSession, *, number: UUID) -> UUID | None:
-    """Return the document that holds a number of the ledger."""
-    return await session.scalar(sa.select(LedgerEntry.holder_public_id).where(LedgerEntry.public_id == number))
-
-
 async def lock(session: AsyncSession, *, document_id: int) -> UUID:
     """
     Hold the head row until the end of the transaction, and return its current revision's public id.

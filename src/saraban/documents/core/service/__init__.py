@@ -20,20 +20,16 @@ from saraban.documents.core.service.document_change import (
     receipt_of,
     record,
 )
+from saraban.documents.core.service.document_details import PermittedActions, history, permitted_actions, revisions
 from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, NumberAlreadyIssued, edit
-from saraban.documents.core.service.history import history
 from saraban.documents.core.service.kind import AnyKind, DocumentKind, DocumentServices, Follower, ReachedState
-from saraban.documents.core.service.permitted_actions import PermittedActions, permitted_actions
 from saraban.documents.core.service.presentation import (
     coded,
-    day_of,
-    envelopes,
     etag,
     file_answer,
     number_format,
     organization,
     person,
-    reach,
     reference,
     show,
 )
@@ -53,7 +49,6 @@ from saraban.documents.core.service.revisions import (
     NoDraftRevision,
     RevisionPending,
     revise,
-    revisions,
     withdraw_revision,
 )
 from saraban.documents.core.service.workflow_subject import DocumentSubject, ids_of
@@ -93,10 +88,8 @@ __all__ = [
     "coded",
     "contract_of",
     "create",
-    "day_of",
     "document_files",
     "edit",
-    "envelopes",
     "etag",
     "file_answer",
     "history",
@@ -110,7 +103,6 @@ __all__ = [
     "originator_of",
     "permitted_actions",
     "person",
-    "reach",
     "read",
     "receipt_of",
     "record",

@@ -15,11 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.domain.dates import date_faults, earliest_due
 from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.parties import may_write_in
+from saraban.documents.core.domain.visibility import reach
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
-from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import NotYourOrganization
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import EVERYTHING, Scope

@@ -3,23 +3,21 @@ Creating a document: once everything is checked, its number, its rows, its workf
 are committed together. A request with the same `Idempotency-Key` makes one document (REQ-NUM-10).
 """
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.core.domain.dates import end_of_day, start_of_day
 from saraban.documents.core.domain.kind import DRAFT, KindRules
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.service.checks import DocumentDraft
-from saraban.documents.core.service.document_change import claim_files, receipt_of, record, start_workflow
+from saraban.documents.core.service.document_change import claim_files, record, start_workflow
 from saraban.documents.core.service.kind import AnyKind, DocumentServices, UnnumberedDraft
-from saraban.documents.core.service.presentation import end_of_day, start_of_day
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import Schema
@@ -39,55 +37,31 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind,
         async with services.db.reading() as session:
             draft: UnnumberedDraft = await kind.check(ctx, session, new=new)
         holder = numbering.Holder(kind.rules.name, new_id())
-        write = partial(_write, ctx, kind, draft, holder, claim)
-        if draft.reservation_token is not None:
-            return await services.db.transact(partial(_take_up_reservation, ctx, kind, draft, holder, write))
-        receipt = await services.allocator.issue_and_write(
-            ctx, draft.plan, holder=holder, token=operation.token, then=write, recall=partial(_found, holder)
+        request = numbering.IssueRequest(
+            ctx,
+            draft.plan,
+            operation.token,
+            claim,
+            holder=holder,
+            write=partial(_write, ctx, kind, draft, holder.public_id),
+            reservation=draft.reservation_token,
+            fields=kind.reserved_fields,
         )
-        if receipt.repeated:
-            await claim.complete_found(receipt)
-        return receipt
+        return (await services.allocator.issue(request)).receipt()
 
 
 async def _write(
     ctx: RequestContext,
     kind: AnyKind,
     draft: UnnumberedDraft,
-    holder: numbering.Holder,
-    claim: Claim,
+    public_id: UUID,
     session: AsyncSession,
     issued: numbering.Issued,
-) -> Receipt:
+) -> None:
     """Write what belongs to the number, in its transaction. It runs again after a rollback: keep nothing, call nobody outside."""
-    row = await kind.insert(ctx, session, draft, issued, public_id=holder.public_id)
+    row = await kind.insert(ctx, session, draft, issued, public_id=public_id)
     await start_workflow(ctx, session, kind, row=row)
     await record(ctx, session, kind, "created", "create", row=row)
-    receipt = receipt_of(kind, row)
-    await claim.complete(session, receipt)
-    return receipt
-
-
-async def _take_up_reservation(
-    ctx: RequestContext,
-    kind: AnyKind,
-    draft: UnnumberedDraft,
-    holder: numbering.Holder,
-    write: Callable[[AsyncSession, numbering.Issued], Awaitable[Receipt]],
-    session: AsyncSession,
-) -> Receipt:
-    """Write the document with the number that was reserved for it, in one transaction."""
-    assert draft.reservation_token is not None  # who asks has looked
-    issued = await numbering.bind_reservation(
-        ctx, session, token=draft.reservation_token, plan=draft.plan, holder=holder, fields=kind.reserved_fields
-    )
-    return await write(session, issued)
-
-
-async def _found(holder: numbering.Holder, session: AsyncSession, issued: numbering.Issued) -> Receipt:
-    """Return what an earlier attempt committed: another request's, where it is not the document of this one."""
-    public_id = await repository.holder_of(session, number=issued.public_id)
-    return Receipt(holder.kind, public_id, {"number": issued.number}, repeated=public_id != holder.public_id)
 
 
 async def insert_document(

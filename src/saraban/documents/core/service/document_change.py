@@ -9,7 +9,6 @@ from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.documents.core.repository import writes
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row
-from saraban.documents.core.service.presentation import envelopes
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
 from saraban.kit import etags
@@ -50,7 +49,7 @@ async def hold_current(
     row = await kind.find(ctx, session, public_id=public_id)
     if row.cancelled_at is not None:
         raise DocumentIsCancelled
-    found = await envelopes(ctx, session, kind, rows=[row])
+    found = await kind.envelopes(ctx, session, [row])
     return row, found.get(row.entity_id)
 
 

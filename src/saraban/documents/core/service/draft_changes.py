@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.changes import field_changes
+from saraban.documents.core.domain.dates import day_of, end_of_day, start_of_day
+from saraban.documents.core.domain.visibility import reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
@@ -20,7 +22,7 @@ from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.checks import check_dates, check_due, recipients_of, references_of
 from saraban.documents.core.service.document_change import check_version, claim_files, hold_current, record
 from saraban.documents.core.service.kind import AnyKind, DocumentServices
-from saraban.documents.core.service.presentation import day_of, end_of_day, etag, full, reach, start_of_day
+from saraban.documents.core.service.presentation import etag, full
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid

@@ -23,6 +23,7 @@ from saraban.kit.pagination import Page
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
+from saraban.workflow import service as workflow
 from saraban.workflow.language.outcome import NOTHING, Meaning
 from saraban.workflow.language.subject import Envelope, SubjectFacts
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
@@ -215,6 +216,25 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     async def change_number(
         self, session: AsyncSession, row: Row, issued: numbering.Issued, *, now: datetime
     ) -> None: ...
+
+    async def envelopes(
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[Row],
+        *,
+        now: datetime | None = None,
+        alone: bool = False,
+    ) -> dict[str, Envelope]:
+        """
+        Return the workflow envelopes by entity id.
+
+        :param now: for what is to be shown: then the actions in the place of others are there too
+        :param alone: for a document that is read by itself: whether somebody may act is looked at closely
+        """
+        facts = await self.facts(session, rows, zone=ctx.zone)
+        entity_type = self.rules.entity_type
+        return await workflow.envelopes(ctx, session, entity_type=entity_type, facts=facts, now=now, alone=alone)
 
     def event_fields(self, row: Row, notify: Sequence[UUID]) -> dict[str, object]:
         """Return what events say of this kind beside what they say of every one."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from datetime import date, datetime, time
+from datetime import date
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
-from saraban.documents.core.domain.dates import is_overdue
+from saraban.documents.core.domain.dates import day_of, is_overdue
 from saraban.documents.core.domain.kind import KindRules
 from saraban.documents.core.domain.parties import Correspondents, is_reply
-from saraban.documents.core.domain.visibility import Reach, reach_of
+from saraban.documents.core.domain.visibility import reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentRow, RecipientRow
 from saraban.documents.core.schemas import (
@@ -28,7 +28,6 @@ from saraban.documents.core.schemas import (
     RevisionAnswer,
 )
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
 from saraban.identity.service.callers import display_name
@@ -37,28 +36,10 @@ from saraban.kit.operation import Receipt
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
-from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
-
-
-def reach(caller: Caller) -> Reach:
-    return reach_of(caller.grants, caller.organization_ids)
-
-
-def day_of(moment: datetime | None, zone: ZoneInfo) -> date | None:
-    return None if moment is None else local_date(moment, zone)
-
-
-def start_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
-    return None if day is None else datetime.combine(day, time(), zone)
-
-
-def end_of_day(day: date | None, zone: ZoneInfo) -> datetime | None:
-    """Return the last second on which something due on `day` is in time (EC-CIRC-003)."""
-    return None if day is None else datetime.combine(day, time(23, 59, 59), zone)
 
 
 def person(user: User) -> PersonAnswer:
@@ -192,38 +173,13 @@ async def full_fields(ctx: RequestContext, session: AsyncSession, row: DocumentR
     }
 
 
-async def envelopes(
-    ctx: RequestContext,
-    session: AsyncSession,
-    kind: AnyKind,
-    *,
-    rows: Sequence[DocumentHeader],
-    now: datetime | None = None,
-    alone: bool = False,
-) -> dict[str, Envelope]:
-    """
-    Return the workflow envelopes by entity id.
-
-    :param now: for what is to be shown: then the actions in the place of others are there too
-    :param alone: for a document that is read by itself: whether somebody may act is looked at closely
-    """
-    return await workflow.envelopes(
-        ctx,
-        session,
-        entity_type=kind.rules.entity_type,
-        facts=await kind.facts(session, rows, zone=ctx.zone),
-        now=now,
-        alone=alone,
-    )
-
-
 async def summaries(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, rows: Sequence[DocumentHeader]
 ) -> list[WorkflowItem[Any]]:
     """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
     if not rows:
         return []
-    found = await envelopes(ctx, session, kind, rows=rows, now=ctx.now)
+    found = await kind.envelopes(ctx, session, rows, now=ctx.now)
     shown = await kind.summaries(ctx, session, rows, envelopes=found, today=local_date(ctx.now, ctx.zone))
     return [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in zip(rows, shown, strict=True)]
 
@@ -232,7 +188,7 @@ async def full(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
 ) -> WorkflowEnvelope[Any]:
     """Return a document with all that belongs to it."""
-    found = await envelopes(ctx, session, kind, rows=[row], now=ctx.now, alone=True)
+    found = await kind.envelopes(ctx, session, [row], now=ctx.now, alone=True)
     envelope = found.get(row.entity_id)
     today = local_date(ctx.now, ctx.zone)
     answer = await kind.answer(ctx, session, row, envelope=envelope, today=today)

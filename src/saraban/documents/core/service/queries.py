@@ -2,21 +2,21 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import AccessRule
+from saraban.documents.core.domain.dates import start_of_day
 from saraban.documents.core.domain.kind import KindRules
-from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.domain.visibility import Reach, reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentFilters, DocumentRow
 from saraban.documents.core.service.kind import AnyKind
-from saraban.documents.core.service.presentation import full, reach, summaries
+from saraban.documents.core.service.presentation import full, summaries
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
@@ -72,16 +72,12 @@ def document_filters(ctx: RequestContext, rules: KindRules, search: DocumentSear
         originator=search.originator,
         recipient=search.recipient,
         text=fold(search.text).strip() if search.text else None,
-        due_before=_morning(search.due_before, ctx.zone),
-        overdue_at=_morning(local_date(ctx.now, ctx.zone), ctx.zone) if search.overdue else None,
-        created_from=_morning(search.created_from, ctx.zone),
-        created_before=_morning(search.created_to and search.created_to + timedelta(days=1), ctx.zone),
+        due_before=start_of_day(search.due_before, ctx.zone),
+        overdue_at=start_of_day(local_date(ctx.now, ctx.zone), ctx.zone) if search.overdue else None,
+        created_from=start_of_day(search.created_from, ctx.zone),
+        created_before=start_of_day(search.created_to and search.created_to + timedelta(days=1), ctx.zone),
         author=ctx.caller.user_id if search.mine else None,
     )
-
-
-def _morning(day: date | None, zone: ZoneInfo) -> datetime | None:
-    return None if day is None else datetime.combine(day, time(), zone)
 
 
 def _types(rules: KindRules, code: str | None) -> frozenset[str]:

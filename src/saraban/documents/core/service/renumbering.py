@@ -13,7 +13,6 @@ from saraban.documents.core.service.document_change import DocumentIsCancelled, 
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
-from saraban.kit.idempotency import Claim
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering import service as numbering
 
@@ -37,34 +36,15 @@ async def renumber(
         async with services.db.reading() as session:
             before: DocumentHeader = await kind.find(ctx, session, public_id=public_id)
             plan = await _plan(ctx, session, kind, before)
-        holder = numbering.Holder(kind.rules.name, public_id)
-        return await services.allocator.issue_and_write(
+        request = numbering.IssueRequest(
             ctx,
             plan,
-            holder=holder,
-            token=operation.token,
-            then=partial(_write, ctx, kind, before, reason, claim),
-            recall=partial(_found, holder),
+            operation.token,
+            claim,
+            holder=numbering.Holder(kind.rules.name, public_id),
+            write=partial(_change_number, ctx, kind, before, reason),
         )
-
-
-async def _write(
-    ctx: RequestContext,
-    kind: AnyKind,
-    before: DocumentHeader,
-    reason: str,
-    claim: Claim,
-    session: AsyncSession,
-    issued: numbering.Issued,
-) -> Receipt:
-    await _change_number(ctx, session, kind, before, issued, reason=reason)
-    receipt = Receipt(kind.rules.name, before.public_id, {"number": issued.number})
-    await claim.complete(session, receipt)
-    return receipt
-
-
-async def _found(holder: numbering.Holder, _session: AsyncSession, issued: numbering.Issued) -> Receipt:
-    return Receipt(holder.kind, holder.public_id, {"number": issued.number})
+        return (await services.allocator.issue(request)).receipt()
 
 
 async def _plan(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader) -> numbering.Plan:
@@ -77,12 +57,11 @@ async def _plan(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: 
 
 async def _change_number(
     ctx: RequestContext,
-    session: AsyncSession,
     kind: AnyKind,
     before: DocumentHeader,
-    issued: numbering.Issued,
-    *,
     reason: str,
+    session: AsyncSession,
+    issued: numbering.Issued,
 ) -> None:
     """
     :param before: the document as it was when the new number was planned

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.changes import field_changes
 from saraban.documents.core.domain.kind import CANCELLED, counts_as_issued
-from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.domain.visibility import Reach, reach
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
@@ -40,7 +40,7 @@ from saraban.documents.core.service.draft_changes import (
     noted_changes,
 )
 from saraban.documents.core.service.kind import DocumentKind, ReachedState
-from saraban.documents.core.service.presentation import full_fields, reach, summary_fields
+from saraban.documents.core.service.presentation import full_fields, summary_fields
 from saraban.documents.core.service.queries import DocumentSearch, document_filters, find_document
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext

@@ -8,12 +8,13 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.core.domain.dates import end_of_day
 from saraban.documents.core.domain.kind import CANCELLED, DRAFT, revision_label
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
-from saraban.documents.core.schemas import NewRevision, RevisionList
+from saraban.documents.core.schemas import NewRevision
 from saraban.documents.core.service.cancellation import is_draft_revision
 from saraban.documents.core.service.checks import check_due, require_create, require_edit
 from saraban.documents.core.service.document_change import (
@@ -24,25 +25,13 @@ from saraban.documents.core.service.document_change import (
     start_workflow,
 )
 from saraban.documents.core.service.kind import DocumentServices
-from saraban.documents.core.service.presentation import (
-    coded,
-    day_of,
-    end_of_day,
-    envelopes,
-    file_answers,
-    person,
-    reach,
-    revision_answer,
-)
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering import service as numbering
-from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
-from saraban.workflow.runtime.schemas import WorkflowItem
 
 
 class RevisionPending(DomainError):
@@ -59,36 +48,6 @@ class NoDraftRevision(DomainError):
     kind, code = ErrorKind.CONFLICT, "NO_DRAFT_REVISION"
     says = Text("ไม่มีฉบับแก้ไขที่ยังเป็นฉบับร่างให้ถอน", "There is no draft revision to withdraw.")
     recovery = (Text("หากเป็นเอกสารที่ยังไม่เคยส่ง ให้ยกเลิกทั้งฉบับ", "Cancel the document if it has never been issued."),)
-
-
-async def revisions(
-    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
-) -> RevisionList:
-    """
-    Return the revisions that the caller may see, newest first, each with its own workflow and files.
-
-    :raises NotFound: also when the caller may not know of the document
-    """
-    await kind.find(ctx, session, public_id=public_id)
-    rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
-    where = await envelopes(ctx, session, kind, rows=rows)
-    files = await repository.files(session, revision_ids=[row.revision.id for row in rows])
-    shown = kind.revision.model_fields
-    extras = await kind.in_full(session, rows, reach(ctx.caller))
-    items = []
-    for row in rows:
-        fields = revision_answer(row).model_dump() | {
-            "subject": row.revision.subject,
-            "due_date": day_of(row.revision.due_date, ctx.zone),
-            "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
-            "created_at": row.revision.created_at,
-            "created_by": person(row.reviser),
-            "issued_at": row.revision.issued_date,
-            "attachments": file_answers(files[row.revision.id]),
-        }
-        own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
-        items.append(WorkflowItem.around(kind.revision(**(fields | own)), where.get(str(row.revision.public_id))))
-    return kind.revisions(items=items)
 
 
 async def revise(

@@ -13,12 +13,11 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain.kind import KindRules, counts_as_issued
-from saraban.documents.core.domain.visibility import Placement, Reach, may_see, reach_of
+from saraban.documents.core.domain.visibility import Placement, Reach, may_see, reach, reach_of
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
 from saraban.documents.core.service.kind import ReachedState
-from saraban.documents.core.service.presentation import reach
 from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Scope
 from saraban.kit.clock import local_date

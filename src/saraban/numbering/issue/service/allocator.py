@@ -8,17 +8,15 @@ while waiting for a lock or a back-off.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
 from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.batching import BatchQueue, TurnMissed, Waiter
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, database_fault, violates_constraint
@@ -31,7 +29,6 @@ from saraban.numbering.issue.service.number_batch import (
     CounterMissing,
     CounterMoved,
     FormatChanged,
-    Holder,
     Issued,
     IssueRequest,
     LockPath,
@@ -47,12 +44,10 @@ from saraban.numbering.series.domain.counter_key import CounterState
 from saraban.numbering.series.repository import counters
 
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
 _REMEMBERED_SERIES = 10_000
 _MOST_AT_ONCE = 500
 _SMALL_PACKET = 256 * 1024  # bytes, until the database's own limit is known
 Waiting = Waiter[PendingIssue, Issued]
-Then = Callable[[AsyncSession, Issued], Awaitable[T]]
 
 
 @dataclass(slots=True)
@@ -117,21 +112,6 @@ class Allocator:
         if issued.repeated and not pending.tried and request.claim is not None:
             await request.claim.complete_found(issued.receipt(request.outcome))
         return issued
-
-    async def issue_and_write(
-        self, ctx: RequestContext, plan: Plan, *, holder: Holder | None, token: UUID, then: Then[T], recall: Then[T]
-    ) -> T:
-        """Issue a number for rows of the caller's; goes as soon as no document uses it."""
-        answers: list[T] = []
-
-        async def write(session: AsyncSession, issued: Issued) -> None:
-            answers.append(await then(session, issued))
-
-        issued = await self.issue(IssueRequest(ctx, plan, token, holder=holder, write=write))
-        if not issued.repeated:
-            return answers[-1]
-        async with self._db.reading() as session:
-            return await recall(session, issued)
 
     async def redis_up(self) -> bool:
         up = await self._locks.up()

@@ -1,24 +1,109 @@
-"""A document's life in one list: what its workflow did and what people did to it, newest first, with names."""
+"""What is shown around a document: what its reader may do with it, its revisions, and its life in one list, newest first."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.documents.core.domain.dates import day_of
+from saraban.documents.core.domain.kind import DRAFT
+from saraban.documents.core.domain.visibility import reach
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer
+from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer, RevisionList
+from saraban.documents.core.service.checks import require_create, require_edit, require_withdraw
 from saraban.documents.core.service.kind import AnyKind
-from saraban.documents.core.service.presentation import person
+from saraban.documents.core.service.presentation import coded, file_answers, person, revision_answer
+from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.errors import Forbidden
+from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
-from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut
+from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut, WorkflowItem
 from saraban.workflow.runtime.schemas.interventions import ReassignedOut, VersionsOut
 from saraban.workflow.runtime.schemas.step_data import ChangedValueOut
 
 _PAGE = 100
 _ABSENT = "onBehalfOfPublicId"
 _TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
+
+
+@dataclass(frozen=True, slots=True)
+class PermittedActions:
+    edit: bool = False
+    cancel: bool = False
+    revise: bool = False
+
+
+async def permitted_actions(
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
+) -> PermittedActions:
+    """
+    Return which of edit, cancel and revise are open to the caller now.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    row = await kind.find(ctx, session, public_id=public_id)
+    if row.document.cancelled_at is not None or not row.revision.is_current:
+        return PermittedActions()
+    found = await kind.envelopes(ctx, session, [row])
+    envelope = found.get(str(row.revision.public_id))
+    in_draft = envelope is not None and envelope.current_state == DRAFT
+    never_issued = in_draft and not await repository.ever_issued(session, document_id=row.document.id)
+    may_edit = _allowed(lambda: require_edit(ctx, kind.rules, row.document))
+    if never_issued:
+        may_cancel = may_edit
+    elif in_draft and row.revision.issued_date is None:
+        may_cancel = False
+    else:
+        may_cancel = kind.rules.cancel_after_issue and _allowed(lambda: require_withdraw(ctx, row.document))
+    ended = envelope is not None and envelope.terminal
+    # Who asked has closed the matter with the answer: there is nothing to ask anew.
+    settled = envelope is not None and envelope.outcome == "closed" and row.type.type_code == "RFI"
+    may_revise = ended and not settled and _allowed(lambda: require_create(ctx, kind.rules, row.document))
+    # Whether a state may be edited is its definition's word, whatever the state is called.
+    return PermittedActions(
+        edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise
+    )
+
+
+def _allowed(require: Callable[[], None]) -> bool:
+    try:
+        require()
+    except Forbidden:
+        return False
+    return True
+
+
+async def revisions(
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
+) -> RevisionList:
+    """
+    Return the revisions that the caller may see, newest first, each with its own workflow and files.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    await kind.find(ctx, session, public_id=public_id)
+    rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
+    where = await kind.envelopes(ctx, session, rows)
+    files = await repository.files(session, revision_ids=[row.revision.id for row in rows])
+    shown = kind.revision.model_fields
+    extras = await kind.in_full(session, rows, reach(ctx.caller))
+    items = []
+    for row in rows:
+        fields = revision_answer(row).model_dump() | {
+            "subject": row.revision.subject,
+            "due_date": day_of(row.revision.due_date, ctx.zone),
+            "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
+            "created_at": row.revision.created_at,
+            "created_by": person(row.reviser),
+            "issued_at": row.revision.issued_date,
+            "attachments": file_answers(files[row.revision.id]),
+        }
+        own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
+        items.append(WorkflowItem.around(kind.revision(**(fields | own)), where.get(str(row.revision.public_id))))
+    return kind.revisions(items=items)
 
 
 async def history(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> DocumentHistory:
