@@ -62,6 +62,7 @@ STEPS = [
     "0046",
     "0047",
     "0048",
+    "0049",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

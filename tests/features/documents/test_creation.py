@@ -98,6 +98,22 @@ class TestCreate:
         assert await count_of(app.state.db, Document) == 1
         assert await count_of(app.state.db, LedgerEntry) == 1
 
+    async def test_shows_a_repetition_the_document_as_it_stands_now(self, desk: Desk) -> None:
+        client = await desk.as_("dc.consultant")
+        headers = {"Idempotency-Key": "shown-as-it-stands-now"}
+
+        first = await client.post("/api/v1/correspondences", json=desk.letter(), headers=headers)
+        address = first.headers["location"]
+        await client.patch(address, json={"subject": "แก้แล้ว"})
+        again = await client.post("/api/v1/correspondences", json=desk.letter(), headers=headers)
+        read = await client.get(address)
+
+        assert (again.status_code, again.headers["location"]) == (201, address)
+        assert again.headers["idempotent-replay"] == "true"
+        assert again.json() == read.json()
+        assert again.headers["etag"] == read.headers["etag"] != first.headers["etag"]
+        assert again.json()["data"]["documentNumber"] == first.json()["data"]["documentNumber"]
+
     async def test_records_the_event_and_the_audit_row_with_the_document(self, desk: Desk, app: Any) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())
 

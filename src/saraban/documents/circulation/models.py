@@ -38,6 +38,7 @@ class Circulation(HasPublicId, Base):
     cancelled_at: Mapped[datetime | None]
     cancelled_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     cancel_reason: Mapped[str | None] = mapped_column(sa.Text)
+    version: Mapped[int] = mapped_column(default=1, server_default="1")
 
     __table_args__ = public_id_index(
         __tablename__,

@@ -69,6 +69,10 @@ class CirculationRow:
     def cancelled_at(self) -> datetime | None:
         return self.circulation.cancelled_at
 
+    @property
+    def version(self) -> int:
+        return self.circulation.version
+
 
 @dataclass(frozen=True, slots=True)
 class CirculationFilters:
@@ -257,7 +261,12 @@ async def link_files(session: AsyncSession, *, circulation_id: int, attachment_i
 
 
 async def change(session: AsyncSession, *, circulation_id: int, values: dict[str, Any]) -> None:
-    await session.execute(sa.update(Circulation).where(Circulation.id == circulation_id).values(values))
+    """Change a circulation, and raise its version."""
+    await session.execute(
+        sa.update(Circulation)
+        .where(Circulation.id == circulation_id)
+        .values({**values, "version": Circulation.version + 1})
+    )
 
 
 async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: dict[str, Any]) -> int:

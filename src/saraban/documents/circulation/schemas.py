@@ -111,10 +111,7 @@ class CirculationAnswer(CirculationSummary):
     cancel_reason: str | None
     cancelled_by: PersonAnswer | None = Field(examples=[None])
     number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
-
-    def version_text(self) -> str:
-        """Return what the version is made of; what depends on who reads, or on the day, is no part of it."""
-        return self.model_dump_json(exclude={"is_overdue", "correspondence"})
+    version: int = Field(1, exclude=True)
 
 
 class CirculationPage(Schema):

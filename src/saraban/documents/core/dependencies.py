@@ -1,5 +1,6 @@
 """What the endpoints of every kind share: query parameters, headers, and the answers with their ETag."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -47,30 +48,33 @@ DueBefore = Annotated[Day | None, Query(alias="dueBefore", description="Due befo
 Overdue = Annotated[bool, Query(description="Only what is not finished and was due before today.")]
 
 
+def search_days(
+    due_before: DueBefore = None,
+    overdue: Overdue = False,
+    created_from: Annotated[Day | None, Query(alias="createdFrom")] = None,
+    created_to: Annotated[Day | None, Query(alias="createdTo")] = None,
+) -> DocumentSearch:
+    return DocumentSearch(due_before=due_before, overdue=overdue, created_from=created_from, created_to=created_to)
+
+
 def search_documents(
     q: SearchText,
+    days: Annotated[DocumentSearch, Depends(async_dependency(search_days))],
     project_public_id: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
     correspondence_type_code: Annotated[str | None, Query(alias="correspondenceTypeCode", max_length=50)] = None,
     status: Annotated[str | None, Query(max_length=50, description="Workflow state.")] = None,
     originator: Annotated[UUID | None, Query(alias="originatorOrganizationPublicId")] = None,
     recipient: Annotated[UUID | None, Query(alias="recipientOrganizationPublicId")] = None,
-    due_before: DueBefore = None,
-    overdue: Overdue = False,
-    created_from: Annotated[Day | None, Query(alias="createdFrom")] = None,
-    created_to: Annotated[Day | None, Query(alias="createdTo")] = None,
     mine: Annotated[bool, Query(description="Only what I wrote.")] = False,
 ) -> DocumentSearch:
-    return DocumentSearch(
+    return replace(
+        days,
         project=project_public_id,
         type_code=correspondence_type_code,
         status=status,
         originator=originator,
         recipient=recipient,
         text=q,
-        due_before=due_before,
-        overdue=overdue,
-        created_from=created_from,
-        created_to=created_to,
         mine=mine,
     )
 

@@ -136,7 +136,7 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
 def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     @router.get("/{publicId}/revisions", response_model=kind.revisions, summary="The revisions, newest first")
     async def revisions(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(READ)) -> RevisionList:
-        return await core.revisions(ctx, session, kind, public_id=public_id)
+        return await core.list_revisions(ctx, session, kind, public_id=public_id)
 
     @router.post(
         "/{publicId}/revisions", status_code=201, response_model=kind.envelope, summary="Issue the next revision"

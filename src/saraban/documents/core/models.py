@@ -96,6 +96,7 @@ class DocumentRevision(HasPublicId, Base):
     updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     details: Mapped[dict[str, Json] | None] = mapped_column(sa.JSON(none_as_null=True))
     schema_version: Mapped[int] = mapped_column(default=1, server_default="1")
+    version: Mapped[int] = mapped_column(default=1, server_default="1")
 
     __table_args__ = public_id_index(
         __tablename__,

@@ -219,11 +219,7 @@ class DocumentAnswer(DocumentSummary):
     references: list[ReferenceAnswer]
     referenced_by: list[ReferenceAnswer]
     attachments: list[DocumentFileAnswer]
-
-    def version_text(self) -> str:
-        """Return what the version is made of; what depends on who reads, or on the day, is no part of it."""
-        text = self.model_dump_json(exclude={"is_overdue", "references", "referenced_by"})
-        return text + ",".join(sorted(str(one.public_id) for one in self.references))
+    version: int = Field(1, exclude=True)
 
 
 class RevisionDetail(RevisionAnswer):

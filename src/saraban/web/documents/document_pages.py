@@ -221,7 +221,7 @@ class RevisedDocumentPages(_KindPages):
 
     async def around(self, ctx: RequestContext, session: AsyncSession, *, document: Any) -> DocumentDetails:
         found = await core.permitted_actions(ctx, session, self.kind, public_id=document.public_id)
-        revisions = await core.revisions(ctx, session, self.kind, public_id=document.public_id)
+        revisions = await core.list_revisions(ctx, session, self.kind, public_id=document.public_id)
         history = await core.history(ctx, session, self.kind, public_id=document.public_id)
         return DocumentDetails(
             offers=OpenActions(edit=found.edit, files=found.edit, cancel=found.cancel, revise=found.revise),

@@ -219,6 +219,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             cancel_reason=circulation.cancel_reason,
             cancelled_by=core.person(row.canceller) if row.canceller else None,
             number_format=await core.number_format(session, circulation.number_uuid),
+            version=circulation.version,
         )
 
     async def revision_labels(

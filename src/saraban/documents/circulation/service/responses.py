@@ -58,12 +58,13 @@ async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeRespo
     if envelope.current_state != domain.ROUTING or envelope.terminal:
         raise NotRouting
     await take_answer(session, part, status=response.status, comment=response.comment, now=ctx.now)
+    await repository.change(session, circulation_id=row.circulation.id, values={"updated_at": ctx.now})
     row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
     await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row), now=ctx.now)
     details: dict[str, object] = {"status": response.status, "comment": response.comment}
     if seat is not ctx.caller:
         details["onBehalfOfPublicId"] = str(seat.public_id)
-    await core.record(ctx, session, CIRCULATION, "answered", "respond", row=row, details=details)
+    await core.record(ctx, session, CIRCULATION, core.DocumentAct.RESPOND, row, details=details)
     return core.receipt_of(CIRCULATION, row)
 
 

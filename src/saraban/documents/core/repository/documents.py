@@ -87,6 +87,10 @@ class DocumentRow:
     def cancelled_at(self) -> datetime | None:
         return self.document.cancelled_at
 
+    @property
+    def version(self) -> int:
+        return self.revision.version
+
 
 @dataclass(frozen=True, slots=True)
 class RecipientRow:

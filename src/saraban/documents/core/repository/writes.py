@@ -79,8 +79,21 @@ async def unlink_files(session: AsyncSession, *, revision_id: int, attachment_id
 
 
 async def change_revision(session: AsyncSession, *, revision_id: int, values: dict[str, Any]) -> None:
-    await session.execute(sa.update(DocumentRevision).where(DocumentRevision.id == revision_id).values(values))
+    """Change a revision, and raise its version."""
+    revision = DocumentRevision
+    await session.execute(
+        sa.update(revision).where(revision.id == revision_id).values({**values, "version": revision.version + 1})
+    )
 
 
 async def change_head(session: AsyncSession, *, document_id: int, values: dict[str, Any]) -> None:
+    """Change what all revisions of a document show, and raise the version of each."""
     await session.execute(sa.update(Document).where(Document.id == document_id).values(values))
+    await raise_versions(session, document_id=document_id)
+
+
+async def raise_versions(session: AsyncSession, *, document_id: int) -> None:
+    revision = DocumentRevision
+    await session.execute(
+        sa.update(revision).where(revision.correspondence_id == document_id).values(version=revision.version + 1)
+    )

@@ -13,6 +13,7 @@ from saraban.documents.core.service.checks import (
 )
 from saraban.documents.core.service.creation import create
 from saraban.documents.core.service.document_change import (
+    DocumentAct,
     DocumentChanged,
     DocumentIsCancelled,
     check_version,
@@ -20,7 +21,7 @@ from saraban.documents.core.service.document_change import (
     receipt_of,
     record,
 )
-from saraban.documents.core.service.document_details import PermittedActions, history, permitted_actions, revisions
+from saraban.documents.core.service.document_details import PermittedActions, history, list_revisions, permitted_actions
 from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, NumberAlreadyIssued, edit
 from saraban.documents.core.service.kind import AnyKind, DocumentKind, DocumentServices, Follower, ReachedState
 from saraban.documents.core.service.presentation import (
@@ -60,6 +61,7 @@ __all__ = [
     "RENUMBERS",
     "AnyKind",
     "CancelOnlyDraft",
+    "DocumentAct",
     "DocumentAlreadyIssued",
     "DocumentChanged",
     "DocumentDraft",
@@ -96,6 +98,7 @@ __all__ = [
     "hold_current",
     "ids_of",
     "known_to",
+    "list_revisions",
     "listing",
     "not_in_list",
     "number_format",
@@ -109,7 +112,6 @@ __all__ = [
     "reference",
     "renumber",
     "revise",
-    "revisions",
     "show",
     "step_files",
     "visible",

@@ -10,7 +10,7 @@ from saraban.documents.core.domain.kind import DRAFT, KindRules
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.checks import require_edit, require_withdraw
-from saraban.documents.core.service.document_change import hold_current, receipt_of, record
+from saraban.documents.core.service.document_change import DocumentAct, hold_current, receipt_of, record
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, Follower
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
@@ -82,7 +82,7 @@ async def cancel_held(
     for follower in followers:
         await follower.document_cancelled(ctx, session, document=row.public_id, reason=reason)
     details: dict[str, object] = {"reason": reason}
-    await record(ctx, session, kind, "cancelled", "cancel", row=row, details=details, notify=notify)
+    await record(ctx, session, kind, DocumentAct.CANCEL, row, details=details, notify=notify)
 
 
 async def check_cancel(

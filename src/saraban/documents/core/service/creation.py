@@ -14,7 +14,7 @@ from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.service.checks import DocumentDraft
-from saraban.documents.core.service.document_change import claim_files, record, start_workflow
+from saraban.documents.core.service.document_change import DocumentAct, claim_files, record, start_workflow
 from saraban.documents.core.service.kind import AnyKind, DocumentServices, UnnumberedDraft
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
@@ -61,7 +61,7 @@ async def _write(
     """Write what belongs to the number, in its transaction. It runs again after a rollback: keep nothing, call nobody outside."""
     row = await kind.insert(ctx, session, draft, issued, public_id=public_id)
     await start_workflow(ctx, session, kind, row=row)
-    await record(ctx, session, kind, "created", "create", row=row)
+    await record(ctx, session, kind, DocumentAct.CREATE, row)
 
 
 async def insert_document(

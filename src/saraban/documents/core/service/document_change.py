@@ -1,6 +1,9 @@
 """What every change of a document does: hold it as it stands now; write its files, workflow, event and audit row with it."""
 
+import hashlib
 from collections.abc import Sequence
+from enum import Enum
+from typing import Self
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,6 +20,7 @@ from saraban.kit.operation import Receipt
 from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS, Matter
 from saraban.workflow.language.subject import Envelope
+from saraban.workflow.runtime.schemas import WorkflowOut
 
 
 class DocumentChanged(DomainError):
@@ -51,6 +55,30 @@ async def hold_current(
         raise DocumentIsCancelled
     found = await kind.envelopes(ctx, session, [row])
     return row, found.get(row.entity_id)
+
+
+class DocumentAct(Enum):
+    """What people do to a document: `<kind>.<value>` in the audit trail, `document.<event>` in the outbox."""
+
+    CREATE = "create", "created"
+    EDIT = "edit", "edited"
+    REVISE = "revise", "revised"
+    WITHDRAW_REVISION = "withdraw-revision", "withdrawn"
+    CANCEL = "cancel", "cancelled"
+    RESPOND = "respond", "answered"
+
+    event: str
+
+    def __new__(cls, value: str, event: str) -> Self:
+        made = object.__new__(cls)
+        made._value_, made.event = value, event
+        return made
+
+
+def version_tag(version: int, instance: Envelope | WorkflowOut | None) -> str:
+    """Return a document's version as an ETag: another text after every write to it, and every step of its workflow."""
+    step = f"{instance.instance_public_id}|{instance.version_no}" if instance else ""
+    return f'"{hashlib.sha256(f"{step}|{version}".encode()).hexdigest()[:32]}"'
 
 
 def check_version(if_match: str, present: str) -> None:
@@ -100,16 +128,15 @@ async def record(
     ctx: RequestContext,
     session: AsyncSession,
     kind: AnyKind,
-    event: str,
-    action: str,
-    *,
+    act: DocumentAct,
     row: DocumentHeader,
+    *,
     details: dict[str, object] | None = None,
     audited: dict[str, object] | None = None,
     notify: Sequence[UUID] = (),
 ) -> None:
     """
-    Record `document.<event>` and write the audit row `<kind>.<action>`.
+    Record the event of an act, and write its audit row.
 
     :param audited: details for the audit trail alone
     :param notify: people who are told of the event, for a kind that names them itself
@@ -122,7 +149,7 @@ async def record(
     await events.record(
         session,
         events.NewEvent(
-            f"document.{event}",
+            f"document.{act.event}",
             "document",
             str(row.public_id),
             {
@@ -138,5 +165,5 @@ async def record(
         ),
     )
     await audit.record(
-        ctx, session, audit.AuditEntry(f"{name}.{action}", name, str(row.public_id), {**said, **(audited or {})})
+        ctx, session, audit.AuditEntry(f"{name}.{act.value}", name, str(row.public_id), {**said, **(audited or {})})
     )

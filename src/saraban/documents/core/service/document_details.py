@@ -76,7 +76,7 @@ def _allowed(require: Callable[[], None]) -> bool:
     return True
 
 
-async def revisions(
+async def list_revisions(
     ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
 ) -> RevisionList:
     """

@@ -20,9 +20,15 @@ from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.checks import check_dates, check_due, recipients_of, references_of
-from saraban.documents.core.service.document_change import check_version, claim_files, hold_current, record
+from saraban.documents.core.service.document_change import (
+    DocumentAct,
+    check_version,
+    claim_files,
+    hold_current,
+    record,
+    version_tag,
+)
 from saraban.documents.core.service.kind import AnyKind, DocumentServices
-from saraban.documents.core.service.presentation import etag, full
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
@@ -100,11 +106,11 @@ async def _edit(
     row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
     kind.require_edit(ctx, row)
     if if_match is not None:
-        check_version(if_match, etag(await full(ctx, session, kind, row=row)))
+        check_version(if_match, version_tag(row.version, envelope))
     noted = await kind.change(ctx, session, row, envelope, changes=changes)
     row = await kind.find(ctx, session, public_id=public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
-    await record(ctx, session, kind, "edited", "edit", row=row, details=details, audited={"changes": noted})
+    await record(ctx, session, kind, DocumentAct.EDIT, row, details=details, audited={"changes": noted})
 
 
 def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone: ZoneInfo) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class DocumentHeader(Protocol):
 
     :param entity_id: what its workflow knows it by
     :param number_uuid: public id of its number in the ledger
+    :param version: raised by every write to what is shown of it; steps of its workflow raise the instance's own
     """
 
     @property
@@ -60,6 +61,9 @@ class DocumentHeader(Protocol):
 
     @property
     def cancelled_at(self) -> datetime | None: ...
+
+    @property
+    def version(self) -> int: ...
 
 
 class UnnumberedDraft(Protocol):

@@ -1,6 +1,5 @@
 """From rows to answers: names around the document, its place in the workflow, its files. Shows public ids and codes only."""
 
-import hashlib
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
@@ -27,6 +26,7 @@ from saraban.documents.core.schemas import (
     ReferenceAnswer,
     RevisionAnswer,
 )
+from saraban.documents.core.service.document_change import version_tag
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
@@ -170,6 +170,7 @@ async def full_fields(ctx: RequestContext, session: AsyncSession, row: DocumentR
         "cancelled_by": person(row.canceller) if row.canceller else None,
         "number_format": await number_format(session, row.document.number_uuid),
         "attachments": file_answers(files[row.revision.id]),
+        "version": row.version,
     }
 
 
@@ -265,6 +266,4 @@ def reference(row: DocumentRow, *, is_reply: bool = False) -> ReferenceAnswer:
 
 
 def etag(answer: WorkflowEnvelope[Any]) -> str:
-    """Return the document's version as an ETag: another text as soon as anything in it has changed."""
-    step = answer.workflow.version_no if answer.workflow else 0
-    return f'"{hashlib.sha256(f"{step}|{answer.data.version_text()}".encode()).hexdigest()[:32]}"'
+    return version_tag(answer.data.version, answer.workflow)

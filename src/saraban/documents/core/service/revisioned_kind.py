@@ -229,6 +229,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         values["updated_by"] = ctx.caller.user_id
         await writes.change_revision(session, revision_id=row.revision.id, values=values)
         if related:
+            await writes.raise_versions(session, document_id=row.document.id)
             fresh = await self.find(ctx, session, public_id=row.public_id)
             facts = (await self.facts(session, [fresh], zone=ctx.zone))[row.entity_id]
             await workflow.renew_pending(session, entity_type=self.rules.entity_type, facts=facts, now=ctx.now)

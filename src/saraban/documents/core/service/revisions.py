@@ -18,6 +18,7 @@ from saraban.documents.core.schemas import NewRevision
 from saraban.documents.core.service.cancellation import is_draft_revision
 from saraban.documents.core.service.checks import check_due, require_create, require_edit
 from saraban.documents.core.service.document_change import (
+    DocumentAct,
     claim_files,
     hold_current,
     receipt_of,
@@ -91,7 +92,7 @@ async def _revise(
     await session.flush()
     fresh = await kind.row_of(session, revision)
     await start_workflow(ctx, session, kind, row=fresh)
-    await record(ctx, session, kind, "revised", "revise", row=fresh)
+    await record(ctx, session, kind, DocumentAct.REVISE, fresh)
     return receipt_of(kind, fresh)
 
 
@@ -154,7 +155,7 @@ async def _withdraw(
         ctx, session, entity_type=kind.rules.entity_type, entity_id=str(row.revision.public_id), reason=reason
     )
     details: dict[str, object] = {"reason": reason}
-    await record(ctx, session, kind, "withdrawn", "withdraw-revision", row=row, details=details)
+    await record(ctx, session, kind, DocumentAct.WITHDRAW_REVISION, row, details=details)
     return Receipt(kind.rules.name, public_id, {"number": await _go_back(ctx, session, kind, row)})
 
 

@@ -4,11 +4,27 @@ Requests for approval, letters, transmittals and circulations of the demo projec
 The series of the story (discipline TER, type RPT) and everything between คคง. and ผรม.1 stay unused.
 """
 
+from typing import Required, TypedDict, Unpack
+
 from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument, DemoRegister
 
 _CONTRACTOR, _CONSULTANT = "dc.contractor", "dc.consultant"
 _REVIEWER, _OWNER = "reviewer.consultant", "approver.owner"
 _SENT = DemoAction(_CONTRACTOR, "submit")
+
+
+class _More(TypedDict, total=False):
+    age: Required[int]
+    due: int
+    priority: str
+    body: str
+    files: tuple[str, ...]
+
+
+class _MoreOfLetter(_More, total=False):
+    cc: tuple[str, ...]
+    contract: str
+    about: tuple[str, ...]
 
 
 def _rfa(
@@ -17,11 +33,7 @@ def _rfa(
     rfa_type: str,
     subject: str,
     *acts: DemoAction,
-    age: int,
-    due: int | None = None,
-    priority: str = "MEDIUM",
-    body: str | None = None,
-    files: tuple[str, ...] = (),
+    **more: Unpack[_More],
 ) -> DemoDocument:
     return DemoDocument(
         key=key,
@@ -32,14 +44,10 @@ def _rfa(
         cc=("สคฉ.3",),
         contract="LCBP3-C2",
         subject=subject,
-        body=body,
         discipline=discipline,
         rfa_type=rfa_type,
-        age=age,
-        due=due,
-        priority=priority,
-        files=files,
         acts=acts,
+        **more,
     )
 
 
@@ -150,14 +158,7 @@ def _paper(
     to: str,
     subject: str,
     *acts: DemoAction,
-    age: int,
-    due: int | None = None,
-    cc: tuple[str, ...] = (),
-    priority: str = "MEDIUM",
-    contract: str | None = None,
-    body: str | None = None,
-    files: tuple[str, ...] = (),
-    about: tuple[str, ...] = (),
+    **more: Unpack[_MoreOfLetter],
 ) -> DemoDocument:
     return DemoDocument(
         key=key,
@@ -166,16 +167,9 @@ def _paper(
         by=by,
         originator=originator,
         to=(to,),
-        cc=cc,
         subject=subject,
-        body=body,
-        age=age,
-        due=due,
-        priority=priority,
-        contract=contract,
-        files=files,
-        about=about,
         acts=acts,
+        **more,
     )
 
 

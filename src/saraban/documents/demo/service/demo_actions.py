@@ -47,18 +47,18 @@ async def write(
     return await read(ctx, stage, public_id=receipt.public_id, where=script.where)
 
 
+async def _chunks(name: str) -> AsyncIterator[bytes]:
+    yield content(name)
+
+
 async def upload(ctx: RequestContext, stage: DemoServices, *, name: str) -> UUID:
     """Upload a small file made from its name."""
-
-    async def chunks() -> AsyncIterator[bytes]:
-        yield content(name)
-
     row = await attachments.upload(
         ctx,
         stage.db,
         stage.storage,
         name=name,
-        chunks=chunks(),
+        chunks=_chunks(name),
         rules=stage.uploads,
         clock=FixedClock(ctx.now, ctx.zone),
     )
