@@ -36,11 +36,8 @@ async def save(world: World, template: str, *, resets: bool | None = None) -> nu
         lambda session: numbering.save_format(
             context(caller=world.caller, now=NOW, address=""),
             session,
-            project_public_id=world.project,
-            type_code="MEMO",
-            wanted=numbering.FormatDraft(
-                template=template, description=None, resets=resets, overflow="widen", reason=WHY
-            ),
+            numbering.FormatTarget(world.project, "MEMO"),
+            wanted=numbering.FormatDraft(template=template, resets=resets, reason=WHY),
         )
     )
 

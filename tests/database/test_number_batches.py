@@ -340,17 +340,13 @@ class TestFormat:
         await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
         wanted = numbering.FormatDraft(
             template="{ORIGINATOR}/{RECIPIENT}/{SEQ:5}/{YEAR:A.D.}",
-            description=None,
-            resets=None,
-            overflow="widen",
             reason="The owner's new letter numbers.",
         )
         await world.db.transact(
             lambda session: numbering.save_format(
                 context(caller=world.caller, now=NOW, address=""),
                 session,
-                project_public_id=world.project,
-                type_code="LETTER",
+                numbering.FormatTarget(world.project, "LETTER"),
                 wanted=wanted,
             )
         )

@@ -375,17 +375,13 @@ class TestReset:
         await three(world)
         wanted = numbering.FormatDraft(
             template="{ORIGINATOR}-{RECIPIENT}-{SEQ:3}-{YEAR:B.E.}",
-            description=None,
-            resets=None,
-            overflow="widen",
             reason=REASON,
         )
         await world.db.transact(
             lambda session: numbering.save_format(
                 context(caller=world.caller, now=NOW, address=""),
                 session,
-                project_public_id=world.project,
-                type_code="LETTER",
+                numbering.FormatTarget(world.project, "LETTER"),
                 wanted=wanted,
             )
         )

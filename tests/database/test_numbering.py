@@ -442,17 +442,14 @@ class TestPool:
 
 class TestFormat:
     async def test_that_two_save_first_at_the_same_moment_is_saved_once(self, world: World) -> None:
-        wanted = numbering.FormatDraft(
-            template="{ORIGINATOR}-M-{SEQ:3}", description=None, resets=None, overflow="widen", reason="For memos."
-        )
+        wanted = numbering.FormatDraft(template="{ORIGINATOR}-M-{SEQ:3}", reason="For memos.")
 
         async def save() -> int:
             async def work(session: AsyncSession) -> int:
                 row = await numbering.save_format(
                     context(caller=world.caller, now=NOW, address=""),
                     session,
-                    project_public_id=world.project,
-                    type_code="MEMO",
+                    numbering.FormatTarget(world.project, "MEMO"),
                     wanted=wanted,
                 )
                 await asyncio.sleep(0.1)

@@ -320,13 +320,10 @@ class Product:
     async def save(self, width: int) -> None:
         wanted = numbering.FormatDraft(
             template=f"{{ORIGINATOR}}-{{RECIPIENT}}-{{SEQ:{width}}}-{{YEAR:B.E.}}",
-            description=None,
-            resets=None,
-            overflow="widen",
             reason=REASON,
         )
-        words = {"project_public_id": self.world.project, "type_code": "LETTER", "wanted": wanted}
-        await self.db.transact(lambda session: numbering.save_format(self.ctx, session, **words))
+        target = numbering.FormatTarget(self.world.project, "LETTER")
+        await self.db.transact(lambda session: numbering.save_format(self.ctx, session, target, wanted))
 
     async def picture(self) -> tuple[dict[Any, Any], dict[str, int], dict[UUID, Any]]:
         """The books as the model sees them; the public ids of all numbers are noted on the way."""

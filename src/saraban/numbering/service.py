@@ -1,5 +1,6 @@
 """Numbering as the rest of the product sees it: plan, issue, preview, the life of a number, and the formats."""
 
+from saraban.numbering.formats.domain import FormatDraft, FormatTarget
 from saraban.numbering.formats.service.format_preview import (
     FormatEffect,
     FormatExample,
@@ -7,7 +8,6 @@ from saraban.numbering.formats.service.format_preview import (
     format_effect,
 )
 from saraban.numbering.formats.service.formats import (
-    FormatDraft,
     FormatVersion,
     change_format,
     default_formats,
@@ -87,7 +87,7 @@ from saraban.numbering.register.service.number_history import (
     rfa_type_of,
 )
 from saraban.numbering.series.domain.format_selection import Narrowing
-from saraban.numbering.series.domain.states import RangeKind
+from saraban.numbering.series.domain.states import OverflowRule, RangeKind
 from saraban.numbering.series.models import FormatRow, ImportRow, NumberErrorRow, NumberOperation
 
 __all__ = [
@@ -102,6 +102,7 @@ __all__ = [
     "FormatEffect",
     "FormatExample",
     "FormatRow",
+    "FormatTarget",
     "FormatVersion",
     "GapReason",
     "Holder",
@@ -126,6 +127,7 @@ __all__ = [
     "NumberRow",
     "NumberToVoid",
     "NumberedDocuments",
+    "OverflowRule",
     "Plan",
     "RangeDraft",
     "RangeEffect",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.numbering.formats.domain.format_collision import TemplateShape, can_collide
+from saraban.numbering.formats.domain import TemplateShape, can_collide
 from saraban.numbering.series.domain.template import Template
 
 CODES = {

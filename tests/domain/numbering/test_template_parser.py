@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.numbering.formats.domain.template_parser import TOKEN_MEANINGS, parse_template
+from saraban.numbering.formats.domain import TOKEN_MEANINGS, parse_template
 from saraban.numbering.series.domain.template import Template
 from saraban.numbering.series.domain.tokens import KNOWN, SEQ
 

@@ -18,7 +18,7 @@ from saraban.kit.http import (
     ReadSession,
 )
 from saraban.kit.schema import SingleLine
-from saraban.numbering.formats.domain.template_parser import TOKEN_MEANINGS, TemplatePiece, parse_template
+from saraban.numbering.formats.domain import TOKEN_MEANINGS, TemplatePiece, parse_template
 from saraban.numbering.formats.schemas import (
     FormatChange,
     FormatExampleOut,
@@ -36,7 +36,6 @@ from saraban.numbering.formats.schemas import (
 )
 from saraban.numbering.formats.service import format_preview, formats
 from saraban.numbering.formats.service.format_preview import FormatExample
-from saraban.numbering.formats.service.formats import FormatDraft
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.series.models import FormatRow
 
@@ -74,20 +73,7 @@ async def preview_format(
     body: FormatPreviewIn, session: ReadSession, ctx: Context, language: Language
 ) -> FormatPreviewOut:
     """The next three numbers of the series that counted last, before and after, and what the format could meet."""
-    effect = await format_preview.format_effect(
-        ctx,
-        session,
-        project_public_id=body.project_public_id,
-        type_code=body.correspondence_type_code,
-        narrowing=body.narrowing,
-        wanted=FormatDraft(
-            template=body.template,
-            description=None,
-            resets=body.reset_sequence_yearly,
-            overflow=body.overflow,
-            reason=None,
-        ),
-    )
+    effect = await format_preview.format_effect(ctx, session, body.target, body.draft)
     return FormatPreviewOut(
         template=effect.template.text,
         reset_sequence_yearly=effect.resets,
@@ -100,20 +86,7 @@ async def preview_format(
 async def format_history(public_id: PathId, session: ReadSession, ctx: Context) -> FormatHistoryOut:
     """Newest first, with who changed it and why."""
     versions = await formats.format_history(ctx, session, public_id=public_id)
-    return FormatHistoryOut(
-        items=[
-            FormatVersionOut(
-                version=one.version,
-                template=one.template,
-                reset_sequence_yearly=one.resets,
-                overflow=one.overflow,
-                reason=one.reason,
-                username=one.username,
-                at=one.at,
-            )
-            for one in versions
-        ]
-    )
+    return FormatHistoryOut(items=[FormatVersionOut.model_validate(one) for one in versions])
 
 
 @router.delete("/configs/{publicId}", status_code=204, summary="Delete a format that was never used")
@@ -133,34 +106,16 @@ async def read_format(
 ) -> FormatOut:
     """With the formats of the project that could print the same number, as `warnings`."""
     row = await formats.read_format(ctx, session, public_id=public_id)
-    response.headers["ETag"] = f'"{row.format.version}"'
-    return _format(row, await format_preview.colliding_formats(session, row), language)
+    return await _shown(session, row, response, language)
 
 
 @router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
-async def save_format(body: FormatIn, db: Db, ctx: Context, response: Response, language: Language) -> FormatOut:
+async def save_format(
+    body: FormatIn, db: Db, session: ReadSession, ctx: Context, response: Response, language: Language
+) -> FormatOut:
     """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
-
-    async def work(session: AsyncSession) -> FormatOut:
-        row = await formats.save_format(
-            ctx,
-            session,
-            project_public_id=body.project_public_id,
-            type_code=body.correspondence_type_code,
-            narrowing=body.narrowing,
-            wanted=FormatDraft(
-                template=body.template,
-                description=body.description,
-                resets=body.reset_sequence_yearly,
-                overflow=body.overflow,
-                reason=body.reason,
-            ),
-        )
-        return _format(row, await format_preview.colliding_formats(session, row), language)
-
-    saved = await db.transact(work)
-    response.headers["ETag"] = f'"{saved.version}"'
-    return saved
+    row = await db.transact(lambda writing: formats.save_format(ctx, writing, body.target, body.draft))
+    return await _shown(session, row, response, language)
 
 
 @router.put("/configs/{publicId}", summary="Change a number format")
@@ -168,6 +123,7 @@ async def change_format(
     public_id: PathId,
     body: FormatChange,
     db: Db,
+    session: ReadSession,
     ctx: Context,
     response: Response,
     language: Language,
@@ -175,23 +131,15 @@ async def change_format(
 ) -> FormatOut:
     """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
     version = _version(if_match)
-    changes: dict[str, object] = body.model_dump(exclude_unset=True)
-    if "reset_sequence_yearly" in changes:
-        changes["resets"] = changes.pop("reset_sequence_yearly")
+    row = await db.transact(
+        lambda writing: formats.change_format(ctx, writing, public_id=public_id, version=version, changes=body.changes)
+    )
+    return await _shown(session, row, response, language)
 
-    async def work(session: AsyncSession) -> FormatOut:
-        row = await formats.change_format(
-            ctx,
-            session,
-            public_id=public_id,
-            version=version,
-            changes=changes,
-        )
-        return _format(row, await format_preview.colliding_formats(session, row), language)
 
-    saved = await db.transact(work)
-    response.headers["ETag"] = f'"{saved.version}"'
-    return saved
+async def _shown(session: AsyncSession, row: FormatRow, response: Response, language: str) -> FormatOut:
+    response.headers["ETag"] = f'"{row.format.version}"'
+    return _format(row, await format_preview.colliding_formats(session, row), language)
 
 
 def _format(row: FormatRow, colliding: list[FormatRow] | None = None, language: str = "th") -> FormatOut:

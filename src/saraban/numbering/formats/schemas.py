@@ -1,5 +1,6 @@
 """Formats: saving, taking apart, previewing, their history."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -7,42 +8,50 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Schema, SingleLine
+from saraban.numbering.formats.domain import FormatChanges, FormatDraft, FormatTarget
 from saraban.numbering.issue.schemas import Code, Reason
 from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.numbering.series.domain.states import OverflowRule
 
 
-class NarrowingIn(Schema):
+class FormatPreviewIn(Schema):
     """
-    The documents of a type that a format is for; without any code all of them.
+    A format as it shall be: for a type of the project, for some of its documents, or the project's default.
 
     Of the formats that fit a document the one that names most numbers it, with a sub type before an RFA type before a
     discipline; then the type's, then the project's default, then the system's fallback.
     """
 
+    project_public_id: UUID
+    correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
     sub_type_code: Code | None = Field(None, description="Only documents of this sub type.", examples=["MAT"])
     rfa_type_code: Code | None = Field(None, description="Only RFAs of this type.", examples=["SDW"])
     discipline_code: Code | None = Field(None, description="Only documents of this discipline.", examples=["STR"])
-
-    @property
-    def narrowing(self) -> Narrowing:
-        return Narrowing(self.sub_type_code or "", self.rfa_type_code or "", self.discipline_code or "")
-
-
-class FormatIn(NarrowingIn):
-    """The format of a project for one type, for some of its documents, or the project's default."""
-
-    project_public_id: UUID
-    correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
     template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
-    description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
     reset_sequence_yearly: bool | None = Field(
         None, strict=True, description="Left out: true where the template prints a year, a month or a fiscal year."
     )
     overflow: OverflowRule = OverflowRule.WIDEN
+
+    @property
+    def target(self) -> FormatTarget:
+        narrowing = Narrowing(self.sub_type_code or "", self.rfa_type_code or "", self.discipline_code or "")
+        return FormatTarget(self.project_public_id, self.correspondence_type_code, narrowing)
+
+    @property
+    def draft(self) -> FormatDraft:
+        return FormatDraft(template=self.template, resets=self.reset_sequence_yearly, overflow=self.overflow)
+
+
+class FormatIn(FormatPreviewIn):
+    description: Annotated[str, SingleLine(1000, shortest=0)] | None = None
     reason: Reason | None = Field(
         None, description="Required where a format is there already; kept in its history.", examples=["ตามหนังสือที่ปรึกษา"]
     )
+
+    @property
+    def draft(self) -> FormatDraft:
+        return replace(super().draft, description=self.description, reason=self.reason)
 
 
 class FormatChange(Schema):
@@ -53,6 +62,17 @@ class FormatChange(Schema):
     reset_sequence_yearly: bool | None = Field(None, strict=True)
     overflow: OverflowRule | None = None
     reason: Reason = Field(description="Kept in the format's history.", examples=["ตามหนังสือที่ปรึกษา"])
+
+    @property
+    def changes(self) -> FormatChanges:
+        """What was said; null is said too."""
+        said = self.model_fields_set
+        changes = FormatChanges(reason=self.reason, template=self.template, overflow=self.overflow)
+        if "description" in said:
+            changes["description"] = self.description
+        if "reset_sequence_yearly" in said:
+            changes["resets"] = self.reset_sequence_yearly
+        return changes
 
 
 class FormatWarning(Schema):
@@ -114,16 +134,6 @@ class ParsedTemplateOut(Schema):
     pieces: list[TemplatePieceOut]
     faults: list[str]
     prints_period: bool = Field(description="Whether it prints a year, a month or a fiscal year.")
-
-
-class FormatPreviewIn(NarrowingIn):
-    """A format as it shall be."""
-
-    project_public_id: UUID
-    correspondence_type_code: Code | None = Field(None, description="Null: the project's default.")
-    template: Annotated[str, Field(min_length=1, max_length=255)] = Field(examples=["{ORIGINATOR}-{SEQ:4}-{YEAR:B.E.}"])
-    reset_sequence_yearly: bool | None = Field(None, strict=True)
-    overflow: OverflowRule = OverflowRule.WIDEN
 
 
 class FormatExampleOut(Schema):

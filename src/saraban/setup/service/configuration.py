@@ -111,18 +111,12 @@ async def save_formats(saving: ApplyContext, those: Sequence[Difference]) -> Non
             template=one.values["template"],
             description=one.values.get("description"),
             resets=resets,
-            overflow=one.values.get("overflow") or "widen",
+            overflow=numbering.OverflowRule(one.values.get("overflow") or "widen"),
             reason=REASON,
         )
+        target = numbering.FormatTarget(saving.project_public_id, one.values.get("type"), _narrowing(one.values))
         with saving.placed(one.at, names):
-            await numbering.save_format(
-                saving.ctx,
-                saving.session,
-                project_public_id=saving.project_public_id,
-                type_code=one.values.get("type"),
-                narrowing=_narrowing(one.values),
-                wanted=wanted,
-            )
+            await numbering.save_format(saving.ctx, saving.session, target, wanted)
 
 
 def _narrowing(values: Values) -> numbering.Narrowing:

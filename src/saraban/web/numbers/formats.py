@@ -13,7 +13,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import Db, ReadSession
 from saraban.numbering import service as numbering
-from saraban.numbering.formats.domain.template_parser import TOKEN_MEANINGS, parse_template
+from saraban.numbering.formats.domain import TOKEN_MEANINGS, parse_template
 from saraban.numbering.formats.schemas import FormatChange, FormatIn
 from saraban.numbering.issue.dependencies import limit_reading
 from saraban.projects import service as projects
@@ -69,13 +69,13 @@ class FormatForm:
             template=saved.format_template,
             description=saved.description,
             counts_on=not saved.reset_sequence_yearly and _prints_period(saved.format_template),
-            refuse=saved.overflow == "refuse",
+            refuse=saved.overflow == numbering.OverflowRule.REFUSE,
             version=str(saved.version),
         )
 
     @property
-    def overflow(self) -> str:
-        return "refuse" if self.refuse else "widen"
+    def overflow(self) -> numbering.OverflowRule:
+        return numbering.OverflowRule.REFUSE if self.refuse else numbering.OverflowRule.WIDEN
 
     @property
     def resets(self) -> bool | None:
@@ -83,13 +83,7 @@ class FormatForm:
 
     @property
     def wanted(self) -> numbering.FormatDraft:
-        return numbering.FormatDraft(
-            template=self.template or "",
-            description=self.description,
-            resets=self.resets,
-            overflow=self.overflow,
-            reason=self.reason,
-        )
+        return numbering.FormatDraft(template=self.template or "", resets=self.resets, overflow=self.overflow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,14 +172,8 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
 
 
 async def _effect(page: PageRequest, session: AsyncSession, typed: FormatForm) -> numbering.FormatEffect:
-    return await numbering.format_effect(
-        page.context,
-        session,
-        project_public_id=_uuid(typed.project),
-        type_code=typed.type,
-        narrowing=typed.narrowing,
-        wanted=typed.wanted,
-    )
+    target = numbering.FormatTarget(_uuid(typed.project), typed.type, typed.narrowing)
+    return await numbering.format_effect(page.context, session, target, typed.wanted)
 
 
 def _words(error: DomainError, language: str) -> list[str]:
@@ -200,20 +188,7 @@ async def create(page: CurrentPage, db: Db, request: Request) -> Response:
     async def work(session: AsyncSession) -> UUID:
         order: FormatIn = validated(request, FormatIn, _payload(typed) | {"projectPublicId": typed.project})
         await _refuse_another(session, page, order)
-        row = await numbering.save_format(
-            page.context,
-            session,
-            project_public_id=order.project_public_id,
-            type_code=order.correspondence_type_code,
-            narrowing=order.narrowing,
-            wanted=numbering.FormatDraft(
-                template=order.template,
-                description=order.description,
-                resets=order.reset_sequence_yearly,
-                overflow=order.overflow,
-                reason=order.reason,
-            ),
-        )
+        row = await numbering.save_format(page.context, session, order.target, order.draft)
         return row.format.public_id
 
     return await _written(page, db, typed, work)
@@ -224,7 +199,7 @@ async def _refuse_another(session: AsyncSession, page: PageRequest, order: Forma
     found = await numbering.list_formats(
         page.context, session, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
-    asked = (order.correspondence_type_code, order.narrowing)
+    asked = (order.target.type_code, order.target.narrowing)
     if any((row.type_code, row.format.narrowing) == asked for row in found.items):
         raise invalid(
             "/correspondenceTypeCode",
@@ -253,13 +228,7 @@ async def change(public_id: UUID, page: CurrentPage, db: Db, request: Request) -
             session,
             public_id=public_id,
             version=_version(typed.version),
-            changes={
-                "template": order.template,
-                "description": order.description,
-                "resets": order.reset_sequence_yearly,
-                "overflow": order.overflow,
-                "reason": order.reason,
-            },
+            changes=order.changes,
         )
         return public_id
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -10,19 +9,17 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering.formats import repository
-from saraban.numbering.formats.domain.format_collision import TemplateShape, can_collide
+from saraban.numbering.formats.domain import FormatDraft, FormatTarget, TemplateShape, can_collide
 from saraban.numbering.formats.service.formats import (
-    NOT_NARROWED,
-    FormatDraft,
     checked_template,
-    format_target,
     narrowed_columns,
+    resolve_target,
 )
 from saraban.numbering.issue.service.number_plan import free_sequences
 from saraban.numbering.issue.service.number_request import DRAWING, DRAWING_CATEGORIES
 from saraban.numbering.series.domain import counter_key, tokens
 from saraban.numbering.series.domain.counter_key import CounterState, Period, PrintedCodes, SeriesKey
-from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing, matching_format_keys
+from saraban.numbering.series.domain.format_selection import FormatKey, matching_format_keys
 from saraban.numbering.series.domain.sequence import SequenceExhausted
 from saraban.numbering.series.domain.states import OverflowRule
 from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
@@ -74,23 +71,15 @@ class FormatEffect:
 
 
 async def format_effect(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    project_public_id: UUID,
-    type_code: str | None,
-    narrowing: Narrowing = NOT_NARROWED,
-    wanted: FormatDraft,
+    ctx: RequestContext, session: AsyncSession, target: FormatTarget, wanted: FormatDraft
 ) -> FormatEffect:
     """
     Show what saving a format would do; nothing is saved and no number is drawn.
 
     :raises Invalid: what saving it would raise
     """
-    project, kind, key = await format_target(
-        ctx, session, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
-    )
-    template = checked_template(wanted, drawing=type_code == DRAWING)
+    project, kind, key = await resolve_target(ctx, session, target)
+    template = checked_template(wanted, drawing=target.type_code == DRAWING)
     resets = template.prints_period if wanted.resets is None else wanted.resets
     saved = {row.format.key: row.format for row in await repository.formats_of_project(session, project.id)}
     old = saved.get(key)
@@ -106,7 +95,7 @@ async def format_effect(
         format_template=template.text,
         reset_sequence_yearly=resets,
     )
-    row = FormatRow(fresh, project.id, project.public_id, project.code, type_code)
+    row = FormatRow(fresh, project.id, project.public_id, project.code, target.type_code)
     return FormatEffect(template, resets, examples, await colliding_formats(session, row))
 
 

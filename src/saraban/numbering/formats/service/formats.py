@@ -1,6 +1,5 @@
 """Number formats: read by administrators, changed by those who run the project (REQ-NUM-16), each change kept in the audit."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -17,6 +16,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering.formats import repository
+from saraban.numbering.formats.domain import FormatChanges, FormatDraft, FormatTarget
 from saraban.numbering.issue.repository import ledger_entries
 from saraban.numbering.issue.service.number_request import DRAWING, forget_resolutions, not_of_type
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
@@ -29,7 +29,6 @@ from saraban.projects.service import ProjectRef, TypeRef
 
 _CODES = ("subTypeCode", "rfaTypeCode", "disciplineCode")
 VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
-NOT_NARROWED = Narrowing()
 RFA = "RFA"
 SHIPPED: dict[str | None, tuple[str, str]] = {
     None: ("{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}", "หนังสือและเอกสารทั่วไป / Letters and everything else"),
@@ -46,7 +45,7 @@ class FormatVersion:
 
     version: int
     template: str
-    resets: bool
+    reset_sequence_yearly: bool
     overflow: str
     reason: str | None
     username: str | None
@@ -86,7 +85,7 @@ def _version(facts: str | None, *, reason: str | None, username: str | None, at:
     return FormatVersion(
         version=recorded.get("version", 0),
         template=recorded.get("template", ""),
-        resets=recorded.get("resetSequenceYearly", False),
+        reset_sequence_yearly=recorded.get("resetSequenceYearly", False),
         overflow=recorded.get("overflow", OverflowRule.WIDEN),
         reason=reason,
         username=username,
@@ -100,17 +99,6 @@ class FormatStale(DomainError):
     kind, code = ErrorKind.STALE, "NUMBER_FORMAT_STALE"
     says = Text("รูปแบบเลขที่ถูกแก้ไขโดยผู้อื่นแล้ว", "Somebody else has changed this number format.")
     recovery = (Text("รีเฟรชหน้าแล้วแก้ไขใหม่", "Refresh the page and make the change again."),)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormatDraft:
-    """A format as it shall be."""
-
-    template: str
-    description: str | None
-    resets: bool | None
-    overflow: str
-    reason: str | None
 
 
 class FormatInUse(DomainError):
@@ -148,23 +136,23 @@ async def read_format(ctx: RequestContext, session: AsyncSession, *, public_id: 
     return row
 
 
-async def format_target(
-    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, type_code: str | None, narrowing: Narrowing
+async def resolve_target(
+    ctx: RequestContext, session: AsyncSession, target: FormatTarget
 ) -> tuple[ProjectRef, TypeRef | None, FormatKey]:
     """
-    Give the project and the type that a format is to be for, and its key; no type for the project's default.
+    Return the project and the type that a format is to be for, and its key; no type for the project's default.
 
     :raises Forbidden: when the caller does not manage the project's formats
     :raises Invalid: for a type, or a code that it is narrowed to, that the project does not have
     """
-    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    project = await projects.find_project(session, public_id=target.project_public_id, pointer="/projectPublicId")
     ctx.caller.require(MANAGE, Scope(project=project.id))
-    narrowing = Narrowing(*map(fold, narrowing))
-    if type_code is None:
+    narrowing = Narrowing(*map(fold, target.narrowing))
+    if target.type_code is None:
         if any(narrowing):
             raise _type_missing()
         return project, None, FormatKey()
-    kind = await projects.find_type(session, code=type_code, pointer="/correspondenceTypeCode")
+    kind = await projects.find_type(session, code=target.type_code, pointer="/correspondenceTypeCode")
     if narrowing.rfa_type and kind.code != RFA:
         raise not_of_type("/rfaTypeCode", kind.code)
     await projects.require_codes(session, project=project, type_id=kind.id, **narrowing._asdict())
@@ -185,24 +173,15 @@ def narrowed_columns(narrowing: Narrowing) -> dict[str, str]:
 
 
 async def save_format(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    project_public_id: UUID,
-    type_code: str | None,
-    narrowing: Narrowing = NOT_NARROWED,
-    wanted: FormatDraft,
+    ctx: RequestContext, session: AsyncSession, target: FormatTarget, wanted: FormatDraft
 ) -> FormatRow:
     """
-    Create or replace the format of a project for a type (None: its default), or for some documents of the type.
+    Create or replace a format.
 
-    :param narrowing: the codes that a document must have, each known to some contract of the project
-    :raises Invalid: naming the field
+    :raises Invalid: naming the field, also for a code that no contract of the project has
     """
-    project, kind, key = await format_target(
-        ctx, session, project_public_id=project_public_id, type_code=type_code, narrowing=narrowing
-    )
-    template = checked_template(wanted, drawing=type_code == DRAWING)
+    project, kind, key = await resolve_target(ctx, session, target)
+    template = checked_template(wanted, drawing=target.type_code == DRAWING)
     row = await repository.format_of(session, project_id=project.id, key=key)
     if row is None:
         fresh = NumberFormat(
@@ -215,7 +194,7 @@ async def save_format(
             format_template="",
         )
         session.add(fresh)
-        row = FormatRow(fresh, project.id, project.public_id, project.code, type_code)
+        row = FormatRow(fresh, project.id, project.public_id, project.code, target.type_code)
     elif not wanted.reason:
         raise invalid("/reason", "required", "ระบุเหตุผลที่เปลี่ยนรูปแบบ", "Give a reason for the change.")
     else:
@@ -225,13 +204,12 @@ async def save_format(
 
 
 async def change_format(
-    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, version: int | None, changes: Mapping[str, object]
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, version: int | None, changes: FormatChanges
 ) -> FormatRow:
     """
     Change one format.
 
     :param version: of `If-Match`; None overwrites whatever is there
-    :param changes: `template`, `description`, `resets`, `overflow`, `reason`; what is missing stays
     :raises FormatStale: when `version` is no longer the current one
     """
     row = await read_format(ctx, session, public_id=public_id)
@@ -241,11 +219,11 @@ async def change_format(
         raise FormatStale
     old = row.format
     wanted = FormatDraft(
-        template=str(changes.get("template") or old.format_template),
-        description=changes.get("description", old.description),  # type: ignore[arg-type]
-        resets=changes.get("resets", _resets_still(old, changes)),  # type: ignore[arg-type]
-        overflow=str(changes.get("overflow") or old.overflow),
-        reason=changes.get("reason"),  # type: ignore[arg-type]
+        template=changes.get("template") or old.format_template,
+        description=changes.get("description", old.description),
+        resets=changes.get("resets", _resets_still(old, changes)),
+        overflow=changes.get("overflow") or OverflowRule(old.overflow),
+        reason=changes.get("reason"),
     )
     template = checked_template(wanted, drawing=row.type_code == DRAWING)
     await _write(ctx, session, row, template, wanted)
@@ -258,7 +236,7 @@ async def _hold(session: AsyncSession, row: FormatRow) -> None:
         raise NotFound
 
 
-def _resets_still(old: NumberFormat, changes: Mapping[str, object]) -> bool | None:
+def _resets_still(old: NumberFormat, changes: FormatChanges) -> bool | None:
     """What counts on although the period is printed goes on doing so; otherwise a new template decides."""
     counts_on = not old.reset_sequence_yearly and stored_template(old.format_template).prints_period
     return None if "template" in changes and not counts_on else old.reset_sequence_yearly
@@ -370,7 +348,7 @@ async def _readable_projects(ctx: RequestContext, session: AsyncSession) -> list
 
 
 async def default_formats(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> int:
-    """Return a project the shipped formats it lacks, and say how many; what is there stays."""
+    """Save the shipped formats that a project lacks, and return how many."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     made = 0
     for code, (template, description) in SHIPPED.items():
@@ -378,15 +356,7 @@ async def default_formats(ctx: RequestContext, session: AsyncSession, *, project
         key = FormatKey(kind.id if kind else 0)
         if await repository.format_of(session, project_id=project.id, key=key) is not None:
             continue
-        wanted = FormatDraft(
-            template=template,
-            description=description,
-            resets=None,
-            overflow=OverflowRule.WIDEN,
-            reason="Shipped default.",
-        )
-        await save_format(
-            replace(ctx, address=""), session, project_public_id=project_public_id, type_code=code, wanted=wanted
-        )
+        wanted = FormatDraft(template=template, description=description, reason="Shipped default.")
+        await save_format(replace(ctx, address=""), session, FormatTarget(project_public_id, code), wanted)
         made += 1
     return made

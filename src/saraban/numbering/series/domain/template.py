@@ -92,7 +92,7 @@ class Template:
         :raises TemplateInvalid: naming position (from 1) and token
         """
         folded = fold(text)
-        parts = tuple(_read(folded, drawing=drawing, pointer=pointer))
+        parts = tuple(parse_part(folded, span, drawing=drawing, pointer=pointer) for span in part_spans(folded))
         _check_whole(folded, parts, pointer)
         return cls("".join(part.text if isinstance(part, TemplateText) else str(part) for part in parts), parts)
 
@@ -191,33 +191,28 @@ def _refuse(pointer: str, code: str, th: str, en: str, *, position: int, token: 
     return TemplateInvalid(problem.text.say("en", problem.values), fields=[problem])
 
 
-def _read(text: str, *, drawing: bool, pointer: str) -> Iterator[TemplateText | TemplateToken]:
+def part_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Return start and end of each part: whatever stands in braces, and what stands between."""
     end = 0
-    for start, stop in token_spans(text):
-        if start > end:
-            yield _literal(text, end, start, pointer)
-        yield parse_part(text, start, stop, drawing=drawing, pointer=pointer)
-        end = stop
-    if end < len(text):
-        yield _literal(text, end, len(text), pointer)
-
-
-def token_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Return start and end of whatever stands in braces."""
     for match in _TOKEN.finditer(text):
-        yield match.start(), match.end()
+        if match.start() > end:
+            yield end, match.start()
+        yield match.span()
+        end = match.end()
+    if end < len(text):
+        yield end, len(text)
 
 
-def parse_part(text: str, start: int, end: int, *, drawing: bool, pointer: str) -> TemplateText | TemplateToken:
+def parse_part(text: str, span: tuple[int, int], *, drawing: bool, pointer: str) -> TemplateText | TemplateToken:
     """
     Read one part of a template: a token with its braces, or what stands between two.
 
     :raises TemplateInvalid: naming position and token
     """
-    match = _TOKEN.fullmatch(text, start, end)
+    match = _TOKEN.fullmatch(text, *span)
     if match is None:
-        return _literal(text, start, end, pointer)
-    return _token(match[1], start, drawing=drawing, pointer=pointer)
+        return _literal(text, *span, pointer)
+    return _token(match[1], match.start(), drawing=drawing, pointer=pointer)
 
 
 def _literal(text: str, start: int, end: int, pointer: str) -> TemplateText:

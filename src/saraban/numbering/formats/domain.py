@@ -1,0 +1,235 @@
+"""
+Formats as they are edited: what is wanted, a template taken apart, and whether two can print the same number.
+
+Each template is read as a small automaton over characters, tokens standing for the codes they can print; two formats
+collide when some text is accepted by both (REQ-FMT-11: saving such a format warns and names the other).
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, TypedDict
+from uuid import UUID
+
+from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.text import fold
+from saraban.numbering.series.domain import tokens
+from saraban.numbering.series.domain.format_selection import Narrowing
+from saraban.numbering.series.domain.states import OverflowRule
+from saraban.numbering.series.domain.template import (
+    Template,
+    TemplateInvalid,
+    TemplateText,
+    TemplateToken,
+    parse_part,
+    part_spans,
+)
+
+_DIGIT = "\0digit"
+_LETTER = "\0letter"
+_DIGITS = frozenset("0123456789")
+_DIGITS_OF = {tokens.YY_BE: 2, tokens.YY_AD: 2, tokens.MONTH: 2}
+_MOST_PAIRS = 200_000
+TOKEN_MEANINGS: Final[dict[str, tuple[Text, str]]] = {
+    tokens.PROJECT: (Text("รหัสโครงการ", "Project code"), "LCBP3-C2"),
+    tokens.ORIGINATOR: (Text("รหัสองค์กรผู้ส่ง", "Originator code"), "คคง."),
+    tokens.RECIPIENT: (Text("รหัสองค์กรผู้รับหลัก", "Main recipient code"), "สคฉ.3"),
+    tokens.CORR_TYPE: (Text("รหัสประเภทเอกสาร", "Document type code"), "RFA"),
+    tokens.SUB_TYPE: (Text("หมายเลขประเภทย่อย", "Sub type number"), "21"),
+    tokens.RFA_TYPE: (Text("รหัสประเภท RFA", "RFA type code"), "RPT"),
+    tokens.DISCIPLINE: (Text("รหัสสาขางาน (GEN เมื่อไม่มี)", "Discipline code (GEN if none)"), "TER"),
+    tokens.CATEGORY: (Text("รหัสหมวดแบบ เฉพาะแบบก่อสร้าง", "Drawing category code; drawing formats only"), "DRW"),
+    tokens.SEQ: (Text("เลขลำดับ n คือจำนวนหลักอย่างน้อย", "Sequence; n is the minimum number of digits"), "0001"),
+    tokens.REV: (Text("ฉบับที่ (Rev.)", "Revision"), "A"),
+    tokens.YEAR_BE: (Text("ปี พ.ศ.", "Year, Buddhist era"), "2569"),
+    tokens.YEAR_AD: (Text("ปี ค.ศ.", "Year, A.D."), "2026"),
+    tokens.YY_BE: (Text("ปี พ.ศ. สองหลัก", "Year, Buddhist era, two digits"), "69"),
+    tokens.YY_AD: (Text("ปี ค.ศ. สองหลัก", "Year, A.D., two digits"), "26"),
+    tokens.MONTH: (Text("เดือน สองหลัก", "Month, two digits"), "11"),
+    tokens.FISCAL_BE: (
+        Text("ปีงบประมาณ พ.ศ. เริ่ม 1 ตุลาคม", "Thai fiscal year, Buddhist era; starts on 1 October"),
+        "2570",
+    ),
+}
+
+
+class FormatTarget(NamedTuple):
+    """What a format is for: a type of a project, or some of its documents; without a type it is the project's default."""
+
+    project_public_id: UUID
+    type_code: str | None = None
+    narrowing: Narrowing = Narrowing()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatDraft:
+    """:param resets: None leaves it to the template: whether a period is printed"""
+
+    template: str
+    description: str | None = None
+    resets: bool | None = None
+    overflow: OverflowRule = OverflowRule.WIDEN
+    reason: str | None = None
+
+
+class FormatChanges(TypedDict, total=False):
+    """What is missing stays; so do a template and a rule that are None."""
+
+    template: str | None
+    description: str | None
+    resets: bool | None
+    overflow: OverflowRule | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePiece:
+    """
+    A piece of the template.
+
+    :param start: of its first character, from 0; `end` is after its last
+    :param token: the token's name, None for literal text and for what is no token
+    """
+
+    start: int
+    end: int
+    text: str
+    token: str | None = None
+    fault: FieldProblem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTemplate:
+    """
+    :param text: the template as it is read, with one spelling for each character: places refer to it
+    :param template: None while something is wrong
+    :param faults: of the pieces, and of the whole when every piece is in order
+    """
+
+    text: str
+    pieces: tuple[TemplatePiece, ...]
+    template: Template | None
+    faults: tuple[FieldProblem, ...]
+
+
+def parse_template(text: str, *, drawing: bool = False, pointer: str = "/template") -> ParsedTemplate:
+    """Take a template apart, whatever is wrong with it; nothing is raised."""
+    folded = fold(text)
+    pieces = tuple(_piece(folded, span, drawing=drawing, pointer=pointer) for span in part_spans(folded))
+    faults = tuple(piece.fault for piece in pieces if piece.fault is not None)
+    template = None
+    if not faults:
+        try:
+            template = Template.parse(folded, drawing=drawing, pointer=pointer)
+        except TemplateInvalid as fault:
+            faults = tuple(fault.fields)
+    return ParsedTemplate(folded, pieces, template, faults)
+
+
+def _piece(text: str, span: tuple[int, int], *, drawing: bool, pointer: str) -> TemplatePiece:
+    piece = TemplatePiece(*span, text[slice(*span)])
+    try:
+        part = parse_part(text, span, drawing=drawing, pointer=pointer)
+    except TemplateInvalid as fault:
+        return replace(piece, fault=fault.fields[0])
+    return replace(piece, token=part.name) if isinstance(part, TemplateToken) else piece
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateShape:
+    """
+    A template with what its tokens can print.
+
+    :param codes: token name to the codes it may print; a token that is missing prints anything
+    """
+
+    template: Template
+    codes: Mapping[str, frozenset[str]]
+
+
+class _Automaton:
+    """States are integers; `edges[state]` lists (character class, next state); the last state accepts."""
+
+    def __init__(self, shape: TemplateShape) -> None:
+        self.edges: list[list[tuple[str, int]]] = [[]]
+        for part in shape.template.parts:
+            self._append(part, shape.codes)
+
+    @property
+    def accepting(self) -> int:
+        return len(self.edges) - 1
+
+    def _append(self, part: TemplateText | TemplateToken, codes: Mapping[str, frozenset[str]]) -> None:
+        if isinstance(part, TemplateText):
+            self._words([part.text])
+        elif part.name == tokens.SEQ:
+            self._repeat(_DIGIT, least=part.width)
+        elif part.name in tokens.PERIODS:
+            self._repeat(_DIGIT, least=_DIGITS_OF.get(part.name, 4), loops=False)
+        elif part.name == tokens.REV:
+            self._repeat(_LETTER, least=1)
+        else:
+            self._words(codes.get(part.name) or [""])
+
+    def _words(self, words: Iterable[str]) -> None:
+        start, ends = self.accepting, []
+        for word in words:
+            state = start
+            for character in word:
+                self.edges.append([])
+                self.edges[state].append((character, len(self.edges) - 1))
+                state = len(self.edges) - 1
+            ends.append(state)
+        self.edges.append([])
+        for end in ends:
+            self.edges[end].append(("", self.accepting))
+
+    def _repeat(self, character: str, *, least: int, loops: bool = True) -> None:
+        for _ in range(least):
+            self.edges[self.accepting].append((character, len(self.edges)))
+            self.edges.append([])
+        if loops:
+            self.edges[self.accepting].append((character, self.accepting))
+
+
+def can_collide(one: TemplateShape, other: TemplateShape) -> bool:
+    """Return whether some number could be printed by both; formats too big to compare count as meeting."""
+    left, right = _Automaton(one), _Automaton(other)
+    seen = {(0, 0)}
+    queue = deque(seen)
+    while queue:
+        a, b = queue.popleft()
+        if a == left.accepting and b == right.accepting:
+            return True
+        for pair in _moves(left.edges[a], right.edges[b], a, b):
+            if pair not in seen:
+                seen.add(pair)
+                queue.append(pair)
+        if len(seen) > _MOST_PAIRS:
+            return True
+    return False
+
+
+def _moves(left: list[tuple[str, int]], right: list[tuple[str, int]], a: int, b: int) -> Iterable[tuple[int, int]]:
+    for x, to in left:
+        if x == "":
+            yield to, b
+    for y, to in right:
+        if y == "":
+            yield a, to
+    for x, to_a in left:
+        for y, to_b in right:
+            if x and y and _overlap(x, y):
+                yield to_a, to_b
+
+
+def _overlap(x: str, y: str) -> bool:
+    if x == y:
+        return True
+    if _DIGIT in {x, y}:
+        other = y if x == _DIGIT else x
+        return other in _DIGITS
+    if _LETTER in {x, y}:
+        other = y if x == _LETTER else x
+        return "A" <= other <= "Z"
+    return False
