@@ -17,7 +17,7 @@ from saraban.kit.db import Code, Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseLocks, Locks
 from saraban.numbering import service as numbering
-from saraban.numbering.register.domain.consistency import NumberedDocument
+from saraban.numbering.register.domain import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.projects.models import Contract, Project
 from tests.factories.contexts import context

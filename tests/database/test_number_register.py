@@ -19,7 +19,7 @@ from saraban.kit.pagination import Page
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import SourceFile
-from saraban.numbering.register.domain.consistency import NumberedDocument
+from saraban.numbering.register.domain import NumberedDocument
 from saraban.numbering.register.repository import ledger
 from saraban.numbering.register.service import consistency_check
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering

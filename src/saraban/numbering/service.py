@@ -72,8 +72,7 @@ from saraban.numbering.ranges.service import (
     range_effect,
     release_range,
 )
-from saraban.numbering.register.domain.consistency import Discrepancy, DiscrepancyKind
-from saraban.numbering.register.domain.ledger import GapReason, LedgerLine, NumberRow, SeriesRow
+from saraban.numbering.register.domain import Discrepancy, DiscrepancyKind, GapReason, LedgerLine, NumberRow, SeriesRow
 from saraban.numbering.register.service.consistency_check import NumberedDocuments, check_consistency
 from saraban.numbering.register.service.ledger import SeriesLedger, list_series, series_ledger
 from saraban.numbering.register.service.number_history import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.numbering.register.domain.ledger import Gap, GapReason, ledger_lines
+from saraban.numbering.register.domain import Gap, GapReason, ledger_lines
 from saraban.numbering.series.domain.sequence import SequenceRange
 
 

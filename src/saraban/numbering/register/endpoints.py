@@ -14,7 +14,7 @@ from saraban.kit.http import Db, PageCursor, PageLimit, ReadSession
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import format_choice
 from saraban.numbering.register.dependencies import BINARY, WorkbookFormat, workbook_response
-from saraban.numbering.register.domain.ledger import LedgerLine, NumberRow, SeriesRow
+from saraban.numbering.register.domain import LedgerLine, NumberRow, SeriesRow
 from saraban.numbering.register.schemas import (
     LedgerLineOut,
     NumberResolutionOut,

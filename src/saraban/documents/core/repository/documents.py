@@ -24,7 +24,7 @@ from saraban.documents.core.models import (
 )
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
-from saraban.numbering.register.domain.consistency import NumberedDocument
+from saraban.numbering.register.domain import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
     Contract,

@@ -8,11 +8,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from saraban.kit.db import AnyRow
-from saraban.numbering.register.domain.consistency import AuditedOperation, LedgerNumber
+from saraban.numbering.register.domain import AuditedOperation, LedgerNumber
 from saraban.numbering.series.domain.states import NumberSource
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRange, NumberRendering
 from saraban.projects.models import Project
+
+_Key = tuple[InstrumentedAttribute[int], InstrumentedAttribute[str], InstrumentedAttribute[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,7 @@ async def last_issued(session: AsyncSession, counter: CounterRow) -> int:
     return await session.scalar(statement) or 0
 
 
-def _above(
-    key: tuple[InstrumentedAttribute[int], InstrumentedAttribute[str], InstrumentedAttribute[int]],
-    position: tuple[int, str, int],
-) -> sa.ColumnElement[bool]:
+def _above(key: _Key, position: tuple[int, str, int]) -> sa.ColumnElement[bool]:
     project, series, range_ = key
     same = project == position[0]
     return sa.or_(
@@ -161,8 +159,7 @@ async def ledger_numbers(
         .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
         .limit(limit)
     )
-    rows: Sequence[AnyRow] = (await session.execute(statement)).all()
-    return [LedgerNumber(*row) for row in rows]
+    return [LedgerNumber(*row) for row in (await session.execute(statement)).all()]
 
 
 async def audited_operations(
@@ -183,9 +180,8 @@ async def audited_operations(
         .order_by(NumberAudit.id)
     )
     operations: dict[UUID, list[AuditedOperation]] = {}
-    rows: Sequence[AnyRow] = (await session.execute(statement)).all()
-    for public_id, *columns in rows:
-        operations.setdefault(public_id, []).append(AuditedOperation(*columns))
+    for row in (await session.execute(statement)).all():
+        operations.setdefault(row.reservation_uuid, []).append(AuditedOperation(*row[1:]))
     return operations
 
 

@@ -1,21 +1,23 @@
 """
-The ledger of a project, read by series: counters, numbers in order, what explains the holes; and whole, for an export.
+The ledger of a project, read by series: counters, numbers in order, what explains the holes; whole, for an export; and one
+number with its printed forms and everything that was done with it.
 
 Every read is a keyset page of an index, so that neither the millionth number nor a long series costs more than the first.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import starmap
+from uuid import UUID
 
 import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnyRow, AnySelect
-from saraban.numbering.register.domain.ledger import Gap, GapReason, NumberRow, SeriesRow
+from saraban.numbering.register.domain import ExportedNumber, Gap, GapReason, NumberRow, SeriesRow
+from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.numbering.series.domain.sequence import SequenceRange
 from saraban.numbering.series.domain.states import RANGE_RELEASED, NumberSource, OperationCode, RangeKind
 from saraban.numbering.series.models import (
@@ -23,7 +25,9 @@ from saraban.numbering.series.models import (
     NumberAudit,
     NumberCounter,
     NumberFormat,
+    NumberOperation,
     NumberRange,
+    NumberRendering,
 )
 from saraban.projects.models import CorrespondenceType, Project
 
@@ -32,6 +36,23 @@ _replaced = aliased(LedgerEntry, name="replaced")
 _NAMES = 500
 _originator = aliased(Organization, name="originator")
 _recipient = aliased(Organization, name="recipient")
+_NUMBER = (
+    LedgerEntry.id,
+    LedgerEntry.sequence_number,
+    LedgerEntry.range,
+    LedgerEntry.public_id,
+    LedgerEntry.document_number,
+    LedgerEntry.document_number_status,
+    LedgerEntry.source,
+    LedgerEntry.holder_kind,
+    LedgerEntry.holder_public_id,
+    LedgerEntry.reason,
+    User.username,
+    LedgerEntry.created_at,
+    sa.func.coalesce(LedgerEntry.voided_at, LedgerEntry.cancelled_at, type_=LedgerEntry.voided_at.type),
+    _replaced.document_number,
+    _replacement.document_number,
+)
 _EXPORTED = (
     LedgerEntry.id,
     LedgerEntry.document_number,
@@ -97,7 +118,9 @@ async def _counted_series(
     return [SeriesRow(*row) for row in rows.all()]
 
 
-def _highest(project_id: Any, series: Any) -> sa.ScalarSelect[int]:
+def _highest(
+    project_id: InstrumentedAttribute[int] | int, series: InstrumentedAttribute[str] | str
+) -> sa.ScalarSelect[int]:
     """By the end of the index: MariaDB would read the whole series for a maximum."""
     return (
         sa.select(LedgerEntry.sequence_number)
@@ -179,7 +202,10 @@ async def numbers_page(
     found: list[NumberRow] = []
     for range_ in ranges:  # one seek of the index for each; a series has few
         statement = (
-            _numbers()
+            sa.select(*_NUMBER)
+            .join(User, User.user_id == LedgerEntry.user_id)
+            .outerjoin(_replaced, _replaced.public_id == LedgerEntry.replaces_uuid)
+            .outerjoin(_replacement, _replacement.public_id == LedgerEntry.replaced_by_uuid)
             .where(
                 LedgerEntry.project_id == project_id,
                 LedgerEntry.series == series,
@@ -189,33 +215,8 @@ async def numbers_page(
             .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
             .limit(limit)
         )
-        found += [NumberRow(*row) for row in (await session.execute(statement)).all()]
+        found += starmap(NumberRow, (await session.execute(statement)).all())
     return sorted(found, key=lambda row: (row.sequence, row.id))[:limit]
-
-
-def _numbers() -> AnySelect:
-    return (
-        sa.select(
-            LedgerEntry.id,
-            LedgerEntry.sequence_number,
-            LedgerEntry.range,
-            LedgerEntry.public_id,
-            LedgerEntry.document_number,
-            LedgerEntry.document_number_status,
-            LedgerEntry.source,
-            LedgerEntry.holder_kind,
-            LedgerEntry.holder_public_id,
-            LedgerEntry.reason,
-            User.username,
-            LedgerEntry.created_at,
-            sa.func.coalesce(LedgerEntry.voided_at, LedgerEntry.cancelled_at, type_=LedgerEntry.voided_at.type),
-            _replaced.document_number,
-            _replacement.document_number,
-        )
-        .join(User, User.user_id == LedgerEntry.user_id)
-        .outerjoin(_replaced, _replaced.public_id == LedgerEntry.replaces_uuid)
-        .outerjoin(_replacement, _replacement.public_id == LedgerEntry.replaced_by_uuid)
-    )
 
 
 async def gaps_of(
@@ -238,16 +239,17 @@ async def gaps_of(
         )
         .order_by(NumberAudit.id)
     )
-    rows: Sequence[AnyRow] = (await session.execute(statement)).all()
+    rows = (await session.execute(statement)).all()
     skips = [
         Gap(SequenceRange(row.sequence_number, row.skipped_to), GapReason.SKIPPED, row.reason, username, row.created_at)
         for row, username in rows
-        if row.operation == OperationCode.SKIP
+        if row.operation == OperationCode.SKIP and row.sequence_number and row.skipped_to
     ]
     releases = {
         facts["range"]: facts.get("counter")
         for row, _ in rows
-        if row.operation == OperationCode.RANGE and (facts := orjson.loads(row.new_value))["state"] == RANGE_RELEASED
+        if row.operation == OperationCode.RANGE
+        and (facts := orjson.loads(row.new_value or "{}")).get("state") == RANGE_RELEASED
     }
     gaps = skips
     if not counter:  # a kept range has no ranges within, and is younger than the ledger
@@ -332,7 +334,7 @@ async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -
 
 async def export_page(
     session: AsyncSession, *, project_id: int, type_code: str | None, series: str | None, after: int, limit: int
-) -> Sequence[AnyRow]:
+) -> Sequence[ExportedNumber]:
     """Return numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
     statement = (
         sa.select(*_EXPORTED)
@@ -349,4 +351,54 @@ async def export_page(
         statement = statement.where(CorrespondenceType.type_code == type_code)
     if series is not None:
         statement = statement.where(LedgerEntry.series == series)
-    return (await session.execute(statement)).all()
+    return [
+        ExportedNumber(
+            row[0],
+            row[1:-4],
+            row.type_code,
+            row.source,
+            row.format_source,
+            Narrowing(*(str(code or "") for code in row[-3:])),
+        )
+        for row in (await session.execute(statement)).all()
+    ]
+
+
+async def operations_of_number(session: AsyncSession, number: str) -> list[NumberOperation]:
+    """Return every operation on whatever was ever printed as `number`, in order; several projects may have it."""
+    printed = (
+        sa.select(LedgerEntry.public_id)
+        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
+        .where(NumberRendering.document_number == number)
+    )
+    return await _operations(session, NumberAudit.reservation_uuid.in_(printed))
+
+
+async def operations_on(session: AsyncSession, public_id: UUID) -> list[NumberOperation]:
+    """Return what was done with a number, in order."""
+    return await _operations(session, NumberAudit.reservation_uuid == public_id)
+
+
+async def _operations(session: AsyncSession, which: sa.ColumnElement[bool]) -> list[NumberOperation]:
+    statement = (
+        sa.select(NumberAudit, User.username, Project.project_code)
+        .join(User, User.user_id == NumberAudit.user_id)
+        .join(Project, Project.id == NumberAudit.project_id)
+        .where(which)
+        .order_by(NumberAudit.id)
+    )
+    return [NumberOperation(*row) for row in (await session.execute(statement)).all()]
+
+
+async def renderings(session: AsyncSession, entry: LedgerEntry) -> Sequence[NumberRendering]:
+    """Return every form in which a number was printed, the first one first."""
+    statement = sa.select(NumberRendering).where(NumberRendering.reservation_id == entry.id)
+    return (await session.scalars(statement.order_by(NumberRendering.id))).all()
+
+
+async def printed_numbers(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    """Return the present form of these numbers."""
+    rows = await session.execute(
+        sa.select(LedgerEntry.public_id, LedgerEntry.document_number).where(LedgerEntry.public_id.in_(public_ids))
+    )
+    return {row[0]: row[1] for row in rows}

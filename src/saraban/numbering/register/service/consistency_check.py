@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
-from saraban.numbering.register.domain.consistency import (
+from saraban.numbering.register.domain import (
     AuditedOperation,
     Discrepancy,
     DiscrepancyKind,
@@ -19,8 +19,8 @@ from saraban.numbering.register.domain.consistency import (
     check_number,
     document_without_number,
     issuing_operation,
+    ledger_lines,
 )
-from saraban.numbering.register.domain.ledger import ledger_lines
 from saraban.numbering.register.repository import consistency, ledger
 from saraban.numbering.register.repository.consistency import CounterRow
 

@@ -1,7 +1,6 @@
 """The register of numbers: the series of a project, the ledger of each, its export, and how full the fullest are."""
 
 import base64
-import binascii
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,22 +12,23 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
-from saraban.kit.db import AnyRow, Database
+from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering.issue.service import metrics
 from saraban.numbering.issue.service.format_choice import reason_of
 from saraban.numbering.issue.service.metrics import SeriesUtilization
-from saraban.numbering.register.domain.ledger import LedgerLine, NumberRow, SeriesRow, ledger_lines
+from saraban.numbering.register.domain import ExportedNumber, LedgerLine, NumberRow, SeriesRow, ledger_lines
 from saraban.numbering.register.repository import ledger
 from saraban.numbering.register.service.workbook import SheetWriter
-from saraban.numbering.series.domain.format_selection import Narrowing, reason_text
+from saraban.numbering.series.domain.format_selection import reason_text
+from saraban.numbering.series.domain.sequence import LARGEST
 from saraban.numbering.series.domain.template import Template, TemplateInvalid
 from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
 
 VIEW_COUNTERS = "numbering.view_counters"
-_HIGHEST = 2**31 - 1  # that the column holds
 PAGE = 2000
 LEDGER_HEADINGS = (
     "เลขที่เอกสาร / Document number",
@@ -74,6 +74,13 @@ class SeriesLedger:
     next_cursor: str | None
 
 
+async def _viewed(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
+    """:raises Forbidden: for who may not see the counters of the project"""
+    project = await projects.find_project(session, public_id=public_id, pointer="query:projectPublicId")
+    ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
+    return project
+
+
 async def list_series(
     ctx: RequestContext,
     session: AsyncSession,
@@ -89,14 +96,13 @@ async def list_series(
     :param text: only those whose name contains it
     :raises Forbidden: for who may not see the counters of the project
     """
-    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
-    after = _name(cursor) if cursor else None
+    project = await _viewed(ctx, session, project_public_id)
+    after = _decoded(cursor) if cursor else None
     rows = await ledger.series_page(
         session, project_id=project.id, text=fold(text) if text else None, after=after, limit=limit + 1
     )
     more = len(rows) > limit
-    return Page(list(rows[:limit]), _encoded(rows[limit - 1].series.encode()) if more else None)
+    return Page(list(rows[:limit]), _encoded(rows[limit - 1].series) if more else None)
 
 
 async def series_ledger(
@@ -117,8 +123,7 @@ async def series_ledger(
     :raises NotFound: for a series that never counted and has no number
     :raises Forbidden: for who may not see the counters of the project
     """
-    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
+    project = await _viewed(ctx, session, project_public_id)
     series = fold(series)
     counter = (await ledger.counters_of(session, project_id=project.id, series=series)).get(0)
     ranges = await ledger.ranges_of(session, project_id=project.id, series=series)
@@ -133,7 +138,7 @@ async def series_ledger(
     if more:
         rows = _whole(rows[:limit], following=rows[limit])
     lines = list(ledger_lines(rows, after=after, counter=counter or 0, gaps=gaps, upto=0 if more else None))
-    following = _encoded(rows[-1].sequence.to_bytes(8, "big")) if more else None
+    following = _encoded(rows[-1].sequence) if more else None
     return SeriesLedger(project.code, series, counter or 0, lines, following)
 
 
@@ -143,29 +148,22 @@ def _whole(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[Numbe
     return kept or rows
 
 
-def _encoded(position: bytes) -> str:
-    return base64.urlsafe_b64encode(position).rstrip(b"=").decode()
+def _encoded(position: object) -> str:
+    return base64.urlsafe_b64encode(str(position).encode()).rstrip(b"=").decode()
 
 
-def _decoded(cursor: str) -> bytes:
+def _decoded(cursor: str) -> str:
     try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-    except (ValueError, binascii.Error) as fault:
-        raise _malformed() from fault
-
-
-def _name(cursor: str) -> str:
-    try:
-        return _decoded(cursor).decode()
-    except UnicodeDecodeError as fault:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError as fault:
         raise _malformed() from fault
 
 
 def _sequence(cursor: str) -> int:
     position = _decoded(cursor)
-    if len(position) != 8 or (sequence := int.from_bytes(position, "big")) > _HIGHEST:
+    if not (position.isascii() and position.isdigit() and len(position) <= 10 and int(position) <= LARGEST):
         raise _malformed()
-    return sequence
+    return int(position)
 
 
 def _malformed() -> Invalid:
@@ -188,8 +186,7 @@ async def ledger_rows(
     :raises Forbidden: for who may not see the counters of the project
     """
     async with db.reading() as session:
-        project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-        ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
+        project = await _viewed(ctx, session, project_public_id)
         if type_code is not None:
             await projects.find_type(session, code=type_code, pointer="query:type")
     return _rows(db, project.id, ctx.zone, type_code, fold(series) if series else None)
@@ -205,17 +202,15 @@ async def _rows(
                 session, project_id=project_id, type_code=type_code, series=series, after=after, limit=PAGE
             )
         for row in page:
-            yield [*(_cell(cell, zone) for cell in row[1:-4]), _why(row)]
+            yield [*(_cell(cell, zone) for cell in row.cells), _why(row)]
         if len(page) < PAGE:
             return
-        after = page[-1][0]
+        after = page[-1].id
 
 
-def _why(row: AnyRow) -> str:
-    narrowing = Narrowing(*(code or "" for code in row[-3:]))
-    words = reason_text(
-        reason_of(row.source, row.format_source, narrowing), type_code=row.type_code, narrowing=narrowing
-    )
+def _why(row: ExportedNumber) -> str:
+    reason = reason_of(row.source, row.format_source, row.narrowing)
+    words = reason_text(reason, type_code=row.type_code, narrowing=row.narrowing)
     return f"{words.th} / {words.en}"
 
 

@@ -17,7 +17,7 @@ from saraban.numbering.issue.repository import ledger_entries
 from saraban.numbering.issue.service.format_choice import FormatChoice, format_choice
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, may_see
 from saraban.numbering.issue.service.number_request import NumberRequest
-from saraban.numbering.register.repository import operations
+from saraban.numbering.register.repository import ledger
 from saraban.numbering.series.domain.states import NumberState
 from saraban.numbering.series.domain.tokens import RFA_TYPE
 from saraban.numbering.series.models import LedgerEntry, NumberOperation, NumberRendering
@@ -31,7 +31,7 @@ async def audit_trail(session: AsyncSession, *, number: str) -> list[NumberOpera
 
     :raises NotFound: when nothing was ever printed like it
     """
-    found = await operations.operations_of_number(session, fold(number))
+    found = await ledger.operations_of_number(session, fold(number))
     if not found:
         raise NotFound(f"No document was ever numbered {number}.")
     return found
@@ -119,9 +119,9 @@ async def number_history(ctx: RequestContext, session: AsyncSession, *, public_i
         project=project,
         project_code=project_code,
         type_code=type_code,
-        renderings=await operations.renderings(session, entry),
-        history=await operations.operations_on(session, public_id),
-        neighbours=await operations.printed_numbers(session, beside) if beside else {},
+        renderings=await ledger.renderings(session, entry),
+        history=await ledger.operations_on(session, public_id),
+        neighbours=await ledger.printed_numbers(session, beside) if beside else {},
         may_void=may_void,
         may_replace=may_void and await ledger_entries.recorded_issue(session, public_id) is not None,
         may_settle=_may_settle(replace(ctx, now=await counters.database_now(session)), entry),

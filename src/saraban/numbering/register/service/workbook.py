@@ -4,7 +4,7 @@ import csv
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from xlsxwriter import Workbook
 from xlsxwriter.exceptions import FileCreateError
@@ -63,7 +63,7 @@ class SheetWriter:
             self._write(column, cell, bold=bold)
         self._row += 1
 
-    def _write(self, column: int, cell: Any, *, bold: bool) -> None:
+    def _write(self, column: int, cell: object, *, bold: bool) -> None:
         if isinstance(cell, datetime):
             self._sheet.write_datetime(self._row, column, cell, self._dates)
         elif isinstance(cell, int | float):
