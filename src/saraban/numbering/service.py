@@ -63,7 +63,6 @@ from saraban.numbering.issue.service.reservations import (
     expire_reservations,
 )
 from saraban.numbering.ranges.service import (
-    RangeDraft,
     RangeEffect,
     RangeRow,
     create_range,
@@ -86,6 +85,7 @@ from saraban.numbering.register.service.number_history import (
     rfa_type_of,
 )
 from saraban.numbering.series.domain.format_selection import Narrowing
+from saraban.numbering.series.domain.sequence import RangeDraft
 from saraban.numbering.series.domain.states import OverflowRule, RangeKind
 from saraban.numbering.series.models import FormatRow, ImportRow, NumberErrorRow, NumberOperation
 

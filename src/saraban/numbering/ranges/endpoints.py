@@ -1,6 +1,5 @@
 """`/document-numbering/ranges`: ranges of a series that are reserved for somebody, or blocked."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Annotated
 from uuid import UUID
@@ -26,7 +25,7 @@ from saraban.numbering.ranges.schemas import (
     ReleasedOut,
     ReleaseIn,
 )
-from saraban.numbering.ranges.service import RangeDraft, RangeRow
+from saraban.numbering.ranges.service import RangeRow
 
 router = APIRouter(route_class=RecordedRoute)
 
@@ -41,8 +40,7 @@ async def create_range(body: RangeIn, ctx: KeyedContext, session: ReadSession, o
 
 async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> Receipt:
     plan = await number_plan.plan(ctx, session, request=request_of(body))
-    draft = replace(_draft(body), reason=body.reason, confirmed_size=body.confirmed_size)
-    row = await service.create_range(ctx, session, plan, draft)
+    row = await service.create_range(ctx, session, plan, body.draft)
     return Receipt("number_range", row.range.public_id)
 
 
@@ -50,7 +48,7 @@ async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> 
 async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
     plan = await number_plan.plan(ctx, session, request=request_of(body))
-    effect = await service.range_effect(ctx, session, plan, _draft(body))
+    effect = await service.range_effect(ctx, session, plan, body.draft)
     return RangeEffectOut(
         series=effect.series,
         counter=effect.counter,
@@ -88,10 +86,6 @@ async def release_range(
 async def _release(ctx: RequestContext, public_id: UUID, body: ReleaseIn, session: AsyncSession) -> Receipt:
     await service.release_range(ctx, session, public_id=public_id, reason=body.reason)
     return Receipt("number_range", public_id)
-
-
-def _draft(body: RangePreviewIn) -> RangeDraft:
-    return RangeDraft(body.kind, body.first_number, body.last_number, body.organization_public_id)
 
 
 def _range(row: RangeRow) -> RangeOut:

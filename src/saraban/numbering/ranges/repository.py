@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import Organization
 from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
+from saraban.numbering.series.domain.counter_key import SeriesKey
 from saraban.numbering.series.domain.states import RangeKind
 from saraban.numbering.series.models import NumberCounter, NumberRange
 
@@ -55,10 +56,10 @@ async def highest_range(session: AsyncSession, *, project_id: int, series: str) 
     return await session.scalar(statement) or 0
 
 
-async def overlapping(session: AsyncSession, *, project_id: int, series: str, first: int, last: int) -> bool:
+async def overlapping(session: AsyncSession, key: SeriesKey, *, first: int, last: int) -> bool:
     statement = sa.select(NumberRange.id).where(
-        NumberRange.project_id == project_id,
-        NumberRange.series == series,
+        NumberRange.project_id == key.project_id,
+        NumberRange.series == key.series,
         NumberRange.released_at.is_(None),
         NumberRange.first_number <= last,
         NumberRange.last_number >= first,

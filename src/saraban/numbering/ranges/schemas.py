@@ -1,5 +1,6 @@
 """JSON shapes of ranges."""
 
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -7,7 +8,7 @@ from pydantic import Field
 
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.schemas import GenerateIn, Reason
-from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.sequence import LARGEST_STATED, RangeDraft
 from saraban.numbering.series.domain.states import RangeKind
 
 
@@ -19,6 +20,10 @@ class RangePreviewIn(GenerateIn):
     last_number: int = Field(strict=True, ge=1, le=LARGEST_STATED, examples=[199])
     organization_public_id: UUID | None = Field(None, description="Who alone may draw from a kept range.")
 
+    @property
+    def draft(self) -> RangeDraft:
+        return RangeDraft(self.kind, self.first_number, self.last_number, self.organization_public_id)
+
 
 class RangeIn(RangePreviewIn):
     reason: Reason = Field(examples=["กันไว้ให้ผู้รับเหมาช่วง"])
@@ -29,6 +34,10 @@ class RangeIn(RangePreviewIn):
         le=LARGEST_STATED,
         description="The `size` that the preview showed; needed where it says `mustConfirm`.",
     )
+
+    @property
+    def draft(self) -> RangeDraft:
+        return replace(super().draft, reason=self.reason, confirmed_size=self.confirmed_size)
 
 
 class RangeEffectOut(Schema):

@@ -1,6 +1,5 @@
-"""The life of a number (REQ-NUM-12): one table of who may take it from which state to which, and what refuses the rest."""
+"""Ranges of a series: reserved for an organization or blocked, closed and released, each with its row in the audit."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -22,7 +21,7 @@ from saraban.numbering.issue.service.number_request import forget_resolutions
 from saraban.numbering.ranges import repository
 from saraban.numbering.series.domain.counter_key import CounterState, SeriesKey
 from saraban.numbering.series.domain.format_selection import Narrowing, matching_format_keys
-from saraban.numbering.series.domain.sequence import LARGEST, SequenceRange
+from saraban.numbering.series.domain.sequence import LARGEST, RangeDraft, SequenceRange
 from saraban.numbering.series.domain.states import RANGE_RELEASED, OperationCode, RangeKind
 from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.series.domain.tokens import ORIGINATOR
@@ -87,65 +86,29 @@ class RangeEffect:
     asks: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RangeDraft:
-    """
-    A range that somebody wants closed.
-
-    :param organization: the only one that may use a reserved range; None: whoever may issue from the series
-    :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
-    """
-
-    kind: RangeKind
-    first: int
-    last: int
-    organization: UUID | None = None
-    reason: str = ""
-    confirmed_size: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _RequestedRange:
-    """A range as it is asked for, in a series that was found."""
-
-    project: ProjectRef
-    series: str
-    kind: str
-    first: int
-    last: int
-    owner: OrganizationRef | None
-
-    @property
-    def size(self) -> int:
-        return self.last - self.first + 1
-
-    def asks(self, template: Template, counter: int) -> bool:
-        return self.size > MOST_UNASKED or len(str(self.last)) > max(template.width, len(str(counter)))
+def _asks(draft: RangeDraft, template: Template, counter: int) -> bool:
+    return draft.size > MOST_UNASKED or len(str(draft.last)) > max(template.width, len(str(counter)))
 
 
 async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeEffect:
     """
     Show what closing a range would do, without doing it.
 
-    :raises: what `close` raises, but for a size that was not confirmed
+    :raises: what `create_range` raises, but for a size that was not confirmed
     """
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
-    requested = await _asked_by(session, plan, draft)
-    state = await counters.counter_state(session, SeriesKey(plan.project.id, plan.series, 0), lock=False)
-    state = state or CounterState(0, 0)
-    await _check_open(session, requested, state.last_number)
-    following = await _following(session, plan, replace(state, closed=_with(state.closed, requested)))
-    asks = requested.asks(plan.template, state.last_number)
-    return RangeEffect(plan.series, state.last_number, following, requested.size, asks)
-
-
-def _with(closed: Sequence[SequenceRange], requested: _RequestedRange) -> tuple[SequenceRange, ...]:
-    return tuple(sorted((*closed, SequenceRange(requested.first, requested.last))))
-
-
-async def _following(session: AsyncSession, plan: Plan, state: CounterState) -> str | None:
+    await _planned_owner(session, plan, draft)
     key = SeriesKey(plan.project.id, plan.series, 0)
+    state = await counters.counter_state(session, key, lock=False) or CounterState(0, 0)
+    await _check_open(session, key, draft, state.last_number)
+    closed = tuple(sorted((*state.closed, SequenceRange(draft.first, draft.last))))
+    following = await _following(session, plan, key, replace(state, closed=closed))
+    asks = _asks(draft, plan.template, state.last_number)
+    return RangeEffect(plan.series, state.last_number, following, draft.size, asks)
+
+
+async def _following(session: AsyncSession, plan: Plan, key: SeriesKey, state: CounterState) -> str | None:
     (sequence,) = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=1)
     if sequence > LARGEST or (plan.refuses_overflow and plan.template.overflows(sequence)):
         return None
@@ -158,16 +121,16 @@ async def create_range(ctx: RequestContext, session: AsyncSession, plan: Plan, d
 
     :raises Invalid: for an organization that could never draw from the series, or a size that was not confirmed
     :raises RangeOverlaps: when part of it is closed already
-    :raises RangePassed: when the series has counted past `first`
+    :raises RangePassed: when the series has counted past its beginning
     """
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
-    reason = checked_reason(draft.reason)
-    requested = await _asked_by(session, plan, draft)
+    draft = replace(draft, reason=checked_reason(draft.reason))
+    owner = await _planned_owner(session, plan, draft)
     await counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
-    counter = await _locked(session, requested)
-    _check_confirmed(requested, plan.template, counter, draft.confirmed_size)
-    row = await _closed(replace(ctx, now=plan.now), session, requested, counter, reason=reason)
+    counter = await _locked(session, plan.project, plan.series, draft)
+    _check_confirmed(draft, plan.template, counter)
+    row = await _closed(replace(ctx, now=plan.now), session, counter, draft, owner)
     return RangeRow(row, draft.organization, draft.first - 1 if draft.kind == RangeKind.KEPT else None)
 
 
@@ -181,10 +144,9 @@ async def create_range_in_series(
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
-    reason = checked_reason(draft.reason)
+    draft = replace(draft, reason=checked_reason(draft.reason))
     owner = await _owner(session, project, draft)
-    requested = _RequestedRange(project, fold(series), draft.kind, draft.first, draft.last, owner)
-    counter = await _locked(session, requested)
+    counter = await _locked(session, project, fold(series), draft)
     codes = orjson.loads((await key_of_counter(session, counter)).text)
     document = Narrowing(codes["subType"] or "", codes["rfaType"] or "", codes["discipline"] or "")
     keys = matching_format_keys(counter.correspondence_type_id, document)
@@ -192,15 +154,15 @@ async def create_range_in_series(
     template = stored_template(row.format_template if row else FALLBACK)
     if owner is not None and owner.id != counter.originator_organization_id:
         _refuse_if_printed(template, str(codes["originator"]))
-    _check_confirmed(requested, template, counter, draft.confirmed_size)
-    return await _closed(ctx, session, requested, counter, reason=reason)
+    _check_confirmed(draft, template, counter)
+    return await _closed(ctx, session, counter, draft, owner)
 
 
-async def _asked_by(session: AsyncSession, plan: Plan, draft: RangeDraft) -> _RequestedRange:
+async def _planned_owner(session: AsyncSession, plan: Plan, draft: RangeDraft) -> OrganizationRef | None:
     owner = await _owner(session, plan.project, draft)
     if owner is not None and owner.id != plan.originator.id:
         _refuse_if_printed(plan.template, plan.originator.code)
-    return _RequestedRange(plan.project, plan.series, draft.kind, draft.first, draft.last, owner)
+    return owner
 
 
 def _refuse_if_printed(template: Template, originator: str) -> None:
@@ -215,58 +177,54 @@ def _refuse_if_printed(template: Template, originator: str) -> None:
         )
 
 
-async def _locked(session: AsyncSession, requested: _RequestedRange) -> NumberCounter:
-    counter = await counters.locked_counter(session, project_id=requested.project.id, series=requested.series)
+async def _locked(session: AsyncSession, project: ProjectRef, series: str, draft: RangeDraft) -> NumberCounter:
+    counter = await counters.locked_counter(session, project_id=project.id, series=series)
     if counter is None:
-        raise unknown("/series", requested.series)
-    await _check_open(session, requested, counter.last_number)
+        raise unknown("/series", series)
+    await _check_open(session, SeriesKey(project.id, series, 0), draft, counter.last_number)
     return counter
 
 
-async def _check_open(session: AsyncSession, requested: _RequestedRange, counter: int) -> None:
-    if requested.last < requested.first:
+async def _check_open(session: AsyncSession, key: SeriesKey, draft: RangeDraft, counter: int) -> None:
+    if draft.last < draft.first:
         raise invalid("/lastNumber", "too_small", "ต้องไม่น้อยกว่าเลขแรก", "This must not be below the first number.")
-    if requested.first <= counter:
+    if draft.first <= counter:
         raise RangePassed(values={"last": counter})
-    if await repository.overlapping(
-        session, project_id=requested.project.id, series=requested.series, first=requested.first, last=requested.last
-    ):
+    if await repository.overlapping(session, key, first=draft.first, last=draft.last):
         raise RangeOverlaps
 
 
-def _check_confirmed(
-    requested: _RequestedRange, template: Template, counter: NumberCounter, confirmed: int | None
-) -> None:
-    if requested.asks(template, counter.last_number) and confirmed != requested.size:
+def _check_confirmed(draft: RangeDraft, template: Template, counter: NumberCounter) -> None:
+    if _asks(draft, template, counter.last_number) and draft.confirmed_size != draft.size:
         raise invalid(
             "/confirmedSize",
             "not_confirmed",
             "ช่วงนี้มี {size} ลำดับ เลขถัดจากช่วงนี้คือ {after} โปรดยืนยันจำนวนนี้",
             "The range has {size} numbers, and the series continues at {after}. Please confirm.",
-            size=requested.size,
-            after=requested.last + 1,
+            size=draft.size,
+            after=draft.last + 1,
         )
 
 
 async def _closed(
-    ctx: RequestContext, session: AsyncSession, requested: _RequestedRange, counter: NumberCounter, *, reason: str
+    ctx: RequestContext, session: AsyncSession, counter: NumberCounter, draft: RangeDraft, owner: OrganizationRef | None
 ) -> NumberRange:
-    where = {"project_id": requested.project.id, "series": requested.series}
     row = NumberRange(
         public_id=new_id(),
-        **where,
-        number=await repository.highest_range(session, project_id=requested.project.id, series=requested.series) + 1,
-        kind=requested.kind,
-        first_number=requested.first,
-        last_number=requested.last,
-        organization_id=requested.owner.id if requested.owner else None,
-        reason=reason,
+        project_id=counter.project_id,
+        series=counter.series,
+        number=await repository.highest_range(session, project_id=counter.project_id, series=counter.series) + 1,
+        kind=draft.kind,
+        first_number=draft.first,
+        last_number=draft.last,
+        organization_id=owner.id if owner else None,
+        reason=draft.reason,
         user_id=ctx.caller.user_id,
         created_at=ctx.now,
     )
     await repository.add_range(session, row, like=counter, now=ctx.now)
     counter.range_count, counter.version = counter.range_count + 1, counter.version + 1
-    await _note(ctx, session, row, counter, old=None, new=requested.kind, reason=reason)
+    await _note(ctx, session, row, counter, draft.reason)
     return row
 
 
@@ -313,7 +271,7 @@ async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id
         await repository.raise_version(session, project_id=row.project_id, series=row.series, range_=row.number)
     await session.flush()
     forget_resolutions(session)
-    await _note(ctx, session, row, counter, old=row.kind, new=RANGE_RELEASED, reason=reason, passed=counter.last_number)
+    await _note(ctx, session, row, counter, reason)
     return row
 
 
@@ -333,18 +291,16 @@ async def _owner(session: AsyncSession, project: ProjectRef, draft: RangeDraft) 
 
 
 async def _note(
-    ctx: RequestContext,
-    session: AsyncSession,
-    row: NumberRange,
-    counter: NumberCounter,
-    *,
-    old: str | None,
-    new: str,
-    reason: str,
-    passed: int | None = None,
+    ctx: RequestContext, session: AsyncSession, row: NumberRange, counter: NumberCounter, reason: str
 ) -> None:
-    """:param passed: where the main counter stood: what it had passed by then stays a hole of this range's"""
-    facts = {"range": str(row.public_id), "first": row.first_number, "last": row.last_number, "counter": passed}
+    """Keep in the audit that a range was closed, or released: what the main counter had passed by then stays its hole."""
+    released = row.released_at is not None
+    facts = {
+        "range": str(row.public_id),
+        "first": row.first_number,
+        "last": row.last_number,
+        "counter": counter.last_number if released else None,
+    }
     counted_for = await key_of_counter(session, counter)
     await ledger_entries.insert_audit(
         session,
@@ -357,8 +313,8 @@ async def _note(
             "counter_key": counted_for.text,
             "sequence_number": row.first_number,
             "skipped_to": row.last_number,
-            "old_value": orjson.dumps({**facts, "state": old}).decode() if old else None,
-            "new_value": orjson.dumps({**facts, "state": new}).decode(),
+            "old_value": orjson.dumps({**facts, "state": row.kind}).decode() if released else None,
+            "new_value": orjson.dumps({**facts, "state": RANGE_RELEASED if released else row.kind}).decode(),
             "reason": reason,
             "user_id": ctx.caller.user_id,
             "ip_address": ctx.address[:45] or None,

@@ -3,8 +3,10 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
+from saraban.numbering.series.domain.states import RangeKind
 
 LARGEST: Final = 2**31 - 1  # that the columns hold
 LARGEST_STATED: Final = 999_999_999  # by a person: a typing error shall not use a series up
@@ -19,6 +21,27 @@ class SequenceRange:
 
     def __contains__(self, sequence: int) -> bool:
         return self.first <= sequence <= self.last
+
+
+@dataclass(frozen=True, slots=True)
+class RangeDraft:
+    """
+    A range as it shall be.
+
+    :param organization: the only one that may use a reserved range; None: whoever may issue from the series
+    :param confirmed_size: how many sequences it closes; needed where that is many, or more digits than the format has
+    """
+
+    kind: RangeKind
+    first: int
+    last: int
+    organization: UUID | None = None
+    reason: str = ""
+    confirmed_size: int | None = None
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
 
 
 def open_sequences(after: int, *, closed: Sequence[SequenceRange], taken: Collection[int] = ()) -> Iterator[int]:
