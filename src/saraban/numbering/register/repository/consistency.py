@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -159,7 +160,7 @@ async def ledger_numbers(
         .order_by(LedgerEntry.sequence_number, LedgerEntry.id)
         .limit(limit)
     )
-    return [LedgerNumber(*row) for row in (await session.execute(statement)).all()]
+    return list(starmap(LedgerNumber, (await session.execute(statement)).all()))
 
 
 async def audited_operations(
