@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.number_baselines import connect
 from benchmarks.numbering import Bench, Suite, ratio
 from benchmarks.results import Row
-from saraban.numbering.imports.domain import register_row
+from saraban.numbering.imports.domain import COLUMN_KEYS
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import Cells, SourceFile
 from tests.factories.contexts import context
@@ -32,7 +32,7 @@ def lines(count: int, *, year: int) -> Iterator[Cells]:
             "recipient": "ผรม.1",
             "year": str(year),
         }
-        yield sequence + 1, tuple(said.get(key) for key in register_row.COLUMN_KEYS)
+        yield sequence + 1, tuple(said.get(key) for key in COLUMN_KEYS)
 
 
 async def imports(b: Bench, *, count: int = LINES) -> list[Row]:

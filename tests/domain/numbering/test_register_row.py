@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from saraban.numbering.imports.domain import register_row
-from saraban.numbering.imports.domain.register_row import COLUMN_KEYS, LegacyRow
+from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 
 
 def cells(**values: object) -> list[object]:
@@ -14,20 +13,20 @@ def cells(**values: object) -> list[object]:
 
 
 def faults(**values: object) -> list[tuple[str, str]]:
-    found = register_row.parse_row(cells(**values))
+    found = parse_row(cells(**values))
     assert isinstance(found, list)
     return [(one.pointer, one.code) for one in found]
 
 
 class TestRead:
     def test_takes_what_a_sheet_gives(self) -> None:
-        line = register_row.parse_row(cells(recipient=" ผรม.1 ", year=2567.0, issued=date(2024, 5, 31), sequence="42"))
+        line = parse_row(cells(recipient=" ผรม.1 ", year=2567.0, issued=date(2024, 5, 31), sequence="42"))
 
         assert isinstance(line, LegacyRow)
         assert (line.codes.recipient, line.year, line.issued, line.sequence) == ("ผรม.1", 2024, date(2024, 5, 31), 42)
 
     def test_joins_the_two_spellings_of_sara_am(self) -> None:
-        line = register_row.parse_row(cells(number="ท\u0e4d\u0e32-1"))
+        line = parse_row(cells(number="ท\u0e4d\u0e32-1"))
 
         assert isinstance(line, LegacyRow)
         assert line.number == "ท\u0e33-1"
@@ -56,7 +55,7 @@ class TestRead:
         assert faults(**{column: value}) == [(f"/{column}", code)]
 
     def test_a_short_line_lacks_what_it_does_not_have(self) -> None:
-        found = register_row.parse_row(["1"])
+        found = parse_row(["1"])
 
         assert isinstance(found, list)
         assert [one.pointer for one in found] == ["/type", "/originator"]
@@ -72,11 +71,11 @@ class TestLiteral:
         ],
     )
     def test_prints_the_number_again(self, number: str, sequence: int, text: str) -> None:
-        template = register_row.literal_template(number, sequence)
+        template = literal_template(number, sequence)
 
         assert template is not None
         assert template.text == text
         assert template.render({}, sequence=sequence, revision="A") == number
 
     def test_needs_the_sequence_in_the_number(self) -> None:
-        assert register_row.literal_template("OLD/0042", 43) is None
+        assert literal_template("OLD/0042", 43) is None

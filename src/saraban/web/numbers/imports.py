@@ -14,7 +14,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, Now, PageCursor, ReadSession
 from saraban.numbering import service as numbering
-from saraban.numbering.imports.domain.register_row import COLUMNS
+from saraban.numbering.imports.domain import COLUMNS
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
 from saraban.web.shell.forms import FormValues, form_errors, has_own_page, read_form, texts

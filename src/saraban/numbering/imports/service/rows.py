@@ -14,8 +14,7 @@ from saraban.identity.domain.permission import Scope
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.numbering.imports import repository
-from saraban.numbering.imports.domain import register_row
-from saraban.numbering.imports.domain.register_row import LegacyRow
+from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row, row_problem
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.issue.service.manual_number import sequence_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
@@ -112,7 +111,7 @@ class RowReader:
         self._lines: dict[str, int] = {}
 
     async def read(self, session: AsyncSession, line: int, cells: Sequence[object]) -> CheckedRow:
-        found = register_row.parse_row(cells)
+        found = parse_row(cells)
         if isinstance(found, list):
             return CheckedRow(line, cells, None, found)
         try:
@@ -121,7 +120,7 @@ class RowReader:
             return CheckedRow(line, cells, None, _faults(error))
         first = min(self._lines.setdefault(number.base, line), self._lines.setdefault(number.number, line))
         if first != line:
-            fault = register_row.row_problem(
+            fault = row_problem(
                 "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "Already on row {line} of this file.", line=first
             )
             return CheckedRow(line, cells, None, [fault])
@@ -143,7 +142,7 @@ class RowReader:
 
     def _literal(self, group: RowGroup, line: LegacyRow, token: UUID, issued: datetime | None) -> ImportedNumber:
         assert line.sequence is not None
-        template = register_row.literal_template(line.number, line.sequence)
+        template = literal_template(line.number, line.sequence)
         if template is None:
             raise invalid(
                 "/sequence",
@@ -279,7 +278,7 @@ def _faults(error: DomainError) -> list[FieldProblem]:
 
 
 def _of_a_column(pointer: str) -> str:
-    return pointer.lstrip("/") if pointer.lstrip("/") in register_row.COLUMN_KEYS else "number"
+    return pointer.lstrip("/") if pointer.lstrip("/") in COLUMN_KEYS else "number"
 
 
 async def compare_with_ledger(
@@ -306,7 +305,7 @@ async def compare_with_ledger(
         if number is not None and held.get(number.base) == number.token:
             before.add(read.line)
         elif number is not None and ({number.base, number.number} & (held.keys() | printed)):
-            fault = register_row.row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is already issued.")
+            fault = row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is already issued.")
             judged.append(CheckedRow(read.line, read.cells, None, [fault]))
             continue
         judged.append(read)

@@ -8,7 +8,7 @@ from typing import Self
 from saraban.kit.errors import invalid
 from saraban.kit.spreadsheets import read_rows
 from saraban.kit.text import fold
-from saraban.numbering.imports.domain.register_row import COLUMNS
+from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.service.legacy_import import REFUSED, THERE, Cells, SourceFile
 from saraban.numbering.imports.service.rows import CheckedRow
 from saraban.numbering.register.service.workbook import SheetWriter

@@ -170,18 +170,14 @@ def _date(text: str, faults: list[FieldProblem]) -> date | None:
         return None
     try:
         day = date.fromisoformat(text)
-        ad_year(day.year)
+        if ad_year(day.year) == day.year:
+            return day
     except (ValueError, DomainError):
-        faults.append(
-            row_problem("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
-        )
-        return None
-    if day.year >= 2400:
-        faults.append(
-            row_problem("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
-        )
-        return None
-    return day
+        pass
+    faults.append(
+        row_problem("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
+    )
+    return None
 
 
 def _year(text: str, faults: list[FieldProblem]) -> int | None:
