@@ -16,6 +16,7 @@ from saraban.attachments.adapters import FolderStorage
 from saraban.bootstrap import carriers
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
+from saraban.kit.idempotency import Idempotency
 from saraban.numbering import service as numbering
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.service.jobs import LEASE
@@ -47,12 +48,12 @@ class Works:
                 yield f"คคง.-ผรม.1-{sequence:04}-2569,LETTER,คคง.,ผรม.1\n".encode()
 
         await numbering.upload_import(
-            context(caller=self.world.caller, address=""),
+            context(caller=self.world.caller, now=self.clock.now(), address=""),
             self.db,
             self.storage,
+            Idempotency(self.db),
             project_public_id=self.world.project,
             sheet=numbering.ImportFile.of("old.csv", chunks()),
-            clock=self.clock,
         )
 
     async def started(self, last: int) -> None:

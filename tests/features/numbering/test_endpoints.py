@@ -3,9 +3,11 @@
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 import sqlalchemy as sa
 
+from saraban.identity.models import User, UserAssignment
 from saraban.kit.db import Database
 from saraban.kit.idempotency import IdempotencyKey
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberError
@@ -42,6 +44,34 @@ class TestGenerate:
         assert (first.status_code, first.json()) == (second.status_code, second.json())
         assert second.headers["Idempotent-Replay"] == "true"
         assert (other.status_code, other.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+    async def test_is_repeated_to_nobody_who_may_not_see_it_any_more(self, signed_in: SignIn, db: Database) -> None:
+        client = await signed_in("dc.consultant")
+        project = await read_project(client)
+        headers = {"Idempotency-Key": "letter-1"}
+        await client.post(GENERATE, json=project.letter(), headers=headers)
+        async with db.writing() as session:
+            left = sa.select(User.user_id).where(User.username == "dc.consultant").scalar_subquery()
+            await session.execute(sa.delete(UserAssignment).where(UserAssignment.user_id == left))
+            leaves = sa.update(User).where(User.username == "dc.consultant")
+            await session.execute(leaves.values(primary_organization_id=None))
+
+        again = await client.post(GENERATE, json=project.letter(), headers=headers)
+
+        assert again.status_code == 404
+        assert await count(db, LedgerEntry) == 1
+
+    async def test_keeps_a_receipt_and_not_the_answer(self, signed_in: SignIn, db: Database) -> None:
+        client = await signed_in("dc.consultant")
+        project = await read_project(client)
+        drawn = await client.post(GENERATE, json=project.letter(), headers={"Idempotency-Key": "letter-1"})
+
+        async with db.reading() as session:
+            (kept,) = (await session.scalars(sa.select(IdempotencyKey))).all()
+
+        assert (kept.resource_kind, str(kept.resource_uuid)) == ("number", drawn.json()["publicId"])
+        assert orjson.loads(kept.outcome or "") == {"number": drawn.json()["documentNumber"]}
+        assert kept.answer is None
 
     async def test_keeps_two_users_keys_apart(self, signed_in: SignIn) -> None:
         consultant, tester = await signed_in("dc.consultant"), await signed_in("svc.loadtest")

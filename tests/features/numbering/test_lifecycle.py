@@ -81,6 +81,18 @@ class TestConfirm:
         assert answers[0].json()["status"] == "CONFIRMED"
         assert len(await audited(db, "CONFIRM")) == 1
 
+    async def test_repeated_with_its_key_shows_what_became_of_it_since(self, signed_in: SignIn) -> None:
+        client = await signed_in("padmin")
+        token = {"reservationToken": (await reserved(client, await read_project(client)))["reservationToken"]}
+        keyed = {"headers": {"Idempotency-Key": "confirm-1"}}
+        first = await client.post(f"{BASE}/confirm", json=token, **keyed)
+        await client.post(f"{BASE}/void", json={"publicId": token["reservationToken"], "reason": REASON})
+
+        again = await client.post(f"{BASE}/confirm", json=token, **keyed)
+
+        assert (first.json()["status"], again.status_code, again.json()["status"]) == ("CONFIRMED", 200, "VOID")
+        assert again.headers["Idempotent-Replay"] == "true"
+
     async def test_answers_410_after_the_expiry_although_no_timer_ran(self, signed_in: SignIn, db: Database) -> None:
         client = await signed_in("dc.consultant")
         body = await reserved(client, await read_project(client))

@@ -12,14 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
-from saraban.attachments.service import require_same_file
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import (
     Db,
     Idempotent,
     Language,
-    Now,
     PageCursor,
     PageLimit,
     PathId,
@@ -45,7 +43,6 @@ from saraban.numbering.register.dependencies import BINARY, MEDIA, WorkbookForma
 from saraban.numbering.series.models import ImportRow
 
 router = APIRouter(route_class=RecordedRoute)
-_UPLOAD = "POST /document-numbering/imports"
 Project = Annotated[UUID, Query(alias="projectPublicId")]
 
 
@@ -77,13 +74,13 @@ async def _after_the_project(request: Request, project_public_id: Project) -> Se
     openapi_extra=MULTIPART,
 )
 async def upload_import(
+    request: Request,
     ctx: KeyedContext,
     project_public_id: Project,
     sent: Annotated[SentFile, Depends(_after_the_project)],
     db: Db,
-    idempotency: Idempotent,
     storage: FileStorage,
-    clock: Now,
+    once: Idempotent,
     language: Language,
 ) -> Response:
     """
@@ -91,21 +88,10 @@ async def upload_import(
     commit it.
     """
     sheet = ImportFile.of(sent.name, sent.chunks())
-    operation = Operation.of(ctx, _UPLOAD, {"file": sheet.name, "projectPublicId": str(project_public_id)})
-    async with idempotency.claim(operation) as claim:
-        if claim.receipt is None:
-            found = await uploads.upload_import(
-                ctx, db, storage, project_public_id=project_public_id, sheet=sheet, clock=clock, claim=claim
-            )
-            return _uploaded(found, uploads.upload_receipt(found.row), language)
-    await require_same_file(claim.receipt, sheet.intake)
+    receipt = await uploads.upload_import(ctx, db, storage, once, project_public_id=project_public_id, sheet=sheet)
     async with db.reading() as session:
-        found = await uploads.read_import(ctx, session, public_id=claim.receipt.resource_id)
-    return _uploaded(found, claim.receipt, language)
-
-
-def _uploaded(found: ImportRow, receipt: Receipt, language: str) -> Response:
-    headers = {"Location": f"/api/v1/document-numbering/imports/{found.row.public_id}"}
+        found = await uploads.read_import(ctx, session, public_id=receipt.resource_id)
+    headers = {"Location": f"{request.url.path}/{receipt.public_id}"}
     return respond(_import(found, language), status=202, receipt=receipt, headers=headers)
 
 
@@ -137,7 +123,7 @@ async def commit_import(
     language: Language,
 ) -> Response:
     """One transaction for each 1,000 lines; lines that are refused harm no others, and what is there already is left alone."""
-    operation = Operation.of(ctx, f"{_UPLOAD}/{public_id}/commit", body)
+    operation = Operation.of(ctx, f"POST /document-numbering/imports/{public_id}/commit", body)
     receipt = await once.run(operation, partial(_start, ctx, public_id, body))
     found = await uploads.read_import(ctx, session, public_id=public_id)
     return respond(_import(found, language), status=202, receipt=receipt)

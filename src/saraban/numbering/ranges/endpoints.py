@@ -35,7 +35,7 @@ async def create_range(body: RangeIn, ctx: KeyedContext, session: ReadSession, o
     """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
     operation = Operation.of(ctx, "POST /document-numbering/ranges", body)
     receipt = await once.run(operation, partial(_create, ctx, body))
-    return respond(_range(await service.read_range(ctx, session, receipt.public_id)), status=201, receipt=receipt)
+    return respond(_range(await service.read_range(ctx, session, receipt.resource_id)), status=201, receipt=receipt)
 
 
 async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> Receipt:

@@ -238,9 +238,9 @@ async def list_ranges(
     return Page([RangeRow(*row) for row in page.items], page.next_cursor)
 
 
-async def read_range(ctx: RequestContext, session: AsyncSession, public_id: UUID | None) -> RangeRow:
+async def read_range(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> RangeRow:
     """:raises NotFound: also for who may not see the counters of its project"""
-    found = await repository.find_range(session, public_id) if public_id else None
+    found = await repository.find_range(session, public_id)
     if found is None or not (
         ctx.caller.may(VIEW_COUNTERS, here := Scope(project=found[0].project_id))
         or ctx.caller.may(MANAGE_NUMBERS, here)

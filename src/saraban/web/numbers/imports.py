@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.attachments.dependencies import FileStorage, OneFile
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import Db, Now, PageCursor, ReadSession
+from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.projects.service import ProjectRef
@@ -61,23 +61,17 @@ async def listing(
 
 @router.post("")
 async def upload(
-    page: CurrentPage, sent: OneFile, db: Db, storage: FileStorage, clock: Now, project: Annotated[UUID, Query()]
+    page: CurrentPage, sent: OneFile, db: Db, storage: FileStorage, once: Idempotent, project: Annotated[UUID, Query()]
 ) -> Response:
     try:
-        found = await numbering.upload_import(
-            page.context,
-            db,
-            storage,
-            project_public_id=project,
-            sheet=numbering.ImportFile.of(sent.name, sent.chunks()),
-            clock=clock,
-        )
+        sheet = numbering.ImportFile.of(sent.name, sent.chunks())
+        receipt = await numbering.upload_import(page.context, db, storage, once, project_public_id=project, sheet=sheet)
     except DomainError as error:
         if has_own_page(error) or error.kind is ErrorKind.FORBIDDEN:
             raise
         async with db.reading() as session:
             return await _list(page, session, project=project, error=error)
-    return RedirectResponse(f"/numbers/imports/{found.row.public_id}", status_code=303)
+    return RedirectResponse(f"/numbers/imports/{receipt.public_id}", status_code=303)
 
 
 @router.get("/{public_id}")

@@ -5,7 +5,8 @@ The work itself is a worker's (`jobs`); these functions write down what it shall
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
@@ -14,16 +15,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.domain.kinds import XLSX, detect_kind
 from saraban.attachments.domain.storage import Storage
-from saraban.attachments.service import CHECKSUM, UploadStream, acceptable_file_name
+from saraban.attachments.service import CHECKSUM, UploadStream, acceptable_file_name, require_same_file
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.permission import Scope
-from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid
-from saraban.kit.idempotency import Claim
+from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.ids import new_id
-from saraban.kit.operation import Receipt
+from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.kit.spreadsheets import unreadable
 from saraban.numbering.imports import repository
@@ -81,46 +81,65 @@ async def upload_import(
     ctx: RequestContext,
     db: Database,
     storage: Storage,
+    idempotency: Idempotency,
     *,
     project_public_id: UUID,
     sheet: ImportFile,
-    clock: Clock,
-    claim: Claim | None = None,
-) -> ImportRow:
+) -> Receipt:
     """
     Store a file for a worker to check; nothing is imported before `start_import`.
 
-    :param claim: completed with the row
+    What the file holds shows only when it has been read: the key is claimed for its name, and the file of a repetition is
+    read to its end and held against the first.
+
+    :raises KeyReused: when the key came before with another name, project or content
     :raises Forbidden: for who does not manage the numbers of the project; nothing of the file is read then
     :raises Invalid: at `/file`, when it is neither XLSX nor CSV
     :raises FileTooLarge: as soon as it has more than 20 MB
     """
+    asked = {"file": sheet.name, "projectPublicId": str(project_public_id)}
+    async with idempotency.claim(Operation.of(ctx, "POST /document-numbering/imports", asked)) as claim:
+        if claim.receipt is not None:
+            await require_same_file(claim.receipt, sheet.intake)
+            return claim.receipt
+        project_id = await _importable(ctx, db, project_public_id, sheet)
+        return await _stored(ctx, db, storage, claim, sheet, project_id)
+
+
+async def _importable(ctx: RequestContext, db: Database, project_public_id: UUID, sheet: ImportFile) -> int:
     if sheet.suffix not in SUFFIXES:
         raise unreadable()
     async with db.reading() as session:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
         ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+        return project.id
+
+
+async def _stored(
+    ctx: RequestContext, db: Database, storage: Storage, claim: Claim, sheet: ImportFile, project_id: int
+) -> Receipt:
     public_id = new_id()
     key = source_key(public_id)
     await storage.write(key, sheet.intake.pour())
     row = NumberImport(
         public_id=public_id,
-        project_id=project.id,
+        project_id=project_id,
         user_id=ctx.caller.user_id,
         file_name=sheet.name,
         file_sha256=sheet.intake.digest.hexdigest(),
         file_key=key,
         state=ImportState.CHECKING,
-        created_at=clock.now(),
-        updated_at=clock.now(),
+        created_at=ctx.now,
+        updated_at=ctx.now,
     )
+    receipt = Receipt("number_import", public_id, {CHECKSUM: row.file_sha256})
     try:
         await storage.examine(key, lambda file: _refuse_other(file, sheet.suffix))
-        await db.transact(lambda session: _received(ctx, session, row, claim))
+        await db.transact(partial(_received, ctx, row, claim, receipt))
     except BaseException:
         await storage.delete(key)
         raise
-    return ImportRow(row, project.public_id, ctx.caller.username, ctx.caller.public_id)
+    return receipt
 
 
 def _refuse_other(file: BinaryIO, suffix: str) -> None:
@@ -130,15 +149,12 @@ def _refuse_other(file: BinaryIO, suffix: str) -> None:
         raise unreadable()
 
 
-async def _received(ctx: RequestContext, session: AsyncSession, row: NumberImport, claim: Claim | None) -> None:
+async def _received(
+    ctx: RequestContext, row: NumberImport, claim: Claim, receipt: Receipt, session: AsyncSession
+) -> None:
     session.add(row)
-    await _noted(replace(ctx, now=row.created_at), session, row, "uploaded", sha256=row.file_sha256)
-    if claim is not None:
-        await claim.complete(session, upload_receipt(row))
-
-
-def upload_receipt(row: NumberImport) -> Receipt:
-    return Receipt("number_import", row.public_id, {CHECKSUM: row.file_sha256})
+    await _noted(ctx, session, row, "uploaded", sha256=row.file_sha256)
+    await claim.complete(session, receipt)
 
 
 async def start_import(

@@ -71,7 +71,7 @@ async def read_issued(ctx: RequestContext, db: Database, receipt: Receipt) -> Is
     :raises NotFound: for who may not see it any more
     """
     async with db.reading() as session:
-        entry = await ledger_entries.by_public_id(session, receipt.public_id) if receipt.public_id else None
+        entry = await ledger_entries.by_public_id(session, receipt.resource_id)
         if entry is None or not await _may_still_see(ctx, session, entry):
             raise NotFound("There is no such number.")
         return replace(issued_of(entry), repeated=receipt.repeated)
