@@ -16,7 +16,7 @@ BOUNDS = {
     "parameters of a function, largest": 14,
     "parameters of a function, 90th percentile": 5,
     "keyword arguments that only forward": 1_840,
-    "`Any` in src": 385,
+    "`Any` in src": 381,
     "modules on the path of POST /rfas": 79,
     "modules on the path of a transition": 58,
 }

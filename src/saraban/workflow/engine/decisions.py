@@ -60,7 +60,7 @@ class Facts:
     :param context: what the instance remembers, read by conditions as `context.<name>`
     :param payload: what the client sent, read as `payload.<name>`; it can never say who acts
     :param assigned_user_id: the one person to whom the present state was given
-    :param deputy: who really acts, in the place of `caller`, who is away and has lent it to him
+    :param deputy: who really acts, in the place of `caller`, who is away and has lent it to them
     """
 
     caller: Caller

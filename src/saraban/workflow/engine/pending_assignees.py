@@ -24,7 +24,7 @@ class PendingAssignees:
     """
     Whom a state waits for: organizations, people by key, people that the definition names.
 
-    :param holders: what others hold who are asked, each for himself: no organization stands for them
+    :param holders: what others hold who are asked, each for themselves: no organization stands for them
     :param nobody: there is nobody among all of them who may see what it is about, and act
     """
 
@@ -97,7 +97,7 @@ def expects(definition: Definition, state: str) -> bool:
 
 
 def plain(person: Caller) -> Caller:
-    """Return a person without what a role for everything lets him do: nobody is looked for because of that alone."""
+    """Return a person without what a role for everything lets them do: nobody is looked for because of that alone."""
     if not any(EVERYTHING in grant.permissions for grant in person.grants):
         return person
     nothing = frozenset[str]()
@@ -106,13 +106,13 @@ def plain(person: Caller) -> Caller:
 
 
 def meets(require: Require, person: Caller, subject: SubjectFacts) -> bool:
-    """Return whether a person meets what a step requires, in his own right."""
+    """Return whether a person meets what a step requires, in their own right."""
     return decisions.permitted(require, Facts(plain(person), subject))
 
 
 def may_act(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
     """
-    Return whether a person may see a subject that stands in a state and act there, in his own right.
+    Return whether a person may see a subject that stands in a state and act there, in their own right.
 
     What is optional counts only where a state asks for nothing else.
     """
@@ -124,7 +124,7 @@ def asks(definition: Definition, state: str, person: Caller, subject: SubjectFac
     """
     Return whether a member of an organization that a state waits for is one whom it asks.
 
-    Where a step says nothing of what he must hold, those are asked who act in workflows at all.
+    Where a step says nothing of what they must hold, those are asked who act in workflows at all.
     """
     return any(
         decisions.permitted(require, Facts(person, subject))
@@ -147,7 +147,7 @@ def by_person(definition: Definition, state: str) -> bool:
 
 
 def concerns(definition: Definition, state: str, person: Caller) -> bool:
-    """Return whether a state may ask a person by name or for what he holds, wherever he holds it."""
+    """Return whether a state may ask a person by name or for what they hold, wherever they hold it."""
 
     def holds(require: Require) -> bool:
         return bool(require.roles & person.roles or require.permissions & person.permissions)
@@ -156,7 +156,7 @@ def concerns(definition: Definition, state: str, person: Caller) -> bool:
 
 
 def asks_for_himself(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
-    """Return whether a state asks a person by name or for what he holds, and he may see what it is about."""
+    """Return whether a state asks a person by name or for what they hold, and they may see what it is about."""
     asked = _in_person(definition, state, person, lambda require: meets(require, person, subject))
     return asked and subject.seen_by(person, state)
 

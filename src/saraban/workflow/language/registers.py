@@ -102,7 +102,7 @@ REGISTERS: Final[Mapping[str, Register]] = MappingProxyType(
 
 
 def starting_on(code: str) -> list[Register]:
-    """Give the registers, whole or as far as they keep one type, that start on a workflow where nobody chose another."""
+    """Return the registers, whole or as far as they keep one type, that start on a workflow where nobody chose another."""
     whole = [one for one in REGISTERS.values() if one.code == code]
     return whole + [one.of_type(type_code) for one in REGISTERS.values() for type_code, own in one.codes if own == code]
 

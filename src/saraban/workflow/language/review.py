@@ -133,12 +133,12 @@ class BranchAssignees:
 @dataclass(frozen=True, slots=True)
 class BranchView:
     """
-    One branch as one caller sees it; what was answered is None while it is hidden from him, and before there is any.
+    One branch as one caller sees it; what was answered is None while it is hidden from them, and before there is any.
 
     :param status: `PENDING`, `ANSWERED`, or `SKIPPED` when the review ended, or went on, without it
-    :param choices: what the caller may answer; empty unless he may
-    :param in_own_right: whether he may answer without standing in for anybody
-    :param in_place_of: in whose place he may answer
+    :param choices: what the caller may answer; empty unless they may
+    :param in_own_right: whether they may answer without standing in for anybody
+    :param in_place_of: in whose place they may answer
     :param attachments: whether files may come with an answer
     :param nobody: it waits, and there is nobody who may see the document and answer
     """

@@ -125,7 +125,7 @@ def _values(rule: Json, closed: Mapping[str, Sequence[str]]) -> Iterator[tuple[s
 
 
 def _given(definition: Definition, found: Faults) -> None:
-    """Whoever a state is given to must find an action there that can be his: an end and a bare review have none."""
+    """Whoever a state is given to must find an action there that can be theirs: an end and a bare review have none."""
     for index, state in enumerate(definition.states.values()):
         for way in state.ways:
             if any(definition.states[target].on for target in way.targets):

@@ -20,7 +20,7 @@ from saraban.workflow.language.review import ANSWER, FELL
 from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.domain import review_response
 
-# What conditions can read of an actor that no record says of him.
+# What conditions can read of an actor that no record says of them.
 _UNKNOWN = frozenset({"*", "actor", "actor.roles", "actor.isAssignee"})
 
 
@@ -29,8 +29,8 @@ class RecordedActor:
     """
     Whose right a step was taken by.
 
-    :param seats: the organizations that he acted for; None where that was not recorded, or did not count (an administrator)
-    :param deputy_id: who really acted, in his place
+    :param seats: the organizations that they acted for; None where that was not recorded, or did not count (an administrator)
+    :param deputy_id: who really acted, in their place
     """
 
     user_id: int

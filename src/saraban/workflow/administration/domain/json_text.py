@@ -73,8 +73,8 @@ def read(text: str) -> tuple[Json, Mapping[str, int]]:
     Read a JSON text, and tell the line of every part by its JSON pointer.
 
     :returns: the value, and pointer to line, counted from 1
-    :raises NotJson: where it is none
-    :raises TooDeep: where it is too deep to be read
+    :raises InvalidJson: where it is none
+    :raises JsonTooDeep: where it is too deep to be read
     """
     found = written(text)
     return found.value, found.places
@@ -84,8 +84,8 @@ def written(text: str) -> JsonText:
     """
     Read a JSON text as `read` does, and name what it says twice.
 
-    :raises NotJson: where it is none
-    :raises TooDeep: where it is too deep to be read
+    :raises InvalidJson: where it is none
+    :raises JsonTooDeep: where it is too deep to be read
     """
     try:
         value = json.loads(text)

@@ -13,29 +13,46 @@ from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.permission import Grant, Scope
 from saraban.kit.errors import DomainError, Text, invalid
 from saraban.kit.json import JsonObject, as_text
-from saraban.workflow.engine import decisions, step_data
+from saraban.workflow.engine import decisions, pending_assignees, step_data
 from saraban.workflow.engine.decisions import Facts, Step
 from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.registers import DRAFT
 from saraban.workflow.language.subject import ActionChoice, SubjectFacts
 from saraban.workflow.runtime.domain import review_response
 from saraban.workflow.runtime.domain.review_response import ReviewAnswer, ReviewSeat
-from saraban.workflow.verification.warnings import access_warnings
 
 _NOBODY = UUID(int=0)
 _ORIGINATOR, _RECIPIENT, _ELSEWHERE = 1, 2, 3
 _SUBMITTER, _ACTOR, _SOMEBODY_ELSE = 1, 2, 3
 
+_PLACED = Text(
+    "หน่วยงานที่ขั้นนี้รอ เห็นเอกสารก็ต่อเมื่อเป็นผู้รับ หรือมีส่วนในสัญญาที่เอกสารสังกัด หากไม่ใช่ จะไม่มีผู้ดำเนินการต่อได้",
+    "The organizations it is pending with see a document only as recipients or as parties to its contract; otherwise nobody can act.",
+)
+_UNISSUED = Text(
+    "ผู้รับยังไม่เห็นเอกสารที่ไม่เคยพ้นจากสถานะร่าง จึงยังดำเนินการไม่ได้",
+    "Recipients do not see a document that has never left draft, so they cannot act here yet.",
+)
+_NAMED = Text(
+    "รอบุคคลเดียวที่ระบุไว้ ซึ่งต้องเป็นผู้ที่เห็นเอกสารนั้น หากไม่ใช่ จะไม่มีผู้ดำเนินการต่อได้",
+    "It is pending with one person, who must have access to the document; otherwise nobody can act.",
+)
+_HELD = Text(
+    "รอเฉพาะผู้ถือบทบาทหรือสิทธิ์นี้ที่เห็นเอกสาร หากไม่มี จะไม่มีผู้ดำเนินการต่อได้",
+    "It is pending with those who have the role or permission and access to the document; if there are none, nobody can act.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SimulatedActor:
     """
-    Somebody as a step of a rehearsal sees him.
+    Somebody as a step of a simulation sees them.
 
-    :param party: `originator`, `recipient`, both or neither: for whom he acts
-    :param organization_roles: what his organization is in the contract, as `CONTRACTOR`
-    :param public_id: of the user whom a definition names, where he is that one
-    :param teams: codes of the review teams he sits in
-    :param disciplines: for which he sits in one
+    :param party: `originator`, `recipient`, both or neither: for whom they act
+    :param organization_roles: what their organization is in the contract, as `CONTRACTOR`
+    :param public_id: of the user whom a definition names, where they are that one
+    :param teams: codes of the review teams they sit in
+    :param disciplines: for which they sit in one
     """
 
     roles: frozenset[str] = frozenset()
@@ -139,7 +156,7 @@ def simulate(
         ]
         ours = tuple(each.action for each in steps[1:])
         values = step_data.remembered(remembered)
-        ahead = access_warnings(definition, last.next_state)
+        ahead = _access_warnings(definition, last.next_state)
         tried.append(SimulationResult(state, choices, last.next_state, last.terminal, None, ours, values, ahead))
         state = last.next_state
         in_charge = next((event["target"] for event in last.events if event["type"] == "assign"), None)
@@ -147,7 +164,7 @@ def simulate(
 
 
 def _key(in_charge: str | None, actor: SimulatedActor) -> int | None:
-    """To whom the state was given, as far as it is the actor; whether that person may act there only he could tell."""
+    """To whom the state was given, as far as it is the actor; whether that person may act there only they could tell."""
     if in_charge is None:
         return None
     if in_charge == "submitter":
@@ -228,3 +245,25 @@ def _facts(one: SimulationStep, document: JsonObject, due: date | None, context:
         context=dict(document),
     )
     return Facts(caller, subject, one.comment, one.payload, context, one.with_files, one.response_code)
+
+
+def _access_warnings(definition: Definition, state: str) -> tuple[Text, ...]:
+    """Tell on what it depends that somebody whom a state asks may see the document; nothing where that is sure."""
+    here = definition.state(state)
+    if here.terminal:
+        return ()
+    found = []
+    for require in pending_assignees.asking(definition, state):
+        if require.user is not None:
+            found.append(_NAMED)
+        elif pending_assignees.asks_holders(require):
+            found.append(_HELD)
+        elif "originator" in require.party or "assignee" in require.party:
+            return ()  # they see it always
+        elif require.party and state == DRAFT:
+            found.append(_UNISSUED)
+        elif require.organization_roles and not require.party:
+            found.append(_PLACED)
+        else:
+            return ()
+    return tuple(dict.fromkeys(found))

@@ -26,7 +26,7 @@ class TerminationIn(Schema):
 
 
 class ReassignmentIn(Schema):
-    """The present state is given to one person, who may act in it in his own right."""
+    """The present state is given to one person, who may act in it in their own right."""
 
     reason: Reason
     user_public_id: UUID

@@ -1,4 +1,4 @@
-"""What came of a rehearsal."""
+"""What came of a simulation."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -37,7 +37,7 @@ class SimulationOut(Schema):
 
 
 class SimulatedActorIn(Schema):
-    """Somebody who does not exist, by what he would hold."""
+    """Somebody who does not exist, by what they would hold."""
 
     roles: list[Name] = Field(default_factory=list, max_length=20, examples=[["Document Control"]])
     permissions: list[Name] = Field(default_factory=list, max_length=100, examples=[["rfa.submit"]])

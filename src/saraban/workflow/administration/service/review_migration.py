@@ -58,7 +58,7 @@ async def carry(
     Let the branches of an instance that stays in its state be those that its new version asks.
 
     They are of the round that is under way; where there was none, of one that begins with the version that the move makes.
-    Every branch that still waits gets a new version: whoever has the old question before him is told so when he answers.
+    Every branch that still waits gets a new version: whoever has the old question before them is told so when they answer.
     """
     opened = round_[0].opened_version if round_ else row.version_no + 1
     anew = {branch.name: branch.assignee for branch in carried.anew}

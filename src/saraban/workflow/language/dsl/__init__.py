@@ -1,7 +1,7 @@
 """
 Reads a definition from JSON. Every fault is found in one pass and named by its JSON pointer, in Thai and English.
 
-Who may publish and where versions are kept is the service's business; what publishing asks of the whole is `checks`' business.
+Who may publish and where versions are kept is the service's business; what publishing asks of the whole is that of `verification`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import schema
-from saraban.workflow.language.definition import Definition, State
-from saraban.workflow.language.dsl import examples, states, words
-from saraban.workflow.language.dsl.known import Known, assigned
+from saraban.workflow.language.definition import Definition, State, Transition, TransitionExample
+from saraban.workflow.language.dsl import actions, review, words
+from saraban.workflow.language.dsl.known import Known, assigned, user_id
 from saraban.workflow.language.faults import Faults
+from saraban.workflow.language.outcome import OUTCOMES, Outcome
 
 __all__ = ["Known", "WorkflowNotValid", "assigned", "read"]
 
@@ -21,6 +22,12 @@ MAX_STATES = 200
 MAX_SIZE = 1_000_000
 MAX_PARTS = 50_000
 MAX_DEPTH = 64
+MAX_ACTIONS = 50
+MAX_EXAMPLES = 50
+MOST_DAYS = 365
+_OF_A_STATE = frozenset({"initial", "terminal", "editable", "on", "help", "due", "review", "outcome"})
+OBJECTS = ("context", "document", "payload", "actor")
+TEXTS = ("comment", "responseCode")
 
 
 class WorkflowNotValid(DomainError):
@@ -77,9 +84,9 @@ def _definition(raw: Json, known: Known, found: Faults) -> Definition | None:
         found.add("/version", "type", "ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
     context_schema = _context_schema(top["context_schema"], found) if "context_schema" in top else None
     listed = found.list_of(top.get("states"), "/states", most=MAX_STATES)
-    each_read = [states.read(each, f"/states/{index}", known, found) for index, each in enumerate(listed)]
+    each_read = [_state(each, f"/states/{index}", known, found) for index, each in enumerate(listed)]
     read_states = [state for state in each_read if state is not None]
-    said_examples = examples.read(top.get("examples", []), "/examples", known, found)
+    said_examples = _examples(top.get("examples", []), "/examples", known, found)
     if code is None or len(read_states) != len(listed):
         return None
     _check_names(read_states, found)
@@ -106,6 +113,88 @@ def _check_names(states: Sequence[State], found: Faults) -> None:
             "DSL มี Initial State หลายค่า แต่ละ Workflow ต้องมีเพียง Initial State เดียว",
             "There is more than one initial status.",
         )
+
+
+def _state(raw: Json, at: str, known: Known, found: Faults) -> State | None:
+    part = found.keys(raw, at, needed={"name", "label"}, allowed=set(_OF_A_STATE))
+    if part is None:
+        return None
+    name = words.name(part.get("name"), f"{at}/name", words.STATE, found)
+    label = words.label(part.get("label"), f"{at}/label", found)
+    initial, terminal, editable = (words.flag(part, key, at, found) for key in ("initial", "terminal", "editable"))
+    on: dict[str, Transition] = {}
+    for action, body in found.object_of(part.get("on", {}), f"{at}/on", most=MAX_ACTIONS).items():
+        step = actions.read(action, body, found.below(f"{at}/on", action), known, found)
+        if step is not None:
+            on[action] = step
+    help_text = words.help_text(part, at, found)
+    days = _due(part["due"], f"{at}/due", found) if "due" in part else None
+    asked = review.read(part["review"], f"{at}/review", known, found) if "review" in part else None
+    outcome = _outcome(part["outcome"], f"{at}/outcome", found) if "outcome" in part else None
+    if name is None or label is None:
+        return None
+    return State(
+        name, label, initial, terminal, editable, on, help=help_text, due_days=days, review=asked, outcome=outcome
+    )
+
+
+def _outcome(raw: Json, at: str, found: Faults) -> Outcome | None:
+    """What an end means."""
+    if raw not in OUTCOMES:
+        th, en = "ต้องเป็นหนึ่งใน {choices}", "This is one of {choices}."
+        found.add(at, "choice", th, en, choices=", ".join(OUTCOMES))
+        return None
+    return raw
+
+
+def _due(raw: Json, at: str, found: Faults) -> int | None:
+    """The working days within which somebody is to act."""
+    part = found.keys(raw, at, needed={"workingDays"}, allowed=set())
+    if part is None:
+        return None
+    days = part["workingDays"]
+    if type(days) is not int or not 1 <= days <= MOST_DAYS:
+        th, en = "ต้องเป็นจำนวนเต็ม 1-{most}", "This must be a whole number from 1 to {most}."
+        found.add(f"{at}/workingDays", "range", th, en, most=MOST_DAYS)
+        return None
+    return days
+
+
+def _examples(raw: Json, at: str, known: Known, found: Faults) -> tuple[TransitionExample, ...]:
+    listed = found.list_of(raw, at, most=MAX_EXAMPLES, least=0)
+    read_examples = [_example(each, f"{at}/{index}", known, found) for index, each in enumerate(listed)]
+    return tuple(example for example in read_examples if example is not None)
+
+
+def _example(raw: Json, at: str, known: Known, found: Faults) -> TransitionExample | None:
+    part = found.keys(raw, at, needed={"state", "action", "facts"}, allowed=set())
+    if part is None:
+        return None
+    state = words.name(part["state"], f"{at}/state", words.STATE, found)
+    action = words.name(part["action"], f"{at}/action", words.ACTION, found)
+    facts = found.keys(part["facts"], f"{at}/facts", needed=set(), allowed={*OBJECTS, *TEXTS})
+    if state is None or action is None or facts is None or not _shaped(facts, f"{at}/facts", known, found):
+        return None
+    return TransitionExample(state, action, facts)
+
+
+def _shaped(facts: JsonObject, at: str, known: Known, found: Faults) -> bool:
+    before = len(found.problems)
+    for name, value in facts.items():
+        if name in OBJECTS and not isinstance(value, Mapping):
+            found.add(f"{at}/{name}", "type", "ต้องเป็นออบเจกต์", "This must be an object.")
+        if name in TEXTS and not isinstance(value, str):
+            found.add(f"{at}/{name}", "type", "ต้องเป็นข้อความ", "This must be text.")
+    actor = facts.get("actor")
+    if isinstance(actor, Mapping):
+        allowed = {"publicId", "roles", "isSubmitter", "isAssignee"}
+        found.keys(actor, f"{at}/actor", needed=set(), allowed=allowed)
+        found.names(actor, "roles", f"{at}/actor", known.roles)
+        for name in ("isSubmitter", "isAssignee"):
+            words.flag(actor, name, f"{at}/actor", found)
+        if "publicId" in actor and user_id(actor["publicId"]) is None:
+            found.add(f"{at}/actor/publicId", "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
+    return len(found.problems) == before
 
 
 def _context_schema(raw: Json, found: Faults) -> schema.ContextSchema | None:

@@ -8,7 +8,7 @@ from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import logic
 from saraban.workflow.language.condition import Condition
 from saraban.workflow.language.definition import Require, Response, Transition
-from saraban.workflow.language.dsl import happenings, words
+from saraban.workflow.language.dsl import side_effects, words
 from saraban.workflow.language.dsl.known import Known, user_id
 from saraban.workflow.language.faults import Faults
 
@@ -36,7 +36,7 @@ def read(action: str, raw: Json, at: str, known: Known, found: Faults) -> Transi
         comment_required=_comment(part, at, found),
         attachments=taken,
         condition=_condition(part.get("condition"), f"{at}/condition", found),
-        events=happenings.read(part.get("events", []), f"{at}/events", known, found),
+        events=side_effects.read(part.get("events", []), f"{at}/events", known, found),
         optional=words.flag(part, "optional", at, found),
         attachments_required=needed,
         responses=responses,

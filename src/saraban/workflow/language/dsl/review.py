@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from saraban.kit.json import Json
-from saraban.workflow.language.dsl import happenings, words
+from saraban.workflow.language.dsl import side_effects, words
 from saraban.workflow.language.dsl.known import Known, user_id
 from saraban.workflow.language.faults import Faults
 from saraban.workflow.language.review import (
@@ -22,7 +22,7 @@ from saraban.workflow.language.review import (
     most,
 )
 
-Happenings = tuple[dict[str, str], ...]
+SideEffects = tuple[dict[str, str], ...]
 
 MOST_BRANCHES = 50
 MOST_ANSWERS = 30
@@ -178,16 +178,16 @@ def _veto(raw: Json, at: str, answers: Mapping[str, AnswerOption], found: Faults
     return against & {code for code in codes if isinstance(code, str)}
 
 
-def _then(raw: Json, at: str, known: Known, found: Faults) -> tuple[dict[Verdict, str], dict[Verdict, Happenings]]:
+def _then(raw: Json, at: str, known: Known, found: Faults) -> tuple[dict[Verdict, str], dict[Verdict, SideEffects]]:
     then: dict[Verdict, str] = {}
-    events: dict[Verdict, Happenings] = {}
+    events: dict[Verdict, SideEffects] = {}
     part = found.keys(raw, at, needed={FOR, AGAINST}, allowed=set())
     for way in (FOR, AGAINST):
         outcome = found.keys(part[way], f"{at}/{way}", needed={"to"}, allowed={"events"}) if part is not None else None
         if outcome is None:
             continue
         to = words.name(outcome["to"], f"{at}/{way}/to", words.STATE, found)
-        events[way] = happenings.read(outcome.get("events", []), f"{at}/{way}/events", known, found)
+        events[way] = side_effects.read(outcome.get("events", []), f"{at}/{way}/events", known, found)
         if to is not None:
             then[way] = to
     return then, events
