@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
+from saraban.workflow.administration.domain.simulation import access_warnings
 from saraban.workflow.engine import decisions, pending_assignees
 from saraban.workflow.verification import definition_checks
-from saraban.workflow.verification.warnings import access_warnings
 from tests.domain.workflow.actors import PROJECT, person, subject
 
 WORDS = {"th": "คำ", "en": "Word"}

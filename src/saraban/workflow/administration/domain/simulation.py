@@ -156,7 +156,7 @@ def simulate(
         ]
         ours = tuple(each.action for each in steps[1:])
         values = step_data.remembered(remembered)
-        ahead = _access_warnings(definition, last.next_state)
+        ahead = access_warnings(definition, last.next_state)
         tried.append(SimulationResult(state, choices, last.next_state, last.terminal, None, ours, values, ahead))
         state = last.next_state
         in_charge = next((event["target"] for event in last.events if event["type"] == "assign"), None)
@@ -247,7 +247,7 @@ def _facts(one: SimulationStep, document: JsonObject, due: date | None, context:
     return Facts(caller, subject, one.comment, one.payload, context, one.with_files, one.response_code)
 
 
-def _access_warnings(definition: Definition, state: str) -> tuple[Text, ...]:
+def access_warnings(definition: Definition, state: str) -> tuple[Text, ...]:
     """Tell on what it depends that somebody whom a state asks may see the document; nothing where that is sure."""
     here = definition.state(state)
     if here.terminal:
