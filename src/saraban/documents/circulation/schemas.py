@@ -44,7 +44,7 @@ class NewCirculation(Schema):
     assignees: Annotated[list[CirculationAssignee], Field(min_length=1, max_length=100)]
     attachment_public_ids: Ids = Field(default_factory=list)
     reservation_token: UUID | None = Field(
-        None, description="Of a number reserved for it; without one the next number is drawn."
+        None, description="Of a number reserved for it; without one the next number is issued."
     )
 
 

@@ -60,7 +60,7 @@ class NewDocument(Schema):
     reference_public_ids: Ids = Field(default_factory=list)
     attachment_public_ids: Ids = Field(default_factory=list)
     reservation_token: UUID | None = Field(
-        None, description="Of a number reserved for it; without one the next number is drawn."
+        None, description="Of a number reserved for it; without one the next number is issued."
     )
 
 

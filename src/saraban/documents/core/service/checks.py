@@ -156,7 +156,7 @@ async def references_of(
 async def check(
     ctx: RequestContext, session: AsyncSession, *, order: NewDocument, type_code: str, rfa_type_code: str | None
 ) -> DocumentDraft:
-    """Resolve and check everything of a new document that can be known before its number is drawn."""
+    """Resolve and check everything of a new document that can be known before its number is issued."""
     project = await projects.find_project(session, public_id=order.project_public_id, pointer="/projectPublicId")
     originator = await originator_of(
         ctx,

@@ -62,7 +62,7 @@ class NotADraft(DomainError):
 
 
 class NumberAlreadyIssued(DomainError):
-    """What a number prints cannot change once it is drawn."""
+    """What a number prints cannot change once it is issued."""
 
     kind, code = ErrorKind.CONFLICT, "NUMBER_ALREADY_DRAWN"
     says = Text(
