@@ -17,14 +17,14 @@ BATCH = 3
 
 
 def killed_after(most: int) -> None:
-    go, written = migration._go, count(1)
+    stay, written = migration._stay, count(1)
 
     async def counted(*given: Any) -> None:
-        await go(*given)
+        await stay(*given)
         if next(written) == most:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    migration._go = counted
+    migration._stay = counted
     assert migration.migrate.__kwdefaults__ is not None
     migration.migrate.__kwdefaults__["size"] = BATCH
 

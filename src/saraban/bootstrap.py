@@ -53,7 +53,7 @@ from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.definition_cache import DefinitionCache
-from saraban.workflow.runtime.service import assignment, refill
+from saraban.workflow.runtime.service import assignment
 from saraban.workflow.service import Subjects, Transitions
 
 log = structlog.get_logger(__name__)
@@ -353,7 +353,7 @@ async def seed(system: System, *, demo: bool) -> None:
     await system.db.transact(lambda session: _ship(session, system))
     for raw in workflow.shipped():
         await system.definition_cache.delete(code=str(raw["workflow"]))
-    await refill.refill(system.db, subjects=system.subjects)
+    await assignment.refill(system.db, subjects=system.subjects)
     if demo and not await has_demo(system):
         await system.db.transact(lambda session: _load_demo(session, system))
 

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import User
 from saraban.kit.db import Database
 from saraban.workflow.runtime.models import WorkflowWorkItem
-from saraban.workflow.runtime.service import refill
+from saraban.workflow.runtime.service import assignment
 from tests.factories.letterbox import NOW, new_office
 from tests.reviews import CONTROLS, asking
 
@@ -36,9 +36,9 @@ async def test_those_who_were_missing_are_asked_and_the_others_keep_their_place(
     await any_db.transact(
         lambda session: session.execute(sa.delete(WorkflowWorkItem).where(WorkflowWorkItem.user_id == missing))
     )
-    monkeypatch.setattr(refill, "AT_ONCE", 2)
+    monkeypatch.setattr(assignment, "AT_ONCE", 2)
 
-    await refill.refill(any_db, subjects=office.subjects)
+    await assignment.refill(any_db, subjects=office.subjects)
 
     async with any_db.reading() as session:
         after = await items(session)

@@ -19,7 +19,7 @@ from saraban.workflow.administration.service import interventions, migration
 from saraban.workflow.administration.service.migration import MigrationPlan
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import WorkflowWorkItem
-from saraban.workflow.runtime.service import definitions, refill, transition_metrics
+from saraban.workflow.runtime.service import assignment, definitions, transition_metrics
 from saraban.workflow.runtime.service.pending import InstanceState, pending_with
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
@@ -387,10 +387,10 @@ class TestRefill:
 
         await office.db.transact(as_it_was)
         assert await inbox(office, by="padmin") == []
-        monkeypatch.setattr(refill, "AT_ONCE", 2)
+        monkeypatch.setattr(assignment, "AT_ONCE", 2)
 
         for _ in range(2):
-            await refill.refill(office.db, subjects=office.subjects)
+            await assignment.refill(office.db, subjects=office.subjects)
 
             items = await rows(office, WorkflowWorkItem)
             asked = {item.instance_id: item for item in items if item.instance_id != plain}

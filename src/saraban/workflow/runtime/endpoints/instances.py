@@ -1,6 +1,9 @@
-"""`/workflow/instances` and `/inbox`: where documents stand, transitions, histories, what waits."""
+"""`/workflow/instances` and `/inbox`: where documents stand, transitions, answers in a review, histories, what waits."""
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Response
 from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import Context, KeyedContext
@@ -8,7 +11,8 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, respond
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
-from saraban.workflow.runtime.service import tasks
+from saraban.workflow.runtime.schemas.review import BranchAnswerIn
+from saraban.workflow.runtime.service import review, tasks
 from saraban.workflow.runtime.service.transition_request import Command, Transitioned
 from saraban.workflow.runtime.service.transitions import Transitions
 
@@ -85,3 +89,42 @@ async def read_inbox(
         for item in page.items
     ]
     return schemas.InboxPage(items=items, next_cursor=page.next_cursor)
+
+
+BranchId = Annotated[UUID, Path(alias="branchPublicId", description="Public id of the branch.")]
+
+
+@router.post(
+    "/workflow/instances/{publicId}/branches/{branchPublicId}/answers",
+    response_model=schemas.InstanceEnvelope,
+    summary="Answer for a branch",
+)
+async def answer_branch(
+    public_id: PathId,
+    branch_public_id: BranchId,
+    body: BranchAnswerIn,
+    ctx: KeyedContext,
+    transitions: InstanceTransitions,
+    if_match: IfMatch,
+) -> RawResponse:
+    """
+    Answers for a branch of the present state's review, once. When that makes a verdict, the instance moves in the same
+    moment. The version to state is the branch's: others may answer theirs meanwhile. Sent again with the same
+    `Idempotency-Key` it gives no second answer, and shows the branches as they are then.
+    """
+    done = await review.answer(
+        ctx,
+        transitions,
+        public_id=public_id,
+        branch_public_id=branch_public_id,
+        reply=review.BranchAnswer(
+            code=body.answer,
+            comment=body.comment or None,
+            attachment_public_ids=tuple(body.attachment_public_ids),
+            client_version_no=body.client_version_no,
+            if_match=if_match,
+            on_behalf_of=body.on_behalf_of,
+        ),
+    )
+    # No ETag: the instance's version is not what this address is guarded by.
+    return respond(schemas.instance_answer(await transitions.show(ctx, done)), receipt=done.receipt)

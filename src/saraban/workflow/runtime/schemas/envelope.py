@@ -10,7 +10,6 @@ from saraban.kit.schema import Schema
 from saraban.workflow.language.outcome import Outcome
 from saraban.workflow.language.subject import Envelope, InstanceStatus
 from saraban.workflow.runtime.schemas.labels import LabelOut, ResponseOut
-from saraban.workflow.runtime.schemas.pending import WaitingForOut
 from saraban.workflow.runtime.schemas.review import BranchOut
 
 T = TypeVar("T")
@@ -46,6 +45,30 @@ class ActionOut(Schema):
         description="The values that its `payload` can have, also where they were stated before; null for those that "
         "nobody has stated yet.",
         examples=[["amount"]],
+    )
+
+
+class AskedOrganizationOut(Schema):
+    public_id: UUID
+    code: str = Field(examples=["คคง."])
+
+
+class AskedPersonOut(Schema):
+    public_id: UUID
+    display_name: str
+
+
+class WaitingForOut(Schema):
+    """Whom the present state waits for; of a review whose answers are hidden the branches say whom they ask."""
+
+    organizations: list[AskedOrganizationOut]
+    people: list[AskedPersonOut] = Field(description="At most ten of them.", examples=[[]])
+    people_count: int = Field(examples=[0])
+    nobody: bool = Field(
+        description="Nobody who may see the document can act, or answer for a branch: somebody has to force the step, "
+        "give it to another person, or be given a role. A single document or instance says so too where an organization "
+        "sees it and none of its people may act; a list, the inbox and the answer to a step do not look for that.",
+        examples=[False],
     )
 
 

@@ -9,6 +9,7 @@ time a change is heard of here, every step that was taken by the rights of befor
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -16,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events.service import Event, Handlers
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
+from saraban.kit.db import Database
 from saraban.projects import service as projects
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.language.definition import Definition
@@ -26,6 +28,7 @@ from saraban.workflow.runtime.models.review import WorkflowBranch
 from saraban.workflow.runtime.repository import assignees as holding
 from saraban.workflow.runtime.repository import branch_rows as repository
 from saraban.workflow.runtime.service import assignees, branches, definitions, instances
+from saraban.workflow.runtime.service.instances import EnteredState
 from saraban.workflow.runtime.service.subject_facts import facts_of
 from saraban.workflow.runtime.service.subjects import Subjects
 
@@ -154,3 +157,58 @@ async def _ask_anew(session: AsyncSession, known: Mapping[UUID, SubjectFacts], *
     for row in await repository.hold_asking(session, instance_ids=known) if known else ():
         definition = await definitions.load(session, row.definition_id)
         await renew_people(session, row=row, definition=definition, facts=known[row.id], now=now)
+
+
+AT_ONCE = 50
+
+
+async def refill(db: Database, *, subjects: Subjects) -> None:
+    """
+    Make the work items of running instances, whose state asks people by name or for what they hold, those of today.
+
+    After an upgrade: by the rules of before, or of another version of the product, somebody else was asked or nobody, and
+    until the next step nothing else would ask anew. It changes nothing that is right already, so it may be broken off and run again; each batch is a transaction of its own.
+    """
+    async with db.reading() as session:
+        asking = await _states_asking(session)
+    after: UUID | None = None
+    more = True
+    while more:
+        after = await db.transact(partial(_refill_batch, subjects=subjects, asking=asking, after=after))
+        more = after is not None
+
+
+async def _states_asking(session: AsyncSession) -> dict[UUID, list[str]]:
+    """The states that ask people by name or for what they hold, by the version that something runs under."""
+    known = {key: await definitions.load(session, key) for key in await holding.versions_running(session)}
+    asking = {
+        key: [name for name in one.states if pending_assignees.by_person(one, name)] for key, one in known.items()
+    }
+    return {key: names for key, names in asking.items() if names}
+
+
+async def _refill_batch(
+    session: AsyncSession, *, subjects: Subjects, asking: Mapping[UUID, Sequence[str]], after: UUID | None
+) -> UUID | None:
+    """The last of those that were looked at, None where there are no more."""
+    found = await holding.in_states(session, asking, after=after, most=AT_ONCE)
+    if not found:
+        return None
+    rows = await holding.hold(session, instance_ids=[row.id for row in found])
+    facts = await facts_of(session, rows, caller=await identity.system_caller(session), subjects=subjects)
+    for row in rows:
+        definition = await definitions.load(session, row.definition_id)
+        seen = facts.get((row.entity_type, row.entity_id))
+        if seen is not None and not assignees.is_first_draft(row, definition):
+            await _fill(session, EnteredState(row, definition, seen, row.last_transition_at))
+    return found[-1].id
+
+
+async def _fill(session: AsyncSession, entered: EnteredState) -> None:
+    """Whoever was waited for before keeps his place in the inbox."""
+    key, state = entered.row.id, entered.row.current_state
+    ahead = await instances.pending_in(session, entered)
+    await repository.await_people(session, instance_id=key, state=state, users=ahead.users, now=entered.at)
+    await repository.await_organizations(
+        session, instance_id=key, state=state, organizations=ahead.organizations, since=entered.at
+    )
