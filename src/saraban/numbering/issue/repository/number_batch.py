@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -39,8 +38,8 @@ async def write_batch(
     seen: CounterState,
     to: int,
     now: datetime,
-    entries: Sequence[Sequence[Any]],
-    audits: Sequence[Sequence[Any]],
+    entries: Sequence[Sequence[object]],
+    audits: Sequence[Sequence[object]],
 ) -> bool:
     """
     Move the counter if its version is still the one that was seen, and write the rows if it was.
@@ -90,7 +89,7 @@ def _print(driver: DriverConnection, how: str, which: str, place: SeriesKey, fir
     return _filled(driver, _PRINT.replace("{}", how, 1).replace("{}", which, 1), (*place, first, last))
 
 
-def _filled(driver: DriverConnection, text: str, values: Sequence[Any]) -> SqlStatement:
+def _filled(driver: DriverConnection, text: str, values: Sequence[object]) -> SqlStatement:
     """Put the values into the places that are left open for them."""
     if driver.on_sqlite:
         return SqlStatement(text.replace("{}", "?"), values)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -35,7 +35,7 @@ _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
 
 NUMBER = "number"
 Outcome = Mapping[str, str | int | None]
-Write = Callable[[AsyncSession, "Issued"], Coroutine[Any, Any, None]]
+Write = Callable[[AsyncSession, "Issued"], Coroutine[object, object, None]]
 
 
 class KeyClaim(Protocol):

@@ -9,7 +9,6 @@ number, which plans such a request again with `fresh`.
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -209,7 +208,7 @@ class ResolvedRequest:
     range_series: str | None = None
 
 
-ResolutionCache = OrderedDict[tuple[Any, ...], tuple[float, ResolvedRequest]]
+ResolutionCache = OrderedDict[tuple[object, ...], tuple[float, ResolvedRequest]]
 # By the pool: those who read and those who write have engines of their own, with one pool between them.
 _remembered: WeakKeyDictionary[sa.Pool, ResolutionCache] = WeakKeyDictionary()
 _NOTHING: ResolutionCache = OrderedDict()
