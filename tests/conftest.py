@@ -250,6 +250,16 @@ async def client(app: "FastAPI") -> AsyncIterator[httpx.AsyncClient]:
         yield anonymous
 
 
+async def access_token(app: "FastAPI", username: str) -> str:
+    """Make the token that a log-in would give: thousands of tests need one, and logging in has tests of its own."""
+    from saraban.identity.service import find_caller
+
+    async with app.state.db.reading() as session:
+        caller = await find_caller(session, username=username)
+    assert caller is not None, username
+    return app.state.tokens.access(caller.public_id)  # type: ignore[no-any-return]
+
+
 @pytest_asyncio.fixture
 async def signed_in(app: "FastAPI") -> AsyncIterator[SignIn]:
     """`await signed_in("dc.contractor")` gives that account's client; asked twice, the same one."""
@@ -259,9 +269,7 @@ async def signed_in(app: "FastAPI") -> AsyncIterator[SignIn]:
         async def sign_in(username: str) -> httpx.AsyncClient:
             if username not in known:
                 client = await stack.enter_async_context(client_of(app, **{"Accept-Language": "en"}))
-                answer = await client.post("/api/v1/auth/login", json={"username": username, "password": PASSWORD})
-                assert answer.status_code == httpx.codes.OK, answer.text
-                client.headers["Authorization"] = f"Bearer {answer.json()['accessToken']}"
+                client.headers["Authorization"] = f"Bearer {await access_token(app, username)}"
                 known[username] = client
             return known[username]
 
