@@ -23,9 +23,11 @@ def upgrade() -> None:
         batch.add_column(sa.Column("resource_uuid", sa.Uuid(), nullable=True))
         batch.add_column(sa.Column("outcome", sa.String(2000), nullable=True))
         batch.add_column(sa.Column("completed_at", MOMENT, nullable=True))
+        batch.drop_column("answer")
 
 
 def downgrade() -> None:
     with changing(TABLE) as batch:
         for column in ("resource_kind", "resource_uuid", "outcome", "completed_at"):
             batch.drop_column(column)
+        batch.add_column(sa.Column("answer", sa.Text(length=16_000_000), nullable=True))

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, invalid
-from saraban.kit.idempotency import Idempotency, OperationResult
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
@@ -112,12 +112,6 @@ def idempotency_key(
             "The Idempotency-Key must be 1 to 128 printable ASCII characters.",
         )
     return given
-
-
-def to_response(answer: OperationResult) -> Response:
-    """Send what a use case answered, and say when it is the stored answer of an earlier request."""
-    headers = dict(answer.headers) | ({"Idempotent-Replay": "true"} if answer.replayed else {})
-    return OrjsonResponse(answer.body, status_code=answer.status, headers=headers)
 
 
 def respond(

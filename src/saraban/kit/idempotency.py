@@ -9,15 +9,12 @@ What is shown is made after the commit, from the receipt, for the rights of whoe
 """
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 import orjson
 import sqlalchemy as sa
@@ -28,7 +25,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_fault, table_of
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
-from saraban.kit.ids import derived_id, new_id
+from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
 
 log = structlog.get_logger(__name__)
@@ -58,7 +55,6 @@ class IdempotencyKey(Base):
     resource_uuid: Mapped[UUID | None]
     outcome: Mapped[str | None] = mapped_column(sa.String(OUTCOME_LENGTH))
     completed_at: Mapped[datetime | None]
-    answer: Mapped[str | None] = mapped_column(sa.Text(length=16_000_000))
     expires_at: Mapped[datetime]
 
 
@@ -80,7 +76,7 @@ class KeyInUse(DomainError):
 
 _KEYS = table_of(IdempotencyKey)
 _UNIQUE = (_KEYS.c.user_uuid, _KEYS.c.idempotency_key)
-_TOLD = ("id", "claim", "payload_hash", "resource_kind", "resource_uuid", "outcome", "completed_at", "answer")
+_TOLD = ("id", "claim", "payload_hash", "resource_kind", "resource_uuid", "outcome", "completed_at")
 
 
 class Claim:
@@ -96,7 +92,6 @@ class Claim:
         self.id = new_id()
         self.row: int | None = None
         self.receipt: Receipt | None = None
-        self.answer: str | None = None
 
     async def take(self, session: AsyncSession) -> None:
         """
@@ -113,7 +108,6 @@ class Claim:
         elif row.completed_at is None:
             raise KeyInUse(retry_after=1)
         else:
-            self.answer = row.answer
             self.receipt = Receipt(row.resource_kind, row.resource_uuid, orjson.loads(row.outcome), repeated=True)
 
     async def complete(self, session: SessionOrConnection, receipt: Receipt) -> None:
@@ -130,7 +124,7 @@ class Claim:
             "outcome": receipt.outcome_text(),
             "completed_at": self._operation.now,
         }
-        done = await session.execute(sa.update(_KEYS).where(self.is_mine).values(stored))
+        done = await session.execute(sa.update(_KEYS).where(self._is_mine).values(stored))
         if done.rowcount != 1:  # type: ignore[attr-defined]
             raise KeyInUse(retry_after=1)
 
@@ -141,14 +135,14 @@ class Claim:
     async def release(self) -> None:
         """Free the key of work that was not done."""
         try:
-            await self._db.transact(lambda session: session.execute(sa.delete(_KEYS).where(self.is_mine)))
+            await self._db.transact(lambda session: session.execute(sa.delete(_KEYS).where(self._is_mine)))
         except Exception as error:
             if database_fault(error) is None:
                 raise
             log.warning("idempotency.not_released", error=str(error)[:300])
 
     @property
-    def is_mine(self) -> sa.ColumnElement[bool]:
+    def _is_mine(self) -> sa.ColumnElement[bool]:
         return sa.and_(_KEYS.c.id == self.row, _KEYS.c.claim == self.id, _KEYS.c.completed_at.is_(None))
 
 
@@ -257,7 +251,6 @@ def _claim_statement(session: AsyncSession, claim: UUID, operation: Operation) -
         "locked_until": _database_now(session, LEASE),
         "expires_at": operation.now + KEPT,
         "completed_at": None,
-        "answer": None,
     }
     row = {"user_uuid": operation.user, "idempotency_key": operation.key} | claimed
     has_lapsed = sa.and_(
@@ -278,63 +271,6 @@ def _claim_statement(session: AsyncSession, claim: UUID, operation: Operation) -
         for name in claimed
     ]
     return into_mariadb.on_duplicate_key_update(assigned).returning(*told)
-
-
-@dataclass(frozen=True, slots=True)
-class OperationResult:
-    """What a door sends: status, JSON body and headers."""
-
-    status: int
-    body: Any
-    headers: Mapping[str, str] = field(default_factory=dict)
-    replayed: bool = False
-
-
-Remember = Callable[[AsyncSession, OperationResult], Awaitable[None]]
-_OBJECTS: "WeakKeyDictionary[Database, Idempotency]" = WeakKeyDictionary()
-
-
-def request_token(*, key: str | None, user: UUID, operation: str, payload: Any) -> UUID:
-    return new_id() if key is None else derived_id(operation, str(user), key, _payload_hash(operation, payload))
-
-
-async def answer_once(
-    db: Database,
-    *,
-    key: str | None,
-    user: UUID,
-    operation: str,
-    payload: Any,
-    now: datetime,
-    run: Callable[[Remember], Awaitable[OperationResult]],
-) -> OperationResult:
-    """Run the work once for a key, and return the stored answer to a repetition. Goes as soon as no operation uses it."""
-    if len(operation) > NAME_LENGTH:
-        raise ValueError(f"The operation has more than {NAME_LENGTH} characters: {operation}")
-    asked = Operation(user, key, operation, _payload_hash(operation, payload), new_id(), now)
-    async with _OBJECTS.setdefault(db, Idempotency(db)).claim(asked) as claim:
-        if claim.receipt is not None:
-            stored = orjson.loads(claim.answer or "null")
-            return OperationResult(stored["status"], stored["body"], stored["headers"], replayed=True)
-        kept = []
-
-        async def remember(session: AsyncSession, answer: OperationResult) -> None:
-            stored = {"status": answer.status, "body": answer.body, "headers": dict(answer.headers)}
-            if claim.row is not None:
-                values = {"answer": orjson.dumps(stored).decode()}
-                await session.execute(sa.update(_KEYS).where(claim.is_mine).values(values))
-            await claim.complete(session, Receipt(""))
-            kept.append(answer)
-
-        answer = await run(remember)
-        if not kept and key is not None:
-            await db.transact(lambda session: remember(session, answer))
-            return replace(answer, replayed=True)
-        return answer
-
-
-def _payload_hash(operation: str, payload: Any) -> str:
-    return hashlib.sha256(operation.encode() + b"\0" + orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _database_now(session: AsyncSession, later: float = 0.0) -> sa.ColumnElement[datetime]:

@@ -1,7 +1,7 @@
 """
 Counts, times and logs every attempted transition (REQ-WFL-15), whatever becomes of it.
 
-A repetition that gets a stored answer is no attempt; nor is a request for an instance that the caller may not know of,
+A repetition that is shown what was done is no attempt; nor is a request for an instance that the caller may not know of,
 which has no workflow to be counted under.
 """
 
