@@ -39,7 +39,7 @@ from saraban.numbering.imports.schemas import (
 from saraban.numbering.imports.service import uploads, workbook
 from saraban.numbering.imports.service.uploads import CounterMove, ImportFile
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
-from saraban.numbering.register.dependencies import BINARY, MEDIA, WorkbookFormat, workbook_response
+from saraban.numbering.register.endpoints import BINARY, MEDIA, WorkbookFormat, workbook_response
 from saraban.numbering.series.models import ImportRow
 
 router = APIRouter(route_class=RecordedRoute)
@@ -166,7 +166,7 @@ def _import(found: ImportRow, language: str) -> ImportOut:
     )
 
 
-def _summary(found: ImportRow) -> dict[str, Any]:
+def _summary(found: ImportRow) -> dict[str, object]:
     row = found.row
     return {
         "public_id": row.public_id,

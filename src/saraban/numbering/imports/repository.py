@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
+from saraban.kit.db import AnySelect
 from saraban.kit.pagination import newest_first
 from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_many, insert_statement
 from saraban.numbering.series.domain.states import ImportState
@@ -24,7 +24,7 @@ from saraban.numbering.series.models import (
 from saraban.projects.models import Project
 
 _UNDER_WAY = (ImportState.CHECKING, ImportState.IMPORTING)
-_SELECT: Any = (
+_SELECT: AnySelect = (
     sa.select(NumberImport, Project.public_id, User.username, User.public_id)
     .join(Project, Project.id == NumberImport.project_id)
     .join(User, User.user_id == NumberImport.user_id)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from uuid import UUID
 
 import structlog
 
@@ -21,7 +21,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database, DatabaseFault, database_fault
-from saraban.kit.errors import DiskFull, DomainError, ErrorKind, Text
+from saraban.kit.errors import DiskFull, DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.service import legacy_import, workbook
@@ -70,9 +70,10 @@ class _Turn:
 
     found: ImportRow
     ticket: ImportLease
+    lease: UUID
     done: int = 0
     refused: int = 0
-    faults: list[dict[str, Any]] = field(default_factory=list)
+    faults: list[dict[str, object]] = field(default_factory=list)
 
     @property
     def is_check(self) -> bool:
@@ -82,10 +83,6 @@ class _Turn:
     def is_lost_cause(self) -> bool:
         row = self.found.row
         return row.leases_lost + (row.lease is not None) >= MOST_LEASES_LOST
-
-    @property
-    def lease(self) -> Any:
-        return self.ticket.lease
 
     def note(self, read: CheckedRow, state: str) -> None:
         if state != legacy_import.REFUSED:
@@ -98,7 +95,7 @@ class _Turn:
         self.done = done
 
 
-def _fault(line: int, one: Any) -> dict[str, Any]:
+def _fault(line: int, one: FieldProblem) -> dict[str, object]:
     return {
         "line": line,
         "column": one.pointer.lstrip("/"),
@@ -148,7 +145,7 @@ class ImportWorker:
         taken = await self._db.transact(
             lambda session: repository.acquire_lease(session, key=key, lease=lease, until=now + self._lease, now=now)
         )
-        return _Turn(found, ImportLease(key, lease)) if taken else None
+        return _Turn(found, ImportLease(key, lease), lease) if taken else None
 
     async def _kept(self, turn: _Turn) -> None:
         """Do the work and show signs of life meanwhile; a turn that was lost breaks it off."""
@@ -223,7 +220,7 @@ class ImportWorker:
             caller = await identity.load_caller(session, turn.found.user)
         return RequestContext(caller, self._clock.now(), self._clock.zone)
 
-    async def _tell(self, turn: _Turn, **values: Any) -> None:
+    async def _tell(self, turn: _Turn, **values: object) -> None:
         now = self._clock.now()
         told = await self._db.transact(
             lambda session: repository.write_progress(
@@ -272,7 +269,7 @@ def _observer(turn: _Turn, sheet: ResultWorkbook) -> ImportObserver:
     return ImportObserver(each, turn.count)
 
 
-def _report(turn: _Turn, outcome: ImportOutcome) -> dict[str, Any]:
+def _report(turn: _Turn, outcome: ImportOutcome) -> dict[str, object]:
     series = sorted(outcome.highest.values(), key=lambda one: one.series)
     return {
         "ready": outcome.ready,
@@ -287,7 +284,7 @@ def _report(turn: _Turn, outcome: ImportOutcome) -> dict[str, Any]:
     }
 
 
-def _problem(error: Exception) -> dict[str, Any]:
+def _problem(error: Exception) -> dict[str, str]:
     """What the page and the API say of a file that could not be worked on."""
     if not isinstance(error, DomainError):
         return {"code": "UNEXPECTED_ERROR", "th": "เกิดข้อผิดพลาดที่ไม่คาดคิด", "en": "Something unexpected went wrong."}

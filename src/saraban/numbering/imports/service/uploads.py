@@ -179,7 +179,7 @@ async def start_import(
     return found
 
 
-def _ticked(report: Mapping[str, Any], moves: Sequence[CounterMove]) -> dict[str, Any]:
+def _ticked(report: Mapping[str, Any], moves: Sequence[CounterMove]) -> dict[str, int]:
     offered = {one["series"]: one["highest"] for one in report.get("series", []) if one["jump"]}
     for place, move in enumerate(moves):
         if move.series not in offered:
