@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 from urllib.parse import quote
 
 import structlog
@@ -70,7 +70,7 @@ def install(app: FastAPI, explain: Explain) -> PageAnswer:
 class NoticeFragment(PageModel):
     template: ClassVar[str] = "shell/parts/notice.html"
 
-    problem: Mapping[str, Any]
+    problem: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class FailurePage(PageModel):
 
     template: ClassVar[str] = "shell/failure.html"
 
-    problem: Mapping[str, Any]
+    problem: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class FailedPage(PageModel):
 
     template: ClassVar[str] = "shell/failed.html"
 
-    problem: Mapping[str, Any]
+    problem: Mapping[str, object]
 
 
 async def answer_failure(request: Request, error: DomainError, status: int) -> Response:

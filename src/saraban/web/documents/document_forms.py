@@ -44,7 +44,7 @@ from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-Form = ImmutableMultiDict[str, Any]
+Form = FormValues
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core.dependencies import Documents
 from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
 from saraban.identity.dependencies import CurrentCaller
+from saraban.kit.db import Database
 from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.kit.ids import new_id
@@ -115,6 +116,18 @@ class DocumentPage(PageModel):
     keys: Callable[[], str]
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedForm:
+    """What a dialog of the page sent, and why it was not done."""
+
+    error: DomainError | None
+    form: FormValues
+    dialog: str
+
+
+NOTHING_REFUSED: Final = RefusedForm(None, EMPTY_FORM, "")
+
+
 async def _show(
     page: PageRequest,
     session: AsyncSession,
@@ -122,12 +135,11 @@ async def _show(
     subjects: Subjects,
     public_id: UUID,
     *,
-    error: DomainError | None = None,
-    form: FormValues = EMPTY_FORM,
-    dialog: str = "",
+    refused: RefusedForm = NOTHING_REFUSED,
     created: bool = False,
     done: str = "",
 ) -> Response:
+    error, form, dialog = refused.error, refused.form, refused.dialog
     seen = await read_view(page.context, session, shelf, subjects=subjects, public_id=public_id)
     steps = (
         () if error is None else tuple(one.say(page.language, error.values) for one in error.recovery if one != REFRESH)
@@ -414,7 +426,7 @@ async def respond(
 async def submit_on_page(
     work: Callable[[], Awaitable[None]],
     page: PageRequest,
-    db: Any,
+    db: Database,
     shelf: DocumentPages,
     subjects: Subjects,
     public_id: UUID,
@@ -428,7 +440,7 @@ async def submit_on_page(
         if error.kind not in SHOWN_ON_FORM:
             raise
         async with db.reading() as session:
-            return await _show(page, session, shelf, subjects, public_id, error=error, form=form, dialog=dialog)
+            return await _show(page, session, shelf, subjects, public_id, refused=RefusedForm(error, form, dialog))
     verb = dialog.partition("-")[0]
     if verb in _SETTLES_NOTIFICATIONS:
         await db.transact(lambda session: notifications.settle(page.context, session, entity_id=str(public_id)))

@@ -5,7 +5,6 @@ from datetime import date, datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import service as circulations
@@ -20,6 +19,7 @@ from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Schema
 from saraban.web.shell.document_kinds import KINDS, WebKind
+from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.subject import Represented
 
 
@@ -85,10 +85,10 @@ class DocumentPages(Protocol):
     def web(self) -> WebKind: ...
 
     @property
-    def order(self) -> type[BaseModel]: ...
+    def order(self) -> type[Schema]: ...
 
     @property
-    def changes(self) -> type[BaseModel]: ...
+    def changes(self) -> type[Schema]: ...
 
     async def lines(
         self, ctx: RequestContext, session: AsyncSession, *, wanted: RegisterQuery, cursor: str | None, limit: int
@@ -125,7 +125,7 @@ class DocumentPages(Protocol):
 def state_of(found: Any) -> str:
     """Say the code of the state that a page shows: a cancelled document has no other one."""
     if found.data.cancelled_at is not None or found.workflow is None:
-        return "cancelled"
+        return CANCELLED.name
     return str(found.workflow.current_state)
 
 
@@ -140,7 +140,7 @@ def register_row(web: WebKind, found: Any) -> DocumentSummaryRow:
         sender=item.originator.organization_code,
         receivers=tuple(one.organization_code for one in recipients if one.recipient_type == "TO"),
         state=state,
-        state_label=None if state == "cancelled" else found.workflow.state_label,
+        state_label=None if state == CANCELLED.name else found.workflow.state_label,
         priority=item.priority,
         due_date=item.due_date,
         is_overdue=item.is_overdue,
@@ -158,11 +158,11 @@ class _KindPages:
     kind: core.AnyKind
 
     @property
-    def order(self) -> type[BaseModel]:
+    def order(self) -> type[Schema]:
         return self.kind.new
 
     @property
-    def changes(self) -> type[BaseModel]:
+    def changes(self) -> type[Schema]:
         return self.kind.changes
 
     async def lines(

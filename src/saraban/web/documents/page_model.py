@@ -16,6 +16,7 @@ from saraban.web.shell.document_kinds import WebKind
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.administration.service.interventions import NO_INTERVENTIONS, PermittedInterventions
+from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.past_tense import past_tense
 from saraban.workflow.language.registers import DRAFT
 from saraban.workflow.runtime.domain.interventions import CANCEL, PERMISSION, TERMINATE
@@ -99,7 +100,7 @@ class DocumentView:
     def returned(self) -> HistoryStep | None:
         """The step by which the document came back to be revised, where it stands so now."""
         flow = self.workflow
-        if flow is None or self.state == "cancelled" or not self.taken:
+        if flow is None or self.state == CANCELLED.name or not self.taken:
             return None
         last = self.taken[-1]
         ours = last.actor is None or last.actor.organization_code == self.document.originator.organization_code
@@ -122,7 +123,7 @@ class DocumentView:
     @property
     def actions(self) -> list[Any]:
         """The workflow's actions; an answer to a sheet has a form of its own."""
-        if self.state == "cancelled":
+        if self.state == CANCELLED.name:
             return []
         actions = self.workflow.actions if self.workflow else []
         return [one for one in actions if not (self.offers.respond and one.code == "respond")]

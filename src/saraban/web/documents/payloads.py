@@ -15,13 +15,13 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.web.shell.document_kinds import WebKind
-from saraban.web.shell.forms import number_or_text, read_json, text, texts
+from saraban.web.shell.forms import FormValues, number_or_text, read_json, text, texts
 from saraban.workflow.engine.step_data import same
 from saraban.workflow.language.schema.fields import Field, figure, written
 from saraban.workflow.language.subject import Value
 from saraban.workflow.runtime.service.step_data import StepData
 
-Form = ImmutableMultiDict[str, Any]
+Form = FormValues
 
 # The dates of a document, and what one that came from outside bears.
 DATES = ("documentDate", "senderNumber", "senderDate", "receivedDate")
@@ -54,11 +54,11 @@ _BEGINS: Final = Text("อ้างถึง ", "Re: ")
 _LONGEST: Final = 500
 
 
-def payload_of(kind: WebKind, form: Form) -> dict[str, Any]:
+def payload_of(kind: WebKind, form: Form) -> dict[str, object]:
     """Return the JSON body of the request; what was left empty is left out."""
     if kind.is_sheet:
         return _sheet(form)
-    found: dict[str, Any] = {name: value for name in _PLAIN if (value := text(form, name)) is not None}
+    found: dict[str, object] = {name: value for name in _PLAIN if (value := text(form, name)) is not None}
     found["attachmentPublicIds"] = texts(form, "attachment")
     for ask, name in (("rfa_type", "rfaTypeCode"), ("discipline", "disciplineCode"), ("sub_type", "subTypeCode")):
         value = text(form, name)
@@ -76,10 +76,10 @@ def payload_of(kind: WebKind, form: Form) -> dict[str, Any]:
     return found
 
 
-def changes_of(kind: WebKind, form: Form) -> dict[str, Any]:
+def changes_of(kind: WebKind, form: Form) -> dict[str, object]:
     """Give what the form of a draft says of all that can change in it; what was left empty is taken away."""
     plain = ("subject", "remarks", "priority", kind.due_field, *(() if kind.is_sheet else ("body", *DATES)))
-    found: dict[str, Any] = {name: text(form, name) for name in plain}
+    found: dict[str, object] = {name: text(form, name) for name in plain}
     whole = payload_of(kind, form)
     stands = {
         "to": ("recipients",),
@@ -135,8 +135,8 @@ def _typed(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _item(form: Form, document: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"documentPublicId": document}
+def _item(form: Form, document: str) -> dict[str, object]:
+    found: dict[str, object] = {"documentPublicId": document}
     copies, note = text(form, f"copies-{document}"), text(form, f"note-{document}")
     return found | ({"quantity": number_or_text(copies)} if copies else {}) | ({"remarks": note} if note else {})
 
@@ -150,7 +150,7 @@ def _recipients(form: Form) -> list[dict[str, str]]:
     return [{"organizationPublicId": one, "recipientType": kind} for one, kind in found.items()]
 
 
-def _sheet(form: Form) -> dict[str, Any]:
+def _sheet(form: Form) -> dict[str, object]:
     plain = (
         "projectPublicId",
         "organizationPublicId",
@@ -160,7 +160,7 @@ def _sheet(form: Form) -> dict[str, Any]:
         "deadlineDate",
         "priority",
     )
-    found: dict[str, Any] = {name: value for name in plain if (value := text(form, name)) is not None}
+    found: dict[str, object] = {name: value for name in plain if (value := text(form, name)) is not None}
     found["assignees"] = [
         {"userPublicId": name.removeprefix("part-"), "kind": part}
         | ({"dueDate": due} if (due := text(form, name.replace("part-", "due-", 1))) else {})
@@ -309,7 +309,7 @@ def _shown(one: Field, remembered: Mapping[str, Any], form: Mapping[str, Any] | 
 
 
 def _typed_field(fields: Sequence[Field], form: Any) -> tuple[dict[str, Any], list[FieldProblem]]:
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     wrong: list[FieldProblem] = []
     for one, typed in _filled(fields, form):
         match one.kind:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.permission import Scope
+from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import Db, ReadSession
 from saraban.numbering import service as numbering
@@ -264,8 +265,8 @@ def _version(shown: str | None) -> int | None:
     return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
-def _payload(typed: FormatForm) -> dict[str, Any]:
-    payload: dict[str, Any] = {
+def _payload(typed: FormatForm) -> dict[str, object]:
+    payload: dict[str, object] = {
         "template": typed.template or "",
         "overflow": typed.overflow,
         "resetSequenceYearly": typed.resets,
@@ -281,7 +282,9 @@ def _payload(typed: FormatForm) -> dict[str, Any]:
     return {name: payload[name] for name in ("template", "overflow", "resetSequenceYearly", "reason", "description")}
 
 
-async def _written(page: PageRequest, db: Any, typed: FormatForm, work: Any, public_id: UUID | None = None) -> Response:
+async def _written(
+    page: PageRequest, db: Database, typed: FormatForm, work: Any, public_id: UUID | None = None
+) -> Response:
     """Back to the format when it worked; the form with what is wrong when it did not, and nothing lost."""
     try:
         saved = await db.transact(work)
@@ -291,7 +294,7 @@ async def _written(page: PageRequest, db: Any, typed: FormatForm, work: Any, pub
 
 
 async def _again(
-    page: PageRequest, db: Any, error: DomainError, typed: FormatForm | None, public_id: UUID | None
+    page: PageRequest, db: Database, error: DomainError, typed: FormatForm | None, public_id: UUID | None
 ) -> Response:
     if error.kind not in _TOLD_HERE:
         raise error

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -148,9 +148,9 @@ async def _effect(page: PageRequest, session: AsyncSession, order: ManualNumberI
     return await numbering.manual_number_effect(page.context, session, plan=plan, statement=statement)
 
 
-def _payload(form: FormValues) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, object]:
     """What was left empty is left out."""
-    payload: dict[str, Any] = {name: typed for name in _TEXTS if (typed := text(form, name))}
+    payload: dict[str, object] = {name: typed for name in _TEXTS if (typed := text(form, name))}
     payload |= {name: number_or_text(typed) for name in ("sequence", "confirmedJump") if (typed := text(form, name))}
     if recipient := text(form, "to"):
         payload["recipientOrganizationPublicId"] = recipient
@@ -240,7 +240,7 @@ async def reset(page: CurrentPage, db: Db, request: Request) -> Response:
     return RedirectResponse(f"/numbers/account?{where}", status_code=303)
 
 
-def _reset_payload(form: FormValues) -> dict[str, Any]:
+def _reset_payload(form: FormValues) -> dict[str, object]:
     needed = {name: text(form, name) or "" for name in ("projectPublicId", "series", "reason")}
     return needed | {"lastNumber": number_or_text(text(form, "lastNumber") or "")}
 

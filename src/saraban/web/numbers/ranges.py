@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -138,7 +138,7 @@ async def release(public_id: UUID, page: CurrentPage, db: Db, request: Request) 
     )
 
 
-def _payload(form: FormValues) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, str]:
     """What was left empty is left out where that means nothing, and kept where something is needed."""
     needed = ("projectPublicId", "series", "kind", "firstNumber", "lastNumber", "reason")
     wanted = {name: typed for name in ("organizationPublicId", "confirmedSize") if (typed := text(form, name))}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -171,7 +171,7 @@ async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
     return RedirectResponse(f"{DELEGATIONS}?done=revoked", status_code=303)
 
 
-def _payload(form: FormValues) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, object]:
     """What was left empty is left out: what is needed is then asked for by name."""
     names = ("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
     typed = {name: value for name in names if (value := text(form, name))}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request
@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import Context
 from saraban.identity.domain.permission import Scope
+from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
@@ -133,7 +134,7 @@ async def choose(page: CurrentPage, db: Db, request: Request) -> Response:
     return RedirectResponse("/notifications/preferences?done=1", status_code=303)
 
 
-def _payload(form: FormValues) -> dict[str, Any]:
+def _payload(form: FormValues) -> dict[str, object]:
     hours = {name: _hour(text(form, name)) for name in ("digestHour", "quietFrom", "quietUntil")}
     channels = [
         {
@@ -202,7 +203,7 @@ async def off(public_id: UUID, page: CurrentPage, db: Db) -> Response:
     return await _switched(page, db, public_id, is_active=False)
 
 
-async def _switched(page: PageRequest, db: Any, public_id: UUID, *, is_active: bool) -> Response:
+async def _switched(page: PageRequest, db: Database, public_id: UUID, *, is_active: bool) -> Response:
     async def work(session: AsyncSession) -> None:
         await webhooks.change(
             page.context,

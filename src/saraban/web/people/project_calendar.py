@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -160,7 +160,7 @@ async def reminders(page: CurrentPage, db: Db, request: Request) -> Response:
     return await _done(page, db, form, work, "reminders")
 
 
-def _reminders(form: FormValues) -> dict[str, Any]:
+def _reminders(form: FormValues) -> dict[str, object]:
     lists = {name: _figures(text(form, name) or "") for name in ("before", "after")}
     every, hour = text(form, "every"), text(form, "hour")
     return {**lists, "every": number_or_text(every) if every else None, "hour": number_or_text(hour or "")}

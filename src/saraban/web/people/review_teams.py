@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
@@ -214,7 +214,7 @@ async def take_out(code: Code, page: CurrentPage, db: Db, request: Request) -> R
     return await _changed(page, db, form, code, work, "out")
 
 
-def _names(form: FormValues) -> dict[str, Any]:
+def _names(form: FormValues) -> dict[str, object]:
     return {name: text(form, name) or "" for name in ("nameTh", "nameEn")}
 
 

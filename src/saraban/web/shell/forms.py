@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.datastructures import FormData, ImmutableMultiDict
+from starlette.datastructures import FormData, ImmutableMultiDict, UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.db import Database
@@ -23,11 +23,12 @@ from saraban.kit.trace import trace_id
 from saraban.workflow.administration.domain import json_text
 
 T = TypeVar("T")
+Order = TypeVar("Order", bound=BaseModel)
 MOST_FIELDS = 300
 MOST_WAITS: Final = 40  # quarters of a second that the second of two equal requests waits for the first
 NOT_JSON: Final = Text("ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}.")
 TOO_DEEP: Final = Text("ข้อมูลซ้อนลึกเกินไป", "This is too deeply nested.")
-FormValues = ImmutableMultiDict[str, Any]
+FormValues = ImmutableMultiDict[str, UploadFile | str]
 EMPTY_FORM: Final[FormValues] = ImmutableMultiDict()
 Work = Callable[[AsyncSession], Awaitable[None]]
 _ELSEWHERE = frozenset({ErrorKind.NOT_FOUND, ErrorKind.UNAUTHENTICATED, ErrorKind.BROKEN, ErrorKind.FULL})
@@ -45,7 +46,7 @@ _FIELD_OF = {
 class FormErrors:
     """What is wrong with a form: at its fields, and above it."""
 
-    problem: Mapping[str, Any] | None = None
+    problem: Mapping[str, object] | None = None
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def at(self, name: str) -> Sequence[str]:
@@ -58,7 +59,7 @@ class FormErrors:
     @property
     def status(self) -> int:
         """The status of the page that shows the form."""
-        return 200 if self.problem is None else int(self.problem["status"])
+        return 200 if self.problem is None else int(str(self.problem["status"]))
 
     def __bool__(self) -> bool:
         return self.problem is not None
@@ -136,7 +137,7 @@ def texts(form: FormValues, name: str) -> list[str]:
     return [value for value in form.getlist(name) if isinstance(value, str) and value]
 
 
-def validated(request: Request, schema: type[BaseModel], payload: Mapping[str, Any]) -> Any:
+def validated(request: Request, schema: type[Order], payload: Mapping[str, object]) -> Order:
     """
     Give the order that a payload stands for; its dates may be typed in either era.
 

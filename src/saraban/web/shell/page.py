@@ -28,12 +28,15 @@ from saraban.kit.errors import DomainError
 from saraban.kit.http import Db
 from saraban.kit.trace import trace_id
 from saraban.notifications import service as notifications
+from saraban.numbering.series.domain.states import ImportState, OverflowRule, RangeKind
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import assets, labels
 from saraban.web.shell import language as languages
 from saraban.web.shell.document_kinds import KINDS, WebKind
 from saraban.web.shell.forms import NO_ERRORS, FormErrors
+from saraban.workflow.language.definition import CANCELLED
+from saraban.workflow.language.review import BranchStatus
 
 TEMPLATES: Final = Path(__file__).parents[1] / "templates"
 PROJECT_COOKIE: Final = "project"
@@ -73,7 +76,9 @@ def environment(language: str) -> Environment:
         "version": saraban.__version__,
         "kinds": KINDS,
         "words": labels,
+        "CANCELLED": CANCELLED,
     }
+    found.globals |= {states.__name__: states for states in (BranchStatus, ImportState, OverflowRule, RangeKind)}
     return found
 
 

@@ -146,7 +146,7 @@ class LogInPage(PageModel):
     next: str
     username: str
     done: str
-    problem: Mapping[str, Any] | None
+    problem: Mapping[str, object] | None
     locked_for: int
     shows_demo: bool
 

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.catalogue import permission_words, role_words
+from saraban.kit.db import Database
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -173,7 +174,7 @@ async def deactivate(code: Code, version: Version, page: CurrentPage, db: Db, de
     return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)
 
 
-async def _set_active(page: PageRequest, db: Any, code: str, version: int, *, is_active: bool) -> None:
+async def _set_active(page: PageRequest, db: Database, code: str, version: int, *, is_active: bool) -> None:
     page.caller.require_somewhere(MANAGE)
 
     async def work(session: AsyncSession) -> None:

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from fastapi import APIRouter, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
+from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.web.shell.forms import form_errors, read_form, text
@@ -98,7 +99,7 @@ async def migrate(
         return await _show(page, session, code, version, mapping, result=result, error=fault)
 
 
-async def _mapping(db: Any, form: FormData, code: str) -> dict[str, str]:
+async def _mapping(db: Database, form: FormData, code: str) -> dict[str, str]:
     async with db.reading() as session:
         standing = await migration.running_instances(session, code=code)
     names = sorted({state for one in standing for state in one.states})
