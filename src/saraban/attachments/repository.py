@@ -11,7 +11,7 @@ from saraban.attachments.domain.attachment import AttachmentRow
 from saraban.attachments.models import Attachment
 
 
-async def by_public_id(session: AsyncSession, *, public_id: UUID) -> Attachment | None:
+async def by_public_id(session: AsyncSession, public_id: UUID) -> Attachment | None:
     return await session.scalar(sa.select(Attachment).where(Attachment.public_id == public_id))
 
 
@@ -49,7 +49,7 @@ async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Seq
     return [(row.id, row.file_path) for row in await session.execute(statement)]
 
 
-async def forget(session: AsyncSession, *, ids: Collection[int]) -> None:
+async def forget(session: AsyncSession, ids: Collection[int]) -> None:
     """Delete temporary rows; a row that was claimed meanwhile stays."""
     await session.execute(sa.delete(Attachment).where(Attachment.id.in_(ids), Attachment.is_temporary.is_(True)))
 

@@ -42,7 +42,7 @@ def _within(column: sa.ColumnClause[Any], after: int | None, upto: int | None) -
 
 
 async def rows(
-    session: AsyncSession, journal: Journal, *, after: int | None, upto: int | None, limit: int
+    session: AsyncSession, journal: Journal, after: int | None, *, upto: int | None, limit: int
 ) -> list[JournalRow]:
     """Return rows by ascending key, from the one behind `after` to `upto`."""
     table = _table(journal)
@@ -61,7 +61,7 @@ async def rows(
 
 
 async def keys_with_uncommitted(
-    db: Database, journal: Journal, *, after: int | None, upto: int, limit: int
+    db: Database, journal: Journal, after: int | None, *, upto: int, limit: int
 ) -> list[int]:
     """
     Return the lowest keys there are, those of transactions that have not ended among them.
@@ -132,7 +132,7 @@ async def add_block(
     await session.flush()
 
 
-async def delete_rows(session: AsyncSession, journal: Journal, *, after: int | None, upto: int) -> int:
+async def delete_rows(session: AsyncSession, journal: Journal, after: int | None, *, upto: int) -> int:
     """Delete the rows of blocks; `purging` has made sure that it is lawful."""
     table = _table(journal)
     statement = sa.delete(table).where(*_within(table.c[journal.key], after, upto))

@@ -29,7 +29,7 @@ async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) ->
     await session.execute(_ADD, rows)
 
 
-async def lock_due(session: AsyncSession, *, now: datetime, limit: int, lane: Lane | None = None) -> Sequence[AnyRow]:
+async def lock_due(session: AsyncSession, now: datetime, limit: int, *, lane: Lane | None = None) -> Sequence[AnyRow]:
     """
     Lock the oldest undelivered event of each of up to `limit` aggregates, of those that are due, and give
     the key of each, with the parts of an `Event` after it.
@@ -140,7 +140,7 @@ async def delete_delivered(session: AsyncSession, *, before: datetime) -> int:
     return len(keys)
 
 
-async def count(session: AsyncSession, *, lane: Lane | None) -> tuple[int, datetime | None, int]:
+async def count(session: AsyncSession, lane: Lane | None) -> tuple[int, datetime | None, int]:
     """Return the number of waiting events, when the oldest was recorded, and the number of dead letters."""
     waiting = sa.select(sa.func.count(), sa.func.min(OutboxEvent.created_at))
     depth, oldest = (await session.execute(waiting.where(OutboxEvent.delivered_at.is_(None), *_of(lane)))).one()
@@ -148,11 +148,11 @@ async def count(session: AsyncSession, *, lane: Lane | None) -> tuple[int, datet
     return depth, oldest, dead or 0
 
 
-async def newest_dead_letters(session: AsyncSession, *, limit: int) -> Sequence[DeadLetter]:
+async def newest_dead_letters(session: AsyncSession, limit: int) -> Sequence[DeadLetter]:
     return (await session.scalars(sa.select(DeadLetter).order_by(DeadLetter.id.desc()).limit(limit))).all()
 
 
-async def lock_dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
+async def lock_dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter | None:
     """Lock a dead letter, named by its own public id or by that of its event."""
     key = await session.scalar(sa.select(DeadLetter.id).where(_named(public_id)).limit(1))
     if key is None:
@@ -160,7 +160,7 @@ async def lock_dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadLet
     return await session.scalar(sa.select(DeadLetter).where(DeadLetter.id == key).with_for_update())
 
 
-async def dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadLetter | None:
+async def dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter | None:
     return await session.scalar(sa.select(DeadLetter).where(_named(public_id)).limit(1))
 
 
@@ -168,7 +168,7 @@ def _named(public_id: UUID) -> sa.ColumnElement[bool]:
     return sa.or_(DeadLetter.public_id == public_id, DeadLetter.event_uuid == public_id)
 
 
-async def event(session: AsyncSession, *, public_id: UUID) -> OutboxEvent | None:
+async def event(session: AsyncSession, public_id: UUID) -> OutboxEvent | None:
     return await session.scalar(sa.select(OutboxEvent).where(OutboxEvent.public_id == public_id))
 
 
@@ -227,6 +227,6 @@ async def lock_unreported(session: AsyncSession, *, limit: int) -> Sequence[Dead
     return (await session.scalars(locked)).all()
 
 
-async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = None) -> bool:
+async def any_due(session: AsyncSession, now: datetime, *, lane: Lane | None = None) -> bool:
     """Return whether a claim is worth a writing transaction; it may be wrong about events that must wait."""
     return await session.scalar(sa.select(OutboxEvent.id).where(*_due(now, lane)).limit(1)) is not None

@@ -107,7 +107,7 @@ async def members(session: AsyncSession, *, project_id: int) -> Rows:
     return await _rows(session, statement)
 
 
-async def contracts(session: AsyncSession, *, codes: Collection[str], project_id: int | None) -> Sequence[Contract]:
+async def contracts(session: AsyncSession, codes: Collection[str], *, project_id: int | None) -> Sequence[Contract]:
     """Those of the project and, of other projects, those of the codes; closed ones too."""
     wanted = sa.or_(Contract.contract_code.in_(codes), Contract.project_id == project_id)
     return (await session.scalars(sa.select(Contract).where(wanted).order_by(Contract.contract_code))).all()

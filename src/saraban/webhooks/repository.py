@@ -42,12 +42,12 @@ async def page(
     return (await session.scalars(statement)).all()
 
 
-async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -> Webhook | None:
+async def one(session: AsyncSession, public_id: UUID, *, locked: bool = False) -> Webhook | None:
     found = sa.select(Webhook).where(Webhook.public_id == public_id)
     return await session.scalar(found.with_for_update() if locked else found)
 
 
-async def concerned(session: AsyncSession, *, row: Webhook, permission: str) -> list[UUID]:
+async def concerned(session: AsyncSession, row: Webhook, *, permission: str) -> list[UUID]:
     """Whoever set it up; of a project's webhook also those who have the permission by a role in that project."""
     by_role = (
         sa.select(UserAssignment.user_id)
@@ -102,7 +102,7 @@ async def active_of_people(session: AsyncSession, *, users: Collection[UUID]) ->
     return found
 
 
-async def remove(session: AsyncSession, *, row: Webhook) -> None:
+async def remove(session: AsyncSession, row: Webhook) -> None:
     await session.execute(sa.delete(WebhookOutcome).where(WebhookOutcome.webhook_id == row.id))
     await session.delete(row)
     await session.flush()

@@ -44,7 +44,7 @@ async def find(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, r
     """
     :raises NotFound: when there is no such file, or none that the caller may know of
     """
-    row = await repository.by_public_id(session, public_id=public_id)
+    row = await repository.by_public_id(session, public_id)
     if row is None or row.checksum is None:
         raise NotFound(f"There is no attachment {public_id}.")
     if row.is_temporary:

@@ -39,7 +39,7 @@ async def claim(
     :param pointer: of the list in the request, such as `/attachmentPublicIds`
     :raises Invalid: naming each id that is not the caller's own, temporary and unexpired upload
     """
-    rows, problems = await _usable(ctx, session, public_ids=public_ids, pointer=pointer)
+    rows, problems = await _usable(ctx, session, public_ids, pointer)
     if problems:
         raise Invalid(f"{pointer}: some files cannot be attached.", fields=problems)
     return await _keep(session, rows, history_id=None)
@@ -55,7 +55,7 @@ async def attach_to_step(
     """
     if len(public_ids) > MAX_PER_STEP:
         raise InvalidAttachments(fields=[FieldProblem(STEP_FIELD, "too_many", _TOO_MANY, {"limit": MAX_PER_STEP})])
-    rows, problems = await _usable(ctx, session, public_ids=public_ids, pointer=STEP_FIELD)
+    rows, problems = await _usable(ctx, session, public_ids, pointer=STEP_FIELD)
     if problems:
         raise InvalidAttachments(fields=problems)
     return await _keep(session, rows, history_id=str(history_id))
@@ -72,7 +72,7 @@ async def step_attachments(
 
 
 async def _usable(
-    ctx: RequestContext, session: AsyncSession, *, public_ids: Sequence[UUID], pointer: str
+    ctx: RequestContext, session: AsyncSession, public_ids: Sequence[UUID], pointer: str
 ) -> tuple[list[Attachment], list[FieldProblem]]:
     found = await repository.lock(session, public_ids=set(public_ids)) if public_ids else {}
     problems = []

@@ -191,7 +191,7 @@ async def clean_up(db: Database, storage: Storage, *, now: datetime) -> int:
 
 
 async def _forget(db: Database, ids: list[int]) -> None:
-    await db.transact(lambda session: repository.forget(session, ids=ids))
+    await db.transact(lambda session: repository.forget(session, ids))
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ async def _block(db: Database, journal: Journal, *, above: int, after: int | Non
             return None
         block = found[0]
         limit = 2 * block.row_count + 1000
-        rows = await repository.rows(session, journal, after=after, upto=block.last_id, limit=limit)
+        rows = await repository.rows(session, journal, after, upto=block.last_id, limit=limit)
     header, content = repository.header_of(block), block.row_list
     lines = [
         _line(to_export(header, None if content is None else unpack(content))),

@@ -111,7 +111,7 @@ async def _finding(
     after = lower.last_id if lower else None
     for block in chosen:
         limit = 2 * block.row_count + 1000
-        rows = await repository.rows(session, journal, after=after, upto=block.last_id, limit=limit)
+        rows = await repository.rows(session, journal, after, upto=block.last_id, limit=limit)
         listed = unpack(block.row_list or b"")
         examination.block(repository.header_of(block), listed=listed, rows=[row.mark for row in rows])
         after = block.last_id
@@ -134,7 +134,7 @@ async def _delete(
     now: datetime,
 ) -> Purged:
     said = _said(journal, chosen, None)
-    deleted = await repository.delete_rows(session, journal, after=after, upto=chosen[-1].last_id)
+    deleted = await repository.delete_rows(session, journal, after, upto=chosen[-1].last_id)
     if deleted != said.rows:
         raise RuntimeError("rows came or went while their blocks were deleted")
     await repository.clear_row_lists(session, journal.name, first=said.first, last=said.last)

@@ -65,11 +65,9 @@ class Sealer:
         async with self._db.reading() as session:
             last = await repository.last_block(session, journal)
         after = last.last_id if last else None
-        anyone = await repository.keys_with_uncommitted(
-            self._db, journal, after=after, upto=mark, limit=self._block_rows
-        )
+        anyone = await repository.keys_with_uncommitted(self._db, journal, after, upto=mark, limit=self._block_rows)
         async with self._db.reading() as session:
-            rows = await repository.rows(session, journal, after=after, upto=mark, limit=self._block_rows)
+            rows = await repository.rows(session, journal, after, upto=mark, limit=self._block_rows)
         committed = {row.key for row in rows}
         stop = next((key for key in anyone if key not in committed), None)
         closed = [row for row in rows if stop is None or row.key < stop]

@@ -104,7 +104,7 @@ async def _step(db: Database, journal: Journal, examination: JournalVerification
         block = found[0]
         # Whoever inserts more rows than a block has is found out by the first of them.
         limit = 2 * block.row_count + 1000
-        rows = await repository.rows(session, journal, after=after, upto=block.last_id, limit=limit)
+        rows = await repository.rows(session, journal, after, upto=block.last_id, limit=limit)
     header, content = repository.header_of(block), block.row_list
     listed = None if content is None else unpack(content)
     marks = await asyncio.to_thread(lambda: [row.mark for row in rows])

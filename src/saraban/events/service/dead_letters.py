@@ -44,7 +44,7 @@ class DeadLetterView:
 
 async def list_dead_letters(session: AsyncSession, *, limit: int = 100) -> list[DeadLetterView]:
     """Return the newest dead letters."""
-    return [_dead(row) for row in await repository.newest_dead_letters(session, limit=limit)]
+    return [_dead(row) for row in await repository.newest_dead_letters(session, limit)]
 
 
 async def take_unreported(session: AsyncSession, *, now: datetime, per_minute: int) -> list[DeadLetterView]:
@@ -130,7 +130,7 @@ async def delete_dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadL
     return _dead(row)
 
 
-async def move_to_dead_letters(session: AsyncSession, *, row: OutboxEvent, now: datetime) -> DeadLetterView:
+async def move_to_dead_letters(session: AsyncSession, row: OutboxEvent, now: datetime) -> DeadLetterView:
     """Move an event from the outbox to the dead letters."""
     await session.delete(row)
     event = Event(
@@ -140,8 +140,8 @@ async def move_to_dead_letters(session: AsyncSession, *, row: OutboxEvent, now: 
 
 
 async def _dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:
-    row = await repository.lock_dead_letter(session, public_id=public_id)
-    if row is None and await repository.event(session, public_id=public_id) is not None:
+    row = await repository.lock_dead_letter(session, public_id)
+    if row is None and await repository.event(session, public_id) is not None:
         raise EventNotDead
     if row is None:
         raise NotFound(f"There is no dead letter {public_id}.")

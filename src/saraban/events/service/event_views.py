@@ -77,10 +77,10 @@ async def read_event(session: AsyncSession, *, public_id: UUID) -> EventView:
 
     :raises NotFound: when there is none, or it was delivered longer ago than such are kept
     """
-    row = await repository.event(session, public_id=public_id)
+    row = await repository.event(session, public_id)
     if row is not None:
         return _outbox_view(row)
-    letter = await repository.dead_letter(session, public_id=public_id)
+    letter = await repository.dead_letter(session, public_id)
     if letter is not None:
         return _dead_letter_view(letter)
     raise NotFound(f"There is no event {public_id}.")

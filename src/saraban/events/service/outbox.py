@@ -105,14 +105,14 @@ def _row(one: NewEvent, uuid: UUID) -> dict[str, object]:
 
 async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = None) -> bool:
     """Return whether a claim is worth a writing transaction."""
-    return await repository.any_due(session, now=now, lane=lane)
+    return await repository.any_due(session, now, lane=lane)
 
 
 async def claim(
     session: AsyncSession, *, now: datetime, limit: int, lease: timedelta = LEASE, lane: Lane | None = None
 ) -> list[EventClaim]:
     """Take up to `limit` events, each the oldest undelivered one of its aggregate, for the time of a lease."""
-    rows = await repository.lock_due(session, now=now, limit=limit, lane=lane)
+    rows = await repository.lock_due(session, now, limit, lane=lane)
     token = new_id().hex
     await repository.lease(session, keys=[row.id for row in rows], token=token, until=now + lease)
     return [EventClaim(Event(*row[1:]), token, row.id) for row in rows]
@@ -204,7 +204,7 @@ async def record_failure(
             row.available_at = now + pause
             return None
         case GiveUp():
-            return await move_to_dead_letters(session, row=row, now=now)
+            return await move_to_dead_letters(session, row, now)
 
 
 async def purge_delivered(session: AsyncSession, *, now: datetime, keep: timedelta = KEEP_DELIVERED) -> int:
@@ -214,7 +214,7 @@ async def purge_delivered(session: AsyncSession, *, now: datetime, keep: timedel
 
 async def backlog(session: AsyncSession, *, lane: Lane | None = None) -> Backlog:
     """Count what waits, in one lane or in both, and what was given up in all."""
-    waiting, oldest, dead = await repository.count(session, lane=lane)
+    waiting, oldest, dead = await repository.count(session, lane)
     return Backlog(waiting, oldest, dead)
 
 

@@ -70,7 +70,7 @@ def canonical_password(password: str) -> str:
     return unicodedata.normalize("NFC", password)
 
 
-def password_weakness(password: str, *, username: str) -> Text | None:
+def password_weakness(password: str, username: str) -> Text | None:
     """Return why a new password is not acceptable, or None."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         return Text(

@@ -54,7 +54,7 @@ async def list_accounts(session: AsyncSession) -> Sequence[AnyRow]:
     return (await session.execute(statement)).all()
 
 
-async def role_named(session: AsyncSession, *, name: str) -> Role | None:
+async def role_named(session: AsyncSession, name: str) -> Role | None:
     return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
 
 
@@ -92,7 +92,7 @@ async def choose_language(session: AsyncSession, *, user_id: int, language: str,
     await session.flush()
 
 
-async def with_preferences(session: AsyncSession, *, user_ids: Collection[int]) -> Sequence[AnyRow]:
+async def with_preferences(session: AsyncSession, user_ids: Collection[int]) -> Sequence[AnyRow]:
     """One (user, preference or null) for each user that exists, closed ones too."""
     statement = (
         sa.select(User, UserPreference)

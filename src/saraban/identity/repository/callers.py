@@ -69,12 +69,12 @@ def _open_users() -> AnySelect:
     return _users_with_grants().where(User.public_id.in_(asked), User.is_active, User.deleted_at.is_(None))
 
 
-async def rows_of_users(connected: SessionOrConnection, *, public_ids: Collection[UUID]) -> Sequence[AnyRow]:
+async def rows_of_users(connected: SessionOrConnection, public_ids: Collection[UUID]) -> Sequence[AnyRow]:
     """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
     return list((await connected.execute(_open_users(), {"asked": list(public_ids)})).all())
 
 
-async def rows_of_username(session: AsyncSession, *, username: str) -> Sequence[AnyRow]:
+async def rows_of_username(session: AsyncSession, username: str) -> Sequence[AnyRow]:
     return list((await session.execute(_user_named(), {"username": username})).all())
 
 
@@ -108,7 +108,7 @@ async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any
 
 
 async def members(
-    session: AsyncSession, *, organization_ids: frozenset[int], permission: str | None, project_id: int | None = None
+    session: AsyncSession, organization_ids: frozenset[int], permission: str | None, *, project_id: int | None = None
 ) -> Sequence[AnyRow]:
     """
     One row for each active person, no program, who works for one of them and may do `permission` somewhere.
@@ -133,7 +133,7 @@ async def members(
 
 
 async def members_of_each(
-    session: AsyncSession, *, organization_ids: Collection[int], permissions: Collection[str] | None
+    session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> Sequence[AnyRow]:
     """The same people, with a row for each of the organizations that they work for; who may do one of some things."""
     asked = {"organizations": list(organization_ids)} | ({} if permissions is None else {"names": list(permissions)})

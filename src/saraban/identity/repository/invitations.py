@@ -19,7 +19,7 @@ async def invited(session: AsyncSession, *, token_hash: str, now: datetime, lock
     return await session.scalar(statement.with_for_update() if lock else statement)
 
 
-async def of_user(session: AsyncSession, *, user_id: int) -> UserInvitation | None:
+async def of_user(session: AsyncSession, user_id: int) -> UserInvitation | None:
     statement = sa.select(UserInvitation).where(UserInvitation.user_id == user_id).with_for_update()
     return await session.scalar(statement)
 

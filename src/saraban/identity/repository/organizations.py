@@ -55,7 +55,7 @@ async def page(
     return list((await session.execute(statement)).all())
 
 
-async def one(session: AsyncSession, *, public_id: UUID) -> AnyRow | None:
+async def one(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     return (await session.execute(_select().where(Organization.public_id == public_id))).one_or_none()
 
 

@@ -13,7 +13,7 @@ contracts = sa.table(
 )
 
 
-async def organization(session: AsyncSession, *, code: str) -> int | None:
+async def organization(session: AsyncSession, code: str) -> int | None:
     return await session.scalar(
         sa.select(Organization.id).where(Organization.organization_code == code, Organization.deleted_at.is_(None))
     )

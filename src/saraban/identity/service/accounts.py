@@ -255,7 +255,7 @@ async def _wanted(session: AsyncSession, by: Caller, grant: RoleGrant) -> _Reque
 
 async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
     name = grant.role
-    row = await repository.role_named(session, name=name)
+    row = await repository.role_named(session, name)
     if row is None:
         raise invalid("/role", "unknown", "ไม่มีบทบาท “{value}”", "There is no role “{value}”.", value=name)
     given = [

@@ -91,7 +91,7 @@ async def load_callers(session: AsyncSession, public_ids: Collection[UUID]) -> d
     """Return several users with what each may do at this moment, in one query; none whose account is closed."""
     if not public_ids:
         return {}
-    rows = await repository.rows_of_users(session, public_ids=public_ids)
+    rows = await repository.rows_of_users(session, public_ids)
     return {public_id: _caller(list(own)) for public_id, own in groupby(rows, attrgetter("public_id"))}
 
 
@@ -110,7 +110,7 @@ async def system_context(session: AsyncSession, clock: Clock, address: str = "")
 
 async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
     """Return an account as a caller, for the command line and the demo."""
-    rows = await repository.rows_of_username(session, username=username)
+    rows = await repository.rows_of_username(session, username)
     return _caller(rows) if rows else None
 
 
@@ -130,9 +130,7 @@ async def users_of(
     """
     if not organization_ids and project_id is None:
         return ()
-    rows = await repository.members(
-        session, organization_ids=organization_ids, permission=permission, project_id=project_id
-    )
+    rows = await repository.members(session, organization_ids, permission, project_id=project_id)
     return tuple(OrganizationMember(row.user_id, row.public_id, row.username, display_name(row)) for row in rows)
 
 
@@ -146,9 +144,7 @@ async def members_of_each(
     """
     found: dict[int, dict[UUID, int]] = {key: {} for key in organization_ids}
     if organization_ids:
-        for row in await repository.members_of_each(
-            session, organization_ids=organization_ids, permissions=permissions
-        ):
+        for row in await repository.members_of_each(session, organization_ids, permissions):
             found[row.organization_id][row.public_id] = row.user_id
     return found
 

@@ -38,7 +38,7 @@ async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[
     """Return how each of the users wants to be told."""
     if not user_ids:
         return {}
-    return {row[0].user_id: _delivery(*row) for row in await repository.with_preferences(session, user_ids=user_ids)}
+    return {row[0].user_id: _delivery(*row) for row in await repository.with_preferences(session, user_ids)}
 
 
 async def save_delivery_preferences(

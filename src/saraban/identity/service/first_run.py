@@ -102,7 +102,7 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
         raise AlreadySetUp
     ctx = await system_context(session, clock, address)
     code = fold(first.organization_code.strip())
-    if await role_scopes.organization(session, code=code) is None:
+    if await role_scopes.organization(session, code) is None:
         name = fold(first.organization_name.strip()) or code
         session.add(
             Organization(organization_code=code, organization_name=name, created_at=ctx.now, updated_at=ctx.now)

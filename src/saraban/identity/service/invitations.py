@@ -88,7 +88,7 @@ async def invite_again(ctx: RequestContext, session: AsyncSession, *, username: 
 
 async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime) -> Invitation | None:
     """Give a new token to an invitation that is still open, for the letter that is being written; the old one ends."""
-    row, user = await repository.of_user(session, user_id=user_id), await session.get(User, user_id)
+    row, user = await repository.of_user(session, user_id), await session.get(User, user_id)
     if row is None or user is None or row.expires_at <= now:
         return None
     token = new_secret()
@@ -96,7 +96,7 @@ async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime
     return Invitation(user.public_id, user.username, display_name(user), token)
 
 
-async def read_invitation(session: AsyncSession, *, token: str, now: datetime) -> Invitation:
+async def read_invitation(session: AsyncSession, token: str, now: datetime) -> Invitation:
     """
     :raises InvitationEnded: when the token opens nothing
     """
@@ -120,7 +120,7 @@ async def accept_invitation(
     """
     await count_attempt(limiter, "invitation", address, OF_ADDRESS)
     async with db.reading() as session:
-        invited = await read_invitation(session, token=token, now=now)
+        invited = await read_invitation(session, token, now)
     passwords.require_strong(password, invited.username)
     password_hash = await passwords.hash_password(password)
 

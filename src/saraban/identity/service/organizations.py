@@ -43,7 +43,7 @@ async def read_organization(ctx: RequestContext, session: AsyncSession, *, publi
     """
     :raises NotFound: when there is none, or it is retired and the caller may not see those
     """
-    row = await repository.one(session, public_id=public_id)
+    row = await repository.one(session, public_id)
     if row is None or not (row.is_active or ctx.caller.may_anywhere("organization.view")):
         raise NotFound(f"There is no organization {public_id}.")
     return organization_summary(row)

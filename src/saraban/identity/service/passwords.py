@@ -99,7 +99,7 @@ def _measured(work: Callable[..., T], *arguments: object) -> T:
 
 def require_strong(password: str, username: str, *, pointer: str = "/password") -> None:
     """:raises Invalid: when a new password is too weak"""
-    why = password_weakness(password, username=username)
+    why = password_weakness(password, username)
     if why is not None:
         raise Invalid("The password is too weak.", fields=[FieldProblem(pointer, "weak", why)])
 

@@ -87,7 +87,7 @@ async def seed_demo_accounts(session: AsyncSession, *, password: str = PASSWORD)
     roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
     for account in DEMO_ACCOUNTS:
         if account.username not in known:
-            await _open_account(session, account, roles=roles, password_hash=await passwords.hash_password(password))
+            await _open_account(session, account, roles, password_hash=await passwords.hash_password(password))
     # A program draws more than a person may; a limit that somebody set stays.
     services = [account.username for account in DEMO_ACCOUNTS if account.is_service]
     unset = sa.and_(User.username.in_(services), User.draws_per_minute.is_(None))
@@ -95,7 +95,7 @@ async def seed_demo_accounts(session: AsyncSession, *, password: str = PASSWORD)
 
 
 async def _open_account(
-    session: AsyncSession, account: DemoAccount, *, roles: dict[str, int], password_hash: str
+    session: AsyncSession, account: DemoAccount, roles: dict[str, int], *, password_hash: str
 ) -> None:
     own = await role_scopes.find_scope(session, organization=account.organization)
     user = User(

@@ -107,7 +107,7 @@ async def log_in(
             return WrongCredentials()  # nothing of a name without an account is written
         if not right or not found.is_active:
             return await _note_failure(session, found, waits_now=waits_now, address=device.address, issuer=issuer)
-        return await _enter(session, found, issuer=issuer, device=device)
+        return await _enter(session, found, issuer, device)
 
     outcome = await db.transact(settle)
     if isinstance(outcome, DomainError):
@@ -122,9 +122,7 @@ async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, devi
 
     :raises SessionEnded: when it is unknown, expired, revoked or used before
     """
-    outcome = await db.transact(
-        lambda session: _rotate(session, issuer=issuer, refresh_token=refresh_token, device=device)
-    )
+    outcome = await db.transact(lambda session: _rotate(session, issuer, refresh_token, device))
     if isinstance(outcome, DomainError):
         raise outcome
     return outcome
@@ -141,7 +139,7 @@ async def log_out(session: AsyncSession, *, refresh_token: str, address: str, no
         await _record(audit.AuditOrigin(user, now, address), session, "logout", user)
 
 
-async def _enter(session: AsyncSession, user: User, *, issuer: TokenIssuer, device: Device) -> OpenedSession:
+async def _enter(session: AsyncSession, user: User, issuer: TokenIssuer, device: Device) -> OpenedSession:
     now = issuer.clock.now()
     user.failed_attempts, user.last_login_at = 0, now
     await _record(audit.AuditOrigin(user, now, device.address), session, "login.success", user)
@@ -166,7 +164,7 @@ async def delete_expired_sessions(session: AsyncSession, *, now: datetime) -> in
 
 
 async def _rotate(
-    session: AsyncSession, *, issuer: TokenIssuer, refresh_token: str, device: Device
+    session: AsyncSession, issuer: TokenIssuer, refresh_token: str, device: Device
 ) -> OpenedSession | DomainError:
     now = issuer.clock.now()
     row = await tokens.for_update(session, token_hash=digest(refresh_token))

@@ -105,7 +105,7 @@ TEMPLATES: Mapping[str, NoticeText] = {
 TITLE_LENGTH = 255
 
 
-def render_notice(template: str, values: JsonObject, *, language: str) -> tuple[str, str]:
+def render_notice(template: str, values: JsonObject, language: str) -> tuple[str, str]:
     """
     Return title and message.
 

@@ -24,7 +24,7 @@ class DocumentParties:
     revision: UUID | None = None
 
 
-async def parties(session: AsyncSession, *, documents: Collection[UUID]) -> dict[UUID, DocumentParties]:
+async def parties(session: AsyncSession, documents: Collection[UUID]) -> dict[UUID, DocumentParties]:
     """Return who has to do with each of the documents; recipients only once it has been issued to them."""
     if not documents:
         return {}
@@ -86,7 +86,7 @@ async def already_notified(session: AsyncSession, *, event_uuids: Collection[UUI
     return {(row.event_uuid, row.user_id) for row in await session.execute(found)}
 
 
-async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) -> None:
+async def add(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
     if rows:
         await session.execute(sa.insert(Notification), rows)
 
@@ -113,7 +113,7 @@ async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str]
         await _settle(session, sa.or_(*of_each))
 
 
-async def mark_own_settled(session: AsyncSession, *, entity_id: str, user_id: int) -> None:
+async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: int) -> None:
     """Take back what asked one person to act on something."""
     await _settle(session, sa.and_(Notification.entity_id == entity_id, Notification.user_id == user_id))
 

@@ -33,21 +33,21 @@ async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) ->
         await session.execute(sa.insert(MailLine), rows)
 
 
-async def first_due(session: AsyncSession, *, now: datetime) -> int | None:
+async def first_due(session: AsyncSession, now: datetime) -> int | None:
     """Return the key of the line that has waited longest, without locking anything."""
     return await session.scalar(
         sa.select(MailLine.id).where(*_due(now)).order_by(MailLine.due_at, MailLine.id).limit(1)
     )
 
 
-async def lock_due(session: AsyncSession, *, key: int, now: datetime) -> MailLine | None:
+async def lock_due(session: AsyncSession, key: int, now: datetime) -> MailLine | None:
     """Lock a line unless another worker was quicker."""
     return await session.scalar(
         sa.select(MailLine).where(MailLine.id == key, *_due(now)).with_for_update(skip_locked=True)
     )
 
 
-async def lock_bundle(session: AsyncSession, *, first: MailLine) -> Sequence[MailLine]:
+async def lock_bundle(session: AsyncSession, first: MailLine) -> Sequence[MailLine]:
     """Lock what may share a mail with `first`, that line included, oldest first."""
     together = (MailLine.user_id == first.user_id, MailLine.bundle == first.bundle, MailLine.batch_uuid.is_(None))
     keys = (
@@ -57,7 +57,7 @@ async def lock_bundle(session: AsyncSession, *, first: MailLine) -> Sequence[Mai
     return (await session.scalars(locked.order_by(MailLine.id).with_for_update(skip_locked=True))).all()
 
 
-async def lock_batch(session: AsyncSession, *, batch: UUID) -> Sequence[MailLine]:
+async def lock_batch(session: AsyncSession, batch: UUID) -> Sequence[MailLine]:
     """Lock the lines of one mail that has not gone out, oldest first."""
     statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, MailLine.sent_at.is_(None))
     return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()

@@ -96,7 +96,7 @@ async def steps(session: AsyncSession, *, before: date, after: UUID | None, limi
     return [DueStep(*each) for each in found]
 
 
-async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[UUID, RunningWorkflow]:
+async def running(session: AsyncSession, subjects: Collection[UUID]) -> dict[UUID, RunningWorkflow]:
     """Return those subjects whose instance runs and waits for somebody."""
     instance, item = WorkflowInstance, WorkflowWorkItem
     statement = (
@@ -133,7 +133,7 @@ async def running(session: AsyncSession, *, subjects: Collection[UUID]) -> dict[
     }
 
 
-async def sent(session: AsyncSession, *, subjects: Collection[UUID]) -> frozenset[tuple[UUID, date, int]]:
+async def sent(session: AsyncSession, subjects: Collection[UUID]) -> frozenset[tuple[UUID, date, int]]:
     statement = sa.select(ReminderSent.subject_uuid, ReminderSent.due_day, ReminderSent.stage)
     rows = await session.execute(statement.where(ReminderSent.subject_uuid.in_(subjects)))
     return frozenset((row[0], row[1], row[2]) for row in rows)

@@ -84,7 +84,7 @@ def stand_of(notice: Notice, parties: Mapping[UUID, DocumentParties]) -> Subject
 async def directory(session: AsyncSession, notices: Sequence[Notice], *, subjects: Subjects) -> AudienceDirectory:
     """Look up everybody whom the notices name, with what each may do and what may be known of."""
     documents = {UUID(one.entity_id) for one in notices if one.audience.parties and one.entity_id}
-    parties = await repository.parties(session, documents=documents)
+    parties = await repository.parties(session, documents)
     organizations = await repository.organization_keys(
         session, public_ids={one for notice in notices for one in notice.audience.organizations}
     )

@@ -153,7 +153,7 @@ async def _tell(
                 )
             if preferences[user].chose(kind, "webhook"):
                 hooked.append(_news(event, notice, chosen[user].public_id))
-    await repository.add(session, rows=rows)
+    await repository.add(session, rows)
     await mails.add(session, rows=lines)
     await record_all(session, hooked)
 
@@ -164,9 +164,7 @@ def _news(event: Event, notice: Notice, user: UUID) -> NewEvent:
 
     It leaves the house, so it has a document's number and step and no word of what the document says.
     """
-    titles = {
-        language: render_notice(notice.template, notice.values, language=language)[0] for language in ("th", "en")
-    }
+    titles = {language: render_notice(notice.template, notice.values, language)[0] for language in ("th", "en")}
     return NewEvent(
         name=NOTICE,
         aggregate_type="user",

@@ -66,7 +66,7 @@ async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -
 
 async def settle(ctx: RequestContext, session: AsyncSession, *, entity_id: str) -> None:
     """Take back what asked the caller to act on a document, once it is done."""
-    await repository.mark_own_settled(session, entity_id=entity_id, user_id=ctx.caller.user_id)
+    await repository.mark_own_settled(session, entity_id, user_id=ctx.caller.user_id)
 
 
 async def read_all(ctx: RequestContext, session: AsyncSession) -> None:
@@ -75,7 +75,7 @@ async def read_all(ctx: RequestContext, session: AsyncSession) -> None:
 
 
 def _view(row: Notification, language: str) -> NotificationView:
-    title, message = render_notice(row.template, row.template_values, language=language)
+    title, message = render_notice(row.template, row.template_values, language)
     return NotificationView(
         public_id=row.public_id,
         title=title,

@@ -126,7 +126,7 @@ class MailJob:
         """Send the mail that has waited longest, and say whether there was one."""
         now = self._clock.now()
         async with self._db.reading() as session:
-            key = await repository.first_due(session, now=now)
+            key = await repository.first_due(session, now)
             if key is None:
                 return False
             lately = await repository.sent_since(session, since=now - timedelta(minutes=1))
@@ -156,7 +156,7 @@ class MailJob:
             )
             log.warning("mail_not_taken", message_id=str(batch), reason=reason, outcome=outcome)
         else:
-            outcome = await self._db.transact(lambda session: _sent(session, batch=batch, now=self._clock.now()))
+            outcome = await self._db.transact(lambda session: _sent(session, batch, now=self._clock.now()))
         MAILS.labels(outcome).inc()
 
 
@@ -172,13 +172,13 @@ async def purge_mails(session: AsyncSession, *, now: datetime) -> int:
 
 
 async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int, now: datetime) -> _ClaimedMail | None:
-    first = await repository.lock_due(session, key=key, now=now)
+    first = await repository.lock_due(session, key, now)
     if first is None:
         return None
     reader = (await identity.load_delivery_profiles(session, user_ids=[first.user_id]))[first.user_id]
     if first.batch_uuid is None:
         batch = derived_id("mail", str(first.event_uuid), str(reader.public_id))
-        lines = await repository.lock_bundle(session, first=first)
+        lines = await repository.lock_bundle(session, first)
     else:
         batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
     # It may be late: the server was away, or no worker ran. Quiet hours count when a mail goes, not when it was written.
@@ -238,13 +238,13 @@ def _message(
 
 
 def _item(mail_settings: MailSettings, line: MailLine, language: str) -> MailItem:
-    title, message = render_notice(line.template, line.template_values, language=language)
+    title, message = render_notice(line.template, line.template_values, language)
     number = str(line.template_values.get("number", ""))
     return MailItem(title, message, number, mail_settings.address_of(line.entity_type, line.entity_id))
 
 
-async def _sent(session: AsyncSession, *, batch: UUID, now: datetime) -> str:
-    for line in await repository.lock_batch(session, batch=batch):
+async def _sent(session: AsyncSession, batch: UUID, *, now: datetime) -> str:
+    for line in await repository.lock_batch(session, batch):
         line.sent_at, line.claimed_until = now, None
     return "sent"
 
@@ -252,7 +252,7 @@ async def _sent(session: AsyncSession, *, batch: UUID, now: datetime) -> str:
 async def _failed(
     session: AsyncSession, *, mail_settings: MailSettings, batch: UUID, reason: str, for_good: bool, now: datetime
 ) -> str:
-    lines = await repository.lock_batch(session, batch=batch)
+    lines = await repository.lock_batch(session, batch)
     over = for_good or any(line.attempts + 1 >= mail_settings.attempts for line in lines)
     for line in lines:
         line.attempts += 1

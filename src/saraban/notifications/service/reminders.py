@@ -55,10 +55,10 @@ async def send_reminders(db: Database, *, subjects: Subjects, now: datetime, zon
             if len(found) < PAGE:
                 break
             last = found[-1].key
-    return count + await _remind_of_steps(db, subjects=subjects, now=now, zone=zone)
+    return count + await _remind_of_steps(db, subjects, now, zone)
 
 
-async def _remind_of_steps(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
+async def _remind_of_steps(db: Database, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
     """The same for steps that have a due day of their own."""
     count = 0
     last: UUID | None = None
@@ -105,8 +105,8 @@ async def _wanted(
     if not found:
         return []
     subjects = [one.subject for one in found]
-    waits = await repository.running(session, subjects=subjects)
-    done = await repository.sent(session, subjects=subjects)
+    waits = await repository.running(session, subjects)
+    done = await repository.sent(session, subjects)
     places = {one.project_id for one in found}
     plans = {row.project_id: schedule_of(row) for row in await repository.plans(session, project_ids=places)}
     calendars = {place: await projects.work_calendar(session, project_id=place) for place in sorted(places)}

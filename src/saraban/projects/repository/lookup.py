@@ -25,7 +25,7 @@ Rows = Sequence[AnyRow]
 Found = TypeVar("Found")
 
 
-async def project(session: AsyncSession, *, public_id: UUID) -> Project | None:
+async def project(session: AsyncSession, public_id: UUID) -> Project | None:
     return await session.scalar(
         sa.select(Project).where(Project.public_id == public_id, Project.is_active, Project.deleted_at.is_(None))
     )
@@ -37,7 +37,7 @@ async def project_coded(session: AsyncSession, *, code: str) -> Project | None:
     )
 
 
-async def lock(session: AsyncSession, *, project_id: int) -> None:
+async def lock(session: AsyncSession, project_id: int) -> None:
     """Hold the project's row: two who change its settings at once take turns."""
     await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
 
@@ -109,7 +109,7 @@ async def sub_types(
     return await _of_contracts(session, statement, CorrespondenceSubType.contract_id, project_id, contract_id)
 
 
-def parties(read: Callable[[Rows], Found], *, project_id: int, contract_id: int | None) -> Query[Found]:
+def parties(read: Callable[[Rows], Found], project_id: int, contract_id: int | None) -> Query[Found]:
     """For each organization that takes part: its key, its public id, its code, and its role there."""
     if contract_id is None:
         return Query(_PROJECT_PARTIES, {"key": project_id}, read)
@@ -151,7 +151,7 @@ _CONTRACT_PARTIES = _parties(
 )
 
 
-async def printable(session: AsyncSession, *, project_id: int) -> Rows:
+async def printable(session: AsyncSession, project_id: int) -> Rows:
     """Rows of (kind, code) for everything a number of the project may print."""
 
     def kind(name: str) -> sa.Label[str]:
@@ -176,7 +176,7 @@ async def printable(session: AsyncSession, *, project_id: int) -> Rows:
     return list((await session.execute(statement)).all())
 
 
-async def sub_type_numbers(session: AsyncSession, *, project_id: int) -> Rows:
+async def sub_type_numbers(session: AsyncSession, project_id: int) -> Rows:
     """Rows of (type code, sub type's code, its number); contracts may number the same code differently."""
     statement = (
         sa.select(

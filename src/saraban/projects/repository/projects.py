@@ -203,11 +203,11 @@ async def _of_project(
     return list((await session.execute(statement)).all())
 
 
-async def weekend(session: AsyncSession, *, project_id: int) -> ProjectCalendar | None:
+async def weekend(session: AsyncSession, project_id: int) -> ProjectCalendar | None:
     return await session.get(ProjectCalendar, project_id)
 
 
-async def calendar_days(session: AsyncSession, *, project_id: int) -> Sequence[ProjectDay]:
+async def calendar_days(session: AsyncSession, project_id: int) -> Sequence[ProjectDay]:
     return (await session.scalars(sa.select(ProjectDay).where(ProjectDay.project_id == project_id))).all()
 
 

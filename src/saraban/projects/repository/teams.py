@@ -41,7 +41,7 @@ async def remove_members(session: AsyncSession, *, team_id: int) -> None:
 
 
 async def seats(
-    session: AsyncSession, *, project_ids: Collection[int], user_ids: Collection[int] | None
+    session: AsyncSession, project_ids: Collection[int], user_ids: Collection[int] | None
 ) -> Sequence[AnyRow]:
     """Rows of (project, user, code of the team, discipline), of teams that are active; all people, or some."""
     statement = (

@@ -19,7 +19,7 @@ from saraban.projects.service.project_settings import lock_managed_project, reco
 
 async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:
     """Return the working days of a project, for whoever counts in them."""
-    own = await repository.calendar_days(session, project_id=project_id)
+    own = await repository.calendar_days(session, project_id)
     return WorkCalendar(
         weekend=frozenset(await _weekend(session, project_id)),
         closed=frozenset(public_holidays()) | {row.day for row in own if not row.is_working},
@@ -105,7 +105,7 @@ async def remove_day(ctx: RequestContext, session: AsyncSession, *, project_publ
 
 
 async def _weekend(session: AsyncSession, project_id: int) -> list[Weekday]:
-    row = await repository.weekend(session, project_id=project_id)
+    row = await repository.weekend(session, project_id)
     chosen = row.weekend.split(",") if row is not None else USUAL_WEEKEND
     return [day for day in WEEKDAYS if day in chosen]
 

@@ -37,7 +37,7 @@ async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) 
     """
     :raises Invalid: at `pointer`, when there is no such active project
     """
-    row = await repository.project(session, public_id=public_id)
+    row = await repository.project(session, public_id)
     if row is None:
         raise _unknown_project(pointer, str(public_id))
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
@@ -135,25 +135,25 @@ async def find_sub_type(
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 
-def parties_query(*, project_id: int, contract_id: int | None) -> Query[list[Party]]:
+def parties_query(project_id: int, contract_id: int | None) -> Query[list[Party]]:
     """Ask for the organizations that take part with their role there; a contract's word for it comes first."""
 
     def read(rows: Sequence[AnyRow]) -> list[Party]:
         return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
 
-    return repository.parties(read, project_id=project_id, contract_id=contract_id)
+    return repository.parties(read, project_id, contract_id)
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
     """Return the keys of the same by their role."""
-    known = await fetch(session, parties_query(project_id=project_id, contract_id=contract_id))
+    known = await fetch(session, parties_query(project_id, contract_id))
     return by_role(known)
 
 
 async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:
     """Return each code that numbers of the project may print, to find formats that can meet."""
     found: dict[str, set[str]] = {}
-    for row in await repository.printable(session, project_id=project_id):
+    for row in await repository.printable(session, project_id):
         if row.code:
             found.setdefault(row.kind, set()).add(row.code)
     names = ("organization", "discipline", "rfa_type", "sub_type", "type")
@@ -163,7 +163,7 @@ async def printable_codes(session: AsyncSession, *, project_id: int) -> Printabl
 async def sub_type_numbers(session: AsyncSession, *, project_id: int) -> dict[tuple[str, str], frozenset[str]]:
     """Return the numbers that each sub type of the project prints, by the codes of its type and its own."""
     found: dict[tuple[str, str], set[str]] = {}
-    for type_code, code, number in await repository.sub_type_numbers(session, project_id=project_id):
+    for type_code, code, number in await repository.sub_type_numbers(session, project_id):
         found.setdefault((type_code, code), set()).add(number)
     return {key: frozenset(numbers) for key, numbers in found.items()}
 

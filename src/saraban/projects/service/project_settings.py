@@ -30,7 +30,7 @@ async def lock_managed_project(ctx: RequestContext, session: AsyncSession, publi
 
 async def lock_project(session: AsyncSession, *, project_id: int) -> None:
     """Hold a project until the end of the transaction, so that its settings are changed one after the other."""
-    await lookup.lock(session, project_id=project_id)
+    await lookup.lock(session, project_id)
 
 
 async def record_change(

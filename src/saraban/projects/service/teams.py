@@ -45,7 +45,7 @@ async def memberships(
 
     :param user_ids: only these people; None for all
     """
-    rows = await repository.seats(session, project_ids=project_ids, user_ids=user_ids)
+    rows = await repository.seats(session, project_ids, user_ids)
     return tuple(TeamMembership(row.project_id, row.user_id, row.team_code, row.discipline_code) for row in rows)
 
 

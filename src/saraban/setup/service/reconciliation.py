@@ -120,7 +120,7 @@ async def _there(
         session, codes={path[1] for path in wanted.found if path[0] == "organizations"}, usernames=names
     )
     codes = [one.code for one in file.contracts or ()]
-    rows = await repository.contracts(session, codes=codes, project_id=None)
+    rows = await repository.contracts(session, codes, project_id=None)
     elsewhere = frozenset(
         ("contracts", row.contract_code) for row in rows if project is None or row.project_id != project.id
     )

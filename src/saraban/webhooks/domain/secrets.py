@@ -21,7 +21,7 @@ class EarlierSecret:
         return {"secret": self.secret, "until": self.until.isoformat()}
 
 
-def valid_secrets(kept: Iterable[Mapping[str, str]] | None, *, now: datetime) -> list[EarlierSecret]:
+def valid_secrets(kept: Iterable[Mapping[str, str]] | None, now: datetime) -> list[EarlierSecret]:
     """Return the earlier secrets that still sign, the latest first."""
     found = [EarlierSecret(one["secret"], datetime.fromisoformat(one["until"])) for one in kept or ()]
     return sorted((one for one in found if one.until > now), key=lambda one: one.until, reverse=True)

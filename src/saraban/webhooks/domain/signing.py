@@ -13,7 +13,7 @@ def encoded(key: bytes) -> str:
     return PREFIX + base64.b64encode(key).decode()
 
 
-def signature(secrets: Sequence[str], *, message_id: str, timestamp: int, body: bytes) -> str:
+def signature(secrets: Sequence[str], message_id: str, timestamp: int, body: bytes) -> str:
     """Return the header `webhook-signature`: while a secret is being changed it has one for each."""
     signed = f"{message_id}.{timestamp}.".encode() + body
     return " ".join("v1," + _signed(secret, signed) for secret in secrets)

@@ -86,7 +86,7 @@ def _about(event: Event) -> tuple[UUID | None, UUID | None]:
 
 async def test(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> UUID:
     """Have a webhook told something that means nothing, and return the id of the message."""
-    row = await subscriptions.read(ctx, session, public_id=public_id)
+    row = await subscriptions.read(ctx, session, public_id)
     event = Event(new_id(), TEST, "webhook", str(row.public_id), {}, ctx.now)
     await outbox.record_all(session, [_requested(row, event)])
     return event.public_id
@@ -190,13 +190,13 @@ class WebhookSender:
     def _signed(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
         now = self._clock.now()
         message_id, timestamp = str(event.payload["eventPublicId"]), int(now.timestamp())
-        valid = [row.secret, *(one.secret for one in secrets.valid_secrets(row.earlier_secrets, now=now))]
+        valid = [row.secret, *(one.secret for one in secrets.valid_secrets(row.earlier_secrets, now))]
         return {
             "content-type": "application/json",
             "user-agent": "Saraban-Webhook/1",
             "webhook-id": message_id,
             "webhook-timestamp": str(timestamp),
-            "webhook-signature": signature(valid, message_id=message_id, timestamp=timestamp, body=body),
+            "webhook-signature": signature(valid, message_id, timestamp, body),
         }
 
     def _outcome(

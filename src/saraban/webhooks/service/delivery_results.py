@@ -47,11 +47,11 @@ class DeliveryAttempt:
 
 async def record_attempt(session: AsyncSession, public_id: UUID, attempt: DeliveryAttempt) -> None:
     """Keep the outcome; the webhook itself is locked and changed only where all is not well."""
-    row = await repository.one(session, public_id=public_id, locked=not attempt.delivered)
+    row = await repository.one(session, public_id, locked=not attempt.delivered)
     if row is None:  # it was removed meanwhile
         return
     if attempt.delivered and row.failing_since is not None:
-        row = await repository.one(session, public_id=public_id, locked=True) or row
+        row = await repository.one(session, public_id, locked=True) or row
     session.add(WebhookOutcome(**attempt.outcome))
     before = WebhookHealth(row.failing_since, row.given_up)
     after = before.after(delivered=attempt.delivered, gave_up=attempt.gave_up, now=attempt.at)
@@ -75,7 +75,7 @@ async def _switch_off(session: AsyncSession, row: Webhook, because: Off, *, now:
             str(row.public_id),
             {
                 "webhookPublicId": str(row.public_id),
-                "userPublicIds": [str(one) for one in await repository.concerned(session, row=row, permission=MANAGES)],
+                "userPublicIds": [str(one) for one in await repository.concerned(session, row, permission=MANAGES)],
                 **details,
             },
             now,

@@ -167,7 +167,7 @@ async def listing_own(ctx: RequestContext, session: AsyncSession, *, cursor: str
     return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
 
-async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Webhook:
+async def read(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Webhook:
     """
     :raises NotFound: when there is none that the caller may manage
     """
@@ -235,7 +235,7 @@ async def remove(ctx: RequestContext, session: AsyncSession, *, public_id: UUID)
     """Forget a webhook; what it was to be told and has not been yet is not sent."""
     row = await _managed(session, ctx.caller, public_id, locked=True)
     await _note(ctx, session, "remove", row)
-    await repository.remove(session, row=row)
+    await repository.remove(session, row)
 
 
 async def outcomes(
@@ -265,7 +265,7 @@ async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID) 
 
 
 async def _managed(session: AsyncSession, caller: Caller, public_id: UUID, *, locked: bool = False) -> Webhook:
-    row = await repository.one(session, public_id=public_id, locked=locked)
+    row = await repository.one(session, public_id, locked=locked)
     if row is None or not _manages(caller, row):
         raise NotFound(f"There is no webhook {public_id}.")
     return row
