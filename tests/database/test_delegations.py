@@ -9,12 +9,13 @@ import sqlalchemy as sa
 from saraban.identity import service as identity
 from saraban.identity.domain.caller import Caller
 from saraban.kit.db import Database
+from saraban.kit.operation import Receipt
 from saraban.workflow.runtime.domain.delegation import DelegateAway, DelegationChained
 from saraban.workflow.runtime.models.delegations import DelegationRow
 from saraban.workflow.runtime.repository import delegations as delegation_rows
 from saraban.workflow.runtime.service import delegations
 from saraban.workflow.runtime.service.delegated_rights import delegated_rights_of
-from saraban.workflow.runtime.service.delegations import DelegationView, NewDelegation
+from saraban.workflow.runtime.service.delegations import NewDelegation
 from tests.demo_people import fill
 from tests.factories.contexts import context
 
@@ -30,7 +31,7 @@ async def people(db: Database, *names: str) -> list[Caller]:
     return [one for one in found if one is not None]
 
 
-async def lend(db: Database, delegator: Caller, delegate: Caller, day: date) -> DelegationView:
+async def lend(db: Database, delegator: Caller, delegate: Caller, day: date) -> Receipt:
     wanted = NewDelegation(delegate.public_id, day, day + timedelta(days=1))
     return await db.transact(
         lambda session: delegations.delegate(
@@ -72,7 +73,7 @@ class TestCrossing:
             outcomes = await asyncio.gather(
                 lend(any_db, one, other, day), lend(any_db, other, one, day), return_exceptions=True
             )
-            refused = [outcome for outcome in outcomes if not isinstance(outcome, DelegationView)]
+            refused = [outcome for outcome in outcomes if not isinstance(outcome, Receipt)]
             assert [type(each) for each in refused] in ([DelegateAway], [DelegationChained]), outcomes
 
         async with any_db.reading() as session:

@@ -122,12 +122,11 @@ class Office:
         return facts
 
     async def start(self, facts: SubjectFacts, *, code: str = "RFA_APPROVAL", by: str = "dc.contractor") -> Envelope:
-        caller = await self.person(by)
-        return await self.db.transact(
-            lambda session: workflow.start(
-                context(caller=caller, now=NOW), session, code=code, entity_type=self.box.entity_type, facts=facts
-            )
-        )
+        ctx, kind = context(caller=await self.person(by), now=NOW), self.box.entity_type
+        await self.db.transact(lambda session: workflow.start(ctx, session, code=code, entity_type=kind, facts=facts))
+        async with self.db.reading() as session:
+            found = await workflow.envelopes(ctx, session, entity_type=kind, facts={facts.entity_id: facts})
+        return found[facts.entity_id]
 
     async def act(
         self, instance: UUID, action: str, *, by: str, now: datetime = NOW, key: str | None = None, **command: Any

@@ -8,11 +8,12 @@ allocator commit.
 
 import asyncio
 import errno
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, ClassVar, TypeVar, cast
 from uuid import UUID
 
@@ -338,6 +339,7 @@ class Database:
 
 
 _POOL_WAIT = 20.0  # seconds
+_WAL_WAIT = 10.0  # seconds
 _STALE_WITHIN = 1.0  # seconds; what took longer to fail was no stale connection
 _RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
 
@@ -409,7 +411,9 @@ def _configure_sqlite(engine: sa.Engine) -> None:
     def on_connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+        cursor.execute("PRAGMA busy_timeout=30000")
+        _begin_wal(cursor)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
@@ -417,6 +421,20 @@ def _configure_sqlite(engine: sa.Engine) -> None:
     def on_begin(connection: sa.Connection) -> None:
         writes = connection.get_execution_options().get("saraban_writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _begin_wal(cursor: sa.engine.interfaces.DBAPICursor) -> None:
+    """Two processes that open a new file at once both want it for themselves, and SQLite refuses one of them without waiting."""
+    until = monotonic() + _WAL_WAIT
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if monotonic() > until:
+                raise
+            sleep(0.02)
+        else:
+            return
 
 
 def notify_after_commit(session: AsyncSession) -> None:

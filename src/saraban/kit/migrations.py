@@ -153,6 +153,10 @@ def _alone(connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
     if connection.scalar(sa.text("SELECT GET_LOCK('saraban_migrate', 60)")) != 1:
         raise MigrationUnderWay
     try:
-        return work(connection)
+        done = work(connection)
+        connection.exec_driver_sql(
+            "COMMIT"
+        )  # the next in line must find the newest revision: no DDL follows that commits it
+        return done
     finally:
         connection.execute(sa.text("SELECT RELEASE_LOCK('saraban_migrate')"))

@@ -182,7 +182,6 @@ async def log_in(
     db: Db,
     tokens: Tokens,
     throttle: Throttle,
-    address: Address,
     clock: Now,
     username: Annotated[str, Form(max_length=50)] = "",
     password: Annotated[str, Form(max_length=128)] = "",
@@ -201,7 +200,7 @@ async def log_in(
     set_session_cookies(request, response)
     async with db.reading() as session:
         caller = await identity.load_caller(session, public_id=opened.public_id)
-        ctx = RequestContext(caller, clock.now(), clock.zone, address)
+        ctx = RequestContext(caller, clock.now(), clock.zone, client_address(request))
         chosen = await identity.chosen_language(ctx, session)
     if chosen:
         remember_language(response, chosen)

@@ -196,9 +196,8 @@ def _step(definition: Definition, state: str, one: SimulationStep, facts: Facts,
         state,
         one.branch,
         ReviewAnswer(one.action, one.comment, one.with_files),
-        caller=facts.caller,
+        by=review_response.Respondent(facts.caller, one.actor.seats),
         subject=facts.subject,
-        seats=one.actor.seats,
         given=given,
     )
     given.update(answers)

@@ -40,6 +40,20 @@ class ReviewAnswer:
     with_files: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Respondent:
+    """
+    Who answers a branch.
+
+    :param seats: the caller's, in the project of the document
+    :param deputy: who answers in the caller's place
+    """
+
+    caller: Caller
+    seats: Collection[ReviewSeat] = ()
+    deputy: Caller | None = None
+
+
 def may_answer(
     assignee: Assignee,
     caller: Caller,
@@ -102,19 +116,16 @@ def answered(
     branch: str,
     answer: ReviewAnswer,
     *,
-    caller: Caller,
+    by: Respondent,
     subject: SubjectFacts,
-    seats: Collection[ReviewSeat],
     given: Mapping[str, str],
     assignee: Assignee | None = None,
-    deputy: Caller | None = None,
 ) -> tuple[dict[str, str], Step | None]:
     """
     Decide one answer, and return all answers with it and the step they come to.
 
     :param given: the answers so far, by branch
     :param assignee: whom the branch asks now, where that is no longer the one of the definition
-    :param deputy: who answers in the caller's place
     :raises NotFound: when the state asks no such branch
     :raises BranchClosed: when the branch has its answer
     :raises ActionForbidden: when the branch asks somebody else
@@ -126,7 +137,7 @@ def answered(
         raise NotFound(f"The state {state} asks no branch {branch[:50]}.")
     if branch in given:
         raise BranchClosed(f"The branch {branch} has its answer.")
-    if not may_answer(assignee or asked.assignee, caller, subject, seats, deputy=deputy):
+    if not may_answer(assignee or asked.assignee, by.caller, subject, by.seats, deputy=by.deputy):
         raise ActionForbidden(f"The branch {branch} asks somebody else.")
     check(review, answer)
     answers = {**given, branch: answer.code}

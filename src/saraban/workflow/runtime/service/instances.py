@@ -51,7 +51,7 @@ async def start(
     facts: SubjectFacts,
     context: JsonObject | None = None,
     matter: Matter | None = None,
-) -> Envelope:
+) -> None:
     """
     Start an instance of the active version, in the transaction that creates its subject.
 
@@ -86,7 +86,6 @@ async def start(
     await reviews.open_round(session, instance=row, definition=definition, now=ctx.now)
     if not definition.states[definition.initial].editable:
         await renew_work_items(session, EnteredState(row, definition, facts, ctx.now))
-    return await envelope_of(ctx, session, row, definition, facts=facts)
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
@@ -241,12 +240,9 @@ async def envelopes(
 async def envelope_of(
     ctx: RequestContext,
     session: AsyncSession,
-    row: Instance,
-    definition: Definition,
+    one: reviews.ReviewedInstance,
     *,
-    facts: SubjectFacts,
     files: Sequence[StepFile] = (),
-    seats: Sequence[Caller] = (),
     ahead: PendingAssignees | None = None,
     alone: bool = False,
 ) -> Envelope:
@@ -256,14 +252,14 @@ async def envelope_of(
     :param ahead: whom it waits for, where that was just asked
     :param alone: where it is read by itself: whether somebody may act is looked at closely
     """
-    one = reviews.ReviewedInstance(row, definition, facts, seats)
+    row, definition, facts = one.row, one.definition, one.facts
     asked = (await reviews.visible_branches(ctx, session, instances=[one])).get(row.id, ())
     stands = Asking(row, definition, facts)
     if alone:
         waits = await pending_with_exactly(session, stands)
     else:
         waits = pending_without_query(stands, ahead) or (await pending_with(session, [stands]))[row.id]
-    found = envelope(ctx, row, definition, facts=facts, files=files, branches=asked, seats=seats, waits=waits)
+    found = envelope(ctx, row, definition, facts=facts, files=files, branches=asked, seats=one.seats, waits=waits)
     return replace(found, values=stated_values(definition, row.context))
 
 
@@ -279,10 +275,8 @@ def envelope_without_query(after: HeldInstance) -> Envelope | None:
 async def envelope_after(session: AsyncSession, after: HeldInstance) -> Envelope:
     """Return the same, with what has to be read: files, branches, names of people."""
     files = (await step_files(session, [after.row.id])).get(after.row.id, ()) if after.has_files else ()
-    row, definition, facts = after.row, after.definition, after.facts
-    return await envelope_of(
-        after.ctx, session, row, definition, facts=facts, files=files, seats=after.seats, ahead=after.ahead
-    )
+    one = reviews.ReviewedInstance(after.row, after.definition, after.facts, after.seats)
+    return await envelope_of(after.ctx, session, one, files=files, ahead=after.ahead)
 
 
 def envelope(

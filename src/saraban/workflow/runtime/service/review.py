@@ -195,12 +195,10 @@ async def _answered(
         held.row.current_state,
         branch.name,
         said,
-        caller=seat,
+        by=review_response.Respondent(seat, seats, held.caller if seat.user_id != held.caller.user_id else None),
         subject=held.facts,
-        seats=seats,
         given=given,
         assignee=branches.assignee_of(branch),
-        deputy=held.caller if seat.user_id != held.caller.user_id else None,
     )
 
 

@@ -113,9 +113,8 @@ async def find(
     definition = await definitions.load(session, row.definition_id)
     files = await instances.step_files(session, [row.id])
     seats = (await _lent(ctx, session, now)).of(definition.code, facts.scope.project)
-    return await instances.envelope_of(
-        ctx, session, row, definition, facts=facts, files=files.get(row.id, ()), seats=seats, alone=True
-    )
+    one = branches.ReviewedInstance(row, definition, facts, seats)
+    return await instances.envelope_of(ctx, session, one, files=files.get(row.id, ()), alone=True)
 
 
 async def _lent(ctx: RequestContext, session: AsyncSession, now: datetime | None) -> DelegatedRights:
