@@ -27,6 +27,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.execute(f"UPDATE {TABLE} SET payload_hash = '' WHERE completed_at IS NOT NULL")
     with changing(TABLE) as batch:
         for column in ("resource_kind", "resource_uuid", "outcome", "completed_at"):
             batch.drop_column(column)

@@ -52,6 +52,19 @@ class TestReservedNumber:
             ("CONFIRMED", UUID(written["publicId"]))
         ]
 
+    async def test_is_confirmed_again_as_a_number_also_when_a_document_carries_it(self, desk: Desk) -> None:
+        kept = await letter(desk)
+        await desk.write(
+            "dc.contractor", "correspondences", desk.letter("คคง.", reservationToken=kept["reservationToken"])
+        )
+        client, body = await desk.as_("dc.contractor"), {"reservationToken": kept["reservationToken"]}
+        confirm = RESERVE.replace("reserve", "confirm")
+
+        answers = [await client.post(confirm, json=body, headers={"Idempotency-Key": "again"}) for _ in range(2)]
+
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert {answer.json()["publicId"] for answer in answers} == {kept["publicId"]}
+
     async def test_becomes_an_rfas_a_transmittals_and_a_sheets(self, desk: Desk) -> None:
         codes = {"disciplineCode": "TER", "rfaTypeCode": "RPT"}
         rfa = await reserve(desk, "dc.contractor", "ผรม.2", correspondenceTypeCode="RFA", **codes)

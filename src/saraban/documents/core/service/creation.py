@@ -47,7 +47,7 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind,
             reservation=draft.reservation_token,
             fields=kind.reserved_fields,
         )
-        return (await services.allocator.issue(request)).receipt()
+        return request.receipt(await services.allocator.issue(request))
 
 
 async def _write(

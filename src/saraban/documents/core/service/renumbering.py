@@ -44,7 +44,7 @@ async def renumber(
             holder=numbering.Holder(kind.rules.name, public_id),
             write=partial(_change_number, ctx, kind, before, reason),
         )
-        return (await services.allocator.issue(request)).receipt()
+        return request.receipt(await services.allocator.issue(request))
 
 
 async def _plan(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader) -> numbering.Plan:

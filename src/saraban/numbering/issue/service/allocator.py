@@ -109,8 +109,10 @@ class Allocator:
         metrics.SUCCESS.inc()
         if self.failures.waiting:
             self.failures.write()
-        if issued.repeated and not pending.tried and request.claim is not None:
-            await request.claim.complete_found(issued.receipt(request.outcome))
+        if pending.tried:  # found again after a commit whose end this very request did not see
+            return replace(issued, repeated=False)
+        if issued.repeated and request.claim is not None:
+            await request.claim.complete_found(request.receipt(issued))
         return issued
 
     async def redis_up(self) -> bool:
@@ -241,10 +243,8 @@ class Allocator:
 
     async def _answer_committed(self, waiters: Sequence[Waiting]) -> None:
         """Look up, on a fresh connection, the tokens of those whose commit may have gone through already."""
-        for waiter in waiters:
-            waiter.item.uncertain |= (
-                waiter.follows is not None
-            )  # the same request: it finds what that one has committed
+        for waiter in waiters:  # who follows is the same request again: it finds what that one has committed
+            waiter.item.uncertain |= waiter.follows is not None
             waiter.follows = None
         asking = [waiter for waiter in waiters if waiter.item.uncertain]
         if not asking:
@@ -340,7 +340,7 @@ async def _complete(connected: SessionOrConnection, waiter: Waiting, issued: Iss
         if request.write is not None and isinstance(connected, AsyncSession):
             await waiter.run(request.write(connected, issued))
         if request.claim is not None:
-            await request.claim.complete(connected, issued.receipt(request.outcome))
+            await request.claim.complete(connected, request.receipt(issued))
     except Exception as error:
         if _failure_of(error) is not None:
             raise
@@ -356,7 +356,7 @@ async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSessi
     )
     await request.write(session, issued)
     if request.claim is not None:
-        await request.claim.complete(session, issued.receipt(request.outcome))
+        await request.claim.complete(session, request.receipt(issued))
     return issued
 
 

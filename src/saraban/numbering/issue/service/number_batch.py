@@ -76,10 +76,9 @@ class Issued:
     holder: Holder | None = None
     repeated: bool = field(default=False, compare=False)
 
-    def receipt(self, outcome: Outcome | None = None) -> Receipt:
-        """Return what is kept of it for the request's key: the document that carries it, otherwise the number itself."""
-        kind, public_id = (self.holder.kind, self.holder.public_id) if self.holder else (NUMBER, self.public_id)
-        return Receipt(kind, public_id, {"number": self.number, **(outcome or {})}, repeated=self.repeated)
+    def receipt(self) -> Receipt:
+        """Return what is kept of a request for the number itself, whatever carries it by now."""
+        return Receipt(NUMBER, self.public_id, {"number": self.number}, repeated=self.repeated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +105,13 @@ class IssueRequest:
     lasts: timedelta | None = None
     reservation: UUID | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+
+    def receipt(self, issued: Issued) -> Receipt:
+        """Return what is kept for the request's key: the document it was for, otherwise the number."""
+        outcome = {"number": issued.number, **self.outcome}
+        held = issued.holder if self.holder is not None else None
+        kind, public_id = (held.kind, held.public_id) if held is not None else (NUMBER, issued.public_id)
+        return Receipt(kind, public_id, outcome, repeated=issued.repeated)
 
 
 @dataclass(slots=True)

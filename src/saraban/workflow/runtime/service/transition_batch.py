@@ -57,15 +57,14 @@ async def transition_batch(
             if alone:
                 raise
     if not alone:
-        for request in requests:
-            request.attempt = (
-                None  # known of one that will be written: it must not be tried again if the connection is lost
-            )
+        for (
+            request
+        ) in requests:  # what has an attempt will be written: it must not be tried again if the connection is lost
+            request.attempt = None
         for request, decision in decided.items():
             request.see(decision.held.snapshot)
-    done = (
-        dict(zip(decided, await persist_transitions(session, list(decided.values())), strict=True)) if decided else {}
-    )
+    written = await persist_transitions(session, list(decided.values())) if decided else []
+    done = dict(zip(decided, written, strict=True))
     for request, one in done.items():
         if request.claim is not None:
             await request.claim.complete(session, one.receipt)
