@@ -34,6 +34,19 @@ def test_every_route_is_public_by_the_list_or_guarded(application: FastAPI) -> N
     assert unguarded - PUBLIC_PATHS == set()
 
 
+def test_no_route_holds_a_connection_to_read_while_it_writes(application: FastAPI) -> None:
+    """Whoever writes takes another connection: a pool full of such requests waits for itself."""
+    writes = {"database", "idempotency", "document_services", "allocator", "transitions"}
+    both = set()
+    for context in iter_route_contexts(application.routes):
+        dependant = getattr(context, "dependant", None)
+        needs = {one.call.__name__ for one in dependant.dependencies if one.call} if dependant else set()
+        if "read_session" in needs and needs & writes:
+            both.add(str(context.path))
+
+    assert both == set()
+
+
 def test_every_feature_is_there(document: dict[str, Any]) -> None:
     named = {
         "/api/v1/auth/login",

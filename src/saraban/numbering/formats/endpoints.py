@@ -110,12 +110,11 @@ async def read_format(
 
 
 @router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
-async def save_format(
-    body: FormatIn, db: Db, session: ReadSession, ctx: Context, response: Response, language: Language
-) -> FormatOut:
+async def save_format(body: FormatIn, db: Db, ctx: Context, response: Response, language: Language) -> FormatOut:
     """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
-    row = await db.transact(lambda writing: formats.save_format(ctx, writing, body.target, body.draft))
-    return await _shown(session, row, response, language)
+    row = await db.transact(lambda session: formats.save_format(ctx, session, body.target, body.draft))
+    async with db.reading() as session:
+        return await _shown(session, row, response, language)
 
 
 @router.put("/configs/{publicId}", summary="Change a number format")
@@ -123,7 +122,6 @@ async def change_format(
     public_id: PathId,
     body: FormatChange,
     db: Db,
-    session: ReadSession,
     ctx: Context,
     response: Response,
     language: Language,
@@ -132,9 +130,10 @@ async def change_format(
     """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
     version = _version(if_match)
     row = await db.transact(
-        lambda writing: formats.change_format(ctx, writing, public_id=public_id, version=version, changes=body.changes)
+        lambda session: formats.change_format(ctx, session, public_id=public_id, version=version, changes=body.changes)
     )
-    return await _shown(session, row, response, language)
+    async with db.reading() as session:
+        return await _shown(session, row, response, language)
 
 
 async def _shown(session: AsyncSession, row: FormatRow, response: Response, language: str) -> FormatOut:

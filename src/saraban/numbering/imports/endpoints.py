@@ -118,14 +118,15 @@ async def commit_import(
     public_id: PathId,
     body: ImportCommitIn,
     ctx: KeyedContext,
-    session: ReadSession,
+    db: Db,
     once: Idempotent,
     language: Language,
 ) -> Response:
     """One transaction for each 1,000 lines; lines that are refused harm no others, and what is there already is left alone."""
     operation = Operation.of(ctx, f"POST /document-numbering/imports/{public_id}/commit", body)
     receipt = await once.run(operation, partial(_start, ctx, public_id, body))
-    found = await uploads.read_import(ctx, session, public_id=public_id)
+    async with db.reading() as session:
+        found = await uploads.read_import(ctx, session, public_id=public_id)
     return respond(_import(found, language), status=202, receipt=receipt)
 
 

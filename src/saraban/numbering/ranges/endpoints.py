@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.endpoints import request_of
@@ -31,11 +31,13 @@ router = APIRouter(route_class=RecordedRoute)
 
 
 @router.post("/ranges", status_code=201, response_model=RangeOut, summary="Reserve or block a range of a series")
-async def create_range(body: RangeIn, ctx: KeyedContext, session: ReadSession, once: Idempotent) -> Response:
+async def create_range(body: RangeIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
     operation = Operation.of(ctx, "POST /document-numbering/ranges", body)
     receipt = await once.run(operation, partial(_create, ctx, body))
-    return respond(_range(await service.read_range(ctx, session, receipt.resource_id)), status=201, receipt=receipt)
+    async with db.reading() as session:
+        found = await service.read_range(ctx, session, receipt.resource_id)
+    return respond(_range(found), status=201, receipt=receipt)
 
 
 async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> Receipt:
@@ -72,13 +74,12 @@ async def list_ranges(
 
 
 @router.post("/ranges/{publicId}/release", response_model=ReleasedOut, summary="Release a range")
-async def release_range(
-    public_id: PathId, body: ReleaseIn, ctx: KeyedContext, session: ReadSession, once: Idempotent
-) -> Response:
+async def release_range(public_id: PathId, body: ReleaseIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """The main series gives what it has not passed yet; what the range gave stays issued."""
     operation = Operation.of(ctx, f"POST /document-numbering/ranges/{public_id}", body)
     receipt = await once.run(operation, partial(_release, ctx, public_id, body))
-    found = await service.read_range(ctx, session, public_id)
+    async with db.reading() as session:
+        found = await service.read_range(ctx, session, public_id)
     shown = ReleasedOut.model_validate({"public_id": public_id, "released_at": found.range.released_at})
     return respond(shown, receipt=receipt)
 
