@@ -180,7 +180,8 @@ _SET_STATUS = (
     .values(
         correspondence_status_id=sa.select(CorrespondenceStatus.id)
         .where(CorrespondenceStatus.status_code == sa.bindparam("code"))
-        .scalar_subquery()
+        .scalar_subquery(),
+        version=_revisions.c.version + 1,
     )
 )
 _COME = PreparedStatement(_SET_STATUS)
