@@ -10,8 +10,11 @@ from typing import Any
 import httpx
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
+from saraban.attachments.service import uploads
 from saraban.audit import service as audit
 from saraban.config import Settings
 from saraban.kit.db import Database
@@ -159,6 +162,24 @@ class TestKey:
         other = await self.send(uploader, name, content)
 
         assert (other.status_code, other.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+        assert len(stored(settings)) == 1
+
+    async def test_finds_the_file_whose_commit_was_not_answered(
+        self, uploader: httpx.AsyncClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        complete = uploads._complete
+
+        async def lost(session: AsyncSession, *given: Any, **more: Any) -> Any:
+            await complete(session, *given, **more)
+            await session.commit()
+            raise DBAPIError("COMMIT", None, ConnectionResetError(), connection_invalidated=True)
+
+        with monkeypatch.context() as once:
+            once.setattr(uploads, "_complete", lost)
+            first = await self.send(uploader, "a.pdf", PDF)
+        again = await self.send(uploader, "a.pdf", PDF)
+
+        assert (first.status_code, again.status_code) == (500, 201)
         assert len(stored(settings)) == 1
 
     async def test_is_free_again_after_a_refusal(self, uploader: httpx.AsyncClient) -> None:

@@ -8,7 +8,7 @@ and a repetition is read to its end, kept nowhere, and compared by checksum.
 
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -122,13 +122,15 @@ async def upload(
     row = _new_row(acceptable_file_name(name), ctx.caller, clock)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
     await db.transact(lambda session: _begin(session, row))
-    record = _UploadRecord(ctx.caller, public_id, name, clock, ctx.address)
+    record = _UploadRecord(ctx, public_id, name, clock)
     try:
         stream = UploadStream(chunks, rules.max_bytes)
         await storage.write(key, stream.pour())
         await _check_kind(storage, key, name)
         return await db.transact(lambda session: _complete(session, record, stream, keep=rules.keep, claim=claim))
     except Exception as error:
+        if await db.transact(lambda session: _is_complete(session, record)):
+            raise  # its COMMIT went through, though the answer to it was lost
         await storage.delete(key)
         reason = error
         await db.transact(lambda session: _abandon(session, record, reason))
@@ -196,13 +198,12 @@ async def _forget(db: Database, ids: list[int]) -> None:
 
 @dataclass(frozen=True)
 class _UploadRecord:
-    """One upload: whose, of what, when and from where."""
+    """One upload; bytes may arrive for long, so what is told of it has a moment of its own."""
 
-    caller: Caller
+    ctx: RequestContext
     public_id: UUID
     name: str
     clock: Clock
-    address: str
 
     async def lock_row(self, session: AsyncSession) -> Attachment | None:
         return (await repository.lock(session, public_ids=[self.public_id])).get(self.public_id)
@@ -211,7 +212,7 @@ class _UploadRecord:
         self, session: AsyncSession, action: str, *, severity: audit.Severity = audit.Severity.INFO, **details: object
     ) -> None:
         await audit.record(
-            audit.AuditOrigin(self.caller, self.clock.now(), self.address),
+            replace(self.ctx, now=self.clock.now()),
             session,
             audit.AuditEntry(
                 f"attachment.{action}",
@@ -292,6 +293,12 @@ async def _complete(
     if claim is not None:
         await claim.complete(session, _receipt(done))
     return done
+
+
+async def _is_complete(session: AsyncSession, record: _UploadRecord) -> bool:
+    """Ask under the row's lock, which waits for a COMMIT that is still under way."""
+    row = await record.lock_row(session)
+    return row is not None and row.checksum is not None
 
 
 async def _abandon(session: AsyncSession, record: _UploadRecord, reason: Exception) -> None:
