@@ -28,10 +28,9 @@ from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowI
 from saraban.workflow.runtime.repository import transitions as stepping
 from saraban.workflow.runtime.service import assignees, definitions
 from saraban.workflow.runtime.service import branches as reviews
-from saraban.workflow.runtime.service.delegated_rights import DelegatedRights
-from saraban.workflow.runtime.service.delegated_rights import delegated_rights_of as lent_to
-from saraban.workflow.runtime.service.pending import InstanceState as Asking
+from saraban.workflow.runtime.service.delegated_rights import DelegatedRights, delegated_rights_of
 from saraban.workflow.runtime.service.pending import (
+    InstanceState,
     pending_with,
     pending_with_exactly,
     pending_without_query,
@@ -207,7 +206,7 @@ async def envelopes(
     """
     if not facts:
         return {}
-    lent = await lent_to(replace(ctx, now=now), session) if now is not None else DelegatedRights()
+    lent = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else DelegatedRights()
     rows = await repository.instances_of(session, entity_type, list(facts))
     files = await step_files(session, [row.id for row in rows.values()]) if with_files else {}
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows.values()}
@@ -216,7 +215,7 @@ async def envelopes(
         reviews.ReviewedInstance(row, known[row.definition_id], facts[key], seats[key]) for key, row in rows.items()
     ]
     asked = await reviews.visible_branches(ctx, session, instances=reviewed)
-    stand = [Asking(one.row, one.definition, one.facts) for one in reviewed]
+    stand = [InstanceState(one.row, one.definition, one.facts) for one in reviewed]
     waits = (
         {one.row.id: await pending_with_exactly(session, one) for one in stand}
         if alone
@@ -254,7 +253,7 @@ async def envelope_of(
     """
     row, definition, facts = one.row, one.definition, one.facts
     asked = (await reviews.visible_branches(ctx, session, instances=[one])).get(row.id, ())
-    stands = Asking(row, definition, facts)
+    stands = InstanceState(row, definition, facts)
     if alone:
         waits = await pending_with_exactly(session, stands)
     else:
@@ -265,7 +264,7 @@ async def envelope_of(
 
 def envelope_without_query(after: HeldInstance) -> Envelope | None:
     """Return the envelope of an instance as a request left it, for who asked, where all is known that it shows."""
-    waits = pending_without_query(Asking(after.row, after.definition, after.facts), after.ahead)
+    waits = pending_without_query(InstanceState(after.row, after.definition, after.facts), after.ahead)
     if waits is None or after.has_files or after.definition.reviews:
         return None
     found = envelope(after.ctx, after.row, after.definition, facts=after.facts, seats=after.seats, waits=waits)
