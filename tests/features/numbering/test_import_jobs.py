@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
+from sqlalchemy.exc import DBAPIError
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.audit.models import AuditLog
 from saraban.kit.db import Database
-from saraban.numbering.imports.service import jobs
+from saraban.numbering.imports.service import jobs, uploads
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport
 from tests.conftest import SignIn
 from tests.number_imports import URL, Desk, letter, sheet_of, work_of
@@ -105,6 +106,49 @@ class TestUpload:
         assert (third.status_code, third.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
         async with desk.app.state.db.reading() as session:
             assert await session.scalar(sa.select(sa.func.count()).select_from(NumberImport)) == 1
+
+    async def test_whose_commit_was_not_answered_keeps_its_file(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        key = {"Idempotency-Key": "import-of-old-letters"}
+        received = uploads._received
+
+        async def lost(*given: Any) -> None:
+            await received(*given)
+            await given[-1].commit()
+            raise DBAPIError("COMMIT", None, ConnectionResetError(), connection_invalidated=True)
+
+        with monkeypatch.context() as once:
+            once.setattr(uploads, "_received", lost)
+            first = await desk.send(letter(1), **key)
+        again = await desk.send(letter(1), **key)
+
+        assert (first.status_code, again.status_code) == (500, 202)
+        assert await work_of(desk.app).round()
+        assert (await desk.read(again.json()["publicId"]))["state"] == "CHECKED"
+
+    async def test_that_is_broken_off_while_it_is_committed_keeps_its_file(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        received, arrived = uploads._received, asyncio.Event()
+
+        async def held(*given: Any) -> None:
+            await received(*given)
+            await given[-1].commit()
+            arrived.set()
+            await asyncio.Event().wait()
+
+        with monkeypatch.context() as once:
+            once.setattr(uploads, "_received", held)
+            sending = asyncio.create_task(desk.send(letter(1)))
+            await arrived.wait()
+            sending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await sending
+
+        assert await work_of(desk.app).round()
+        (listed,) = (await desk.client.get(URL, params={"projectPublicId": desk.project})).json()["items"]
+        assert listed["state"] == "CHECKED"
 
 
 class TestCheck:

@@ -81,6 +81,12 @@ async def locked_import(session: AsyncSession, key: int) -> NumberImport:
     return found.one()
 
 
+async def is_import(public_id: UUID, session: AsyncSession) -> bool:
+    """Ask under the row's lock, which waits for a COMMIT that is still under way."""
+    statement = sa.select(NumberImport.id).where(NumberImport.public_id == public_id).with_for_update()
+    return await session.scalar(statement) is not None
+
+
 async def next_waiting(session: AsyncSession, *, now: datetime) -> ImportRow | None:
     """Return the upload that waits longest for a worker, or whose worker was not heard of for too long."""
     free = sa.or_(NumberImport.lease_until.is_(None), NumberImport.lease_until < now)

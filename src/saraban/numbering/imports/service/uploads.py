@@ -137,8 +137,9 @@ async def _stored(
         await storage.examine(key, lambda file: _refuse_other(file, sheet.suffix))
         await db.transact(partial(_received, ctx, row, claim, receipt))
     except BaseException:
-        await storage.delete(key)
-        raise
+        if not await db.transact(partial(repository.is_import, public_id)):
+            await storage.delete(key)
+        raise  # where it is, its COMMIT went through, though the answer to it was lost or nobody waited for it
     return receipt
 
 
