@@ -21,7 +21,7 @@ from saraban.documents.core import service as core
 from saraban.documents.demo.service import find_demo_project
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.runtime.schemas import instance_answer

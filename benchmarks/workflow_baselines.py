@@ -30,7 +30,7 @@ from saraban.audit.models import AuditLog
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.rfa.models import RfaRevision
 from saraban.events.models import OutboxEvent
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.clock import SystemClock
 from saraban.kit.ids import new_id
 from saraban.workflow.runtime.models import UuidText, WorkflowHistory, WorkflowInstance, WorkflowWorkItem

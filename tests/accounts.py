@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.identity.service import Device, LogInThrottle, LogInThrottled, TokenIssuer, WrongCredentials
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from saraban.events.service import Event
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.notifications.service import send_reminders

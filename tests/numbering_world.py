@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.identity.models import Organization
 from saraban.kit.db import Code, Database
 from saraban.kit.ids import new_id

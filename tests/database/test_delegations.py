@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.db import Database
 from saraban.kit.operation import Receipt
 from saraban.workflow.runtime.domain.delegation import DelegateAway, DelegationChained

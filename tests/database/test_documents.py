@@ -24,8 +24,7 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.models import Organization
 from saraban.kit.clock import local_date
 from saraban.kit.operation import Receipt

@@ -11,7 +11,7 @@ import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of s
 from saraban.attachments import service as attachments
 from saraban.attachments.adapters import MemoryStorage
 from saraban.attachments.service import AttachmentRow, UploadRules
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.identity.models import User
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database

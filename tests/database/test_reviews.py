@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import KeyReused

@@ -3,8 +3,7 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import SystemClock
 
 BANGKOK = ZoneInfo("Asia/Bangkok")

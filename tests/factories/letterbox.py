@@ -16,9 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.models import Organization
 from saraban.identity.service import seed as identity_seed
 from saraban.kit.db import Database

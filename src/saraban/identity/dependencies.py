@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text

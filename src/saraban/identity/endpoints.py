@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
 from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, Context, Throttle, Tokens
-from saraban.identity.domain.organization import PartyRole
+from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.schemas import (
     LogIn,
     OrganizationPage,

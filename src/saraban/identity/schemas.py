@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from saraban.identity.domain.organization import PartyRole
+from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.schema import Schema, SingleLine
 
 _TOKEN_EXAMPLE = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9…"  # noqa: S105

@@ -7,8 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.events import service as events
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.pagination import Page
 
 SEES, MANAGES = "system.view_logs", "system.manage_all"

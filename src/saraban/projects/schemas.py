@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from saraban.identity.domain.organization import PartyRole
+from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.schema import Schema, SingleLine
 from saraban.projects.domain.calendar import Weekday
 

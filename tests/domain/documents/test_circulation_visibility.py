@@ -3,7 +3,7 @@
 import pytest
 
 from saraban.documents.circulation.domain import VIEW, may_see, reach_of
-from saraban.identity.domain.permission import EVERYTHING, Grant
+from saraban.identity.domain.context import EVERYTHING, Grant
 
 OURS, OTHERS, PROJECT, OTHER_PROJECT, CONTRACT = 1, 2, 10, 11, 20
 MAY = frozenset({VIEW})

@@ -3,7 +3,7 @@
 import pytest
 
 from saraban.documents.core.domain.visibility import Placement, may_see, reach_of
-from saraban.identity.domain.permission import Grant
+from saraban.identity.domain.context import Grant
 
 VIEW = frozenset({"document.view"})
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.identity.domain.permission import EVERYTHING, Grant, Scope, allows, allows_somewhere
+from saraban.identity.domain.context import EVERYTHING, Grant, Scope, allows, allows_somewhere
 
 VIEW = frozenset({"rfa.view"})
 ALL = frozenset({EVERYTHING})

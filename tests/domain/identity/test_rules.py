@@ -8,9 +8,8 @@ import pytest
 
 from saraban.identity.domain import catalogue, throttle, token
 from saraban.identity.domain.account import password_weakness
-from saraban.identity.domain.demo import DEMO_ACCOUNTS
-from saraban.identity.domain.organization import party_role
-from saraban.identity.domain.permission import EVERYTHING
+from saraban.identity.domain.catalogue import DEMO_ACCOUNTS, party_role
+from saraban.identity.domain.context import EVERYTHING
 from saraban.identity.domain.throttle import ThrottleRules
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)

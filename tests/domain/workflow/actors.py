@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Grant, Scope
+from saraban.identity.domain.context import Caller, Grant, Scope
 from saraban.workflow.language.subject import SubjectFacts
 
 PARTIES = {"OWNER": frozenset({1, 5}), "CONSULTANT": frozenset({2}), "CONTRACTOR": frozenset({3, 4})}

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import EVERYTHING, Grant, Scope
+from saraban.identity.domain.context import EVERYTHING, Caller, Grant, Scope
 from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.workflow.engine import decisions
 from saraban.workflow.language.definition import Definition, Require, State, Transition

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Scope
 from saraban.kit.errors import Invalid
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.decisions import TransitionNotPossible

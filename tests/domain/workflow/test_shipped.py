@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from saraban.documents.rfa.domain import APPROVE_CODES
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES, name_of
 from saraban.workflow.administration.service.versions import shipped

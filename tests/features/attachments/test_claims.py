@@ -16,7 +16,7 @@ from saraban.attachments.models import Attachment
 from saraban.attachments.service import AttachmentRow, InvalidAttachments, UploadRules
 from saraban.bootstrap import System
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid

@@ -11,8 +11,7 @@ from saraban.documents.core.models import Document, DocumentRecipient, DocumentR
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Grant
+from saraban.identity.domain.context import Caller, Grant
 from saraban.identity.models import Organization, User
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Scope
 from saraban.identity.service import (
     NotSignedIn,
     RoleDoesNotFit,

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events.models import OutboxEvent
 from saraban.events.service import Event, Handlers
 from saraban.identity import service as identity
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Scope
 from saraban.identity.models import User
 from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.ids import new_id

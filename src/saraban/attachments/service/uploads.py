@@ -21,8 +21,7 @@ from saraban.attachments.domain.names import MAX_NAME, UnacceptableName, clean_n
 from saraban.attachments.domain.storage import Storage, storage_key
 from saraban.attachments.models import Attachment
 from saraban.audit import service as audit
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from saraban.documents.core.domain.kind import KindRules
-from saraban.identity.domain.permission import EVERYTHING, Grant, Scope, allows
+from saraban.identity.domain.context import EVERYTHING, Grant, Scope, allows
 from saraban.workflow.language.outcome import Outcome
 
 KIND = "circulation"

@@ -1,10 +1,12 @@
 """
-The permissions there are, the seven roles, and what each role may do: data, no rules.
+What the product ships with about people: permissions, the seven roles and what each may do, the roles of organizations, and the
+demo accounts. Data, no rules.
 
 Further requirements (REQ-NUM-16, REQ-NUM-17) add to the matrix; `ADDED` is the one place that says what and why.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from saraban.kit.errors import Text
 
@@ -21,6 +23,29 @@ CONTRACT_ADMIN = "Contract Admin"
 GLOBAL, ORGANIZATION, PROJECT, CONTRACT = "Global", "Organization", "Project", "Contract"
 
 ORGANIZATION_ROLES = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "THIRD PARTY", "GUEST")
+
+
+class PartyRole(StrEnum):
+    """In the order in which people name them."""
+
+    OWNER = "OWNER"
+    DESIGNER = "DESIGNER"
+    CONSULTANT = "CONSULTANT"
+    CONTRACTOR = "CONTRACTOR"
+    OTHER = "OTHER"
+
+
+def party_role(role_name: str | None) -> PartyRole:
+    """Return the role for its name; third parties, guests and free text are OTHER."""
+    try:
+        return PartyRole((role_name or "").strip().upper())
+    except ValueError:
+        return PartyRole.OTHER
+
+
+def role_names_of(role: str) -> tuple[str, ...]:
+    """Return the role names that count as `role`."""
+    return ("OTHER", "THIRD PARTY", "GUEST") if party_role(role) is PartyRole.OTHER else (role,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,3 +305,83 @@ def permissions_of(role: str) -> frozenset[str]:
         return frozenset(offer.name for offer in PERMISSIONS)
     matrix = {name for name, roles, _th, _en in _MATRIX if role in {_SHORT[short] for short in roles.split()}}
     return frozenset(matrix) | ADDED.get(role, frozenset())
+
+
+DEMO_PASSWORD = "saraban-demo"  # noqa: S105  told to everybody; production refuses to start with these accounts
+
+_DEMO = "LCBP3-C2"  # the code of its project and of its contract
+
+
+@dataclass(frozen=True, slots=True)
+class DemoAssignment:
+    """A role and the code of the one place where it is given; none means everywhere."""
+
+    role: str
+    organization: str | None = None
+    project: str | None = None
+    contract: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DemoAccount:
+    username: str
+    first_name: str
+    last_name: str
+    organization: str
+    placings: tuple[DemoAssignment, ...]
+    is_service: bool = False
+
+    @property
+    def display_name(self) -> str:
+        return f"{self.first_name} {self.last_name}"
+
+
+DEMO_ACCOUNTS = (
+    DemoAccount("admin", "อารีย์", "ดูแลระบบ", "กทท.", (DemoAssignment(SUPERADMIN),)),
+    DemoAccount("padmin", "ปกรณ์", "คุมโครงการ", "กทท.", (DemoAssignment(PROJECT_MANAGER, project=_DEMO),)),
+    DemoAccount(
+        "dc.contractor",
+        "ดวงใจ",
+        "เอกสารครบ",
+        "ผรม.2",
+        (
+            DemoAssignment(DOCUMENT_CONTROL, organization="ผรม.2"),
+            DemoAssignment(DOCUMENT_CONTROL, organization="ผรม.1"),
+        ),
+    ),
+    DemoAccount("dc.consultant", "เดชา", "รับส่งดี", "คคง.", (DemoAssignment(DOCUMENT_CONTROL, organization="คคง."),)),
+    DemoAccount(
+        "reviewer.consultant",
+        "ระวี",
+        "ตรวจละเอียด",
+        "คคง.",
+        (
+            DemoAssignment(CONTRACT_ADMIN, contract=_DEMO),
+            DemoAssignment(EDITOR, organization="คคง."),
+        ),
+    ),
+    # Decides about RFAs as the owner, and about letters to the owner and to its office.
+    DemoAccount(
+        "approver.owner",
+        "อนันต์",
+        "เห็นชอบ",
+        "กทท.",
+        (
+            DemoAssignment(CONTRACT_ADMIN, contract=_DEMO),
+            DemoAssignment(DOCUMENT_CONTROL, organization="กทท."),
+            DemoAssignment(DOCUMENT_CONTROL, organization="สคฉ.3"),
+        ),
+    ),
+    DemoAccount("viewer", "วิไล", "อ่านอย่างเดียว", "กทท.", (DemoAssignment(VIEWER, organization="กทท."),)),
+    DemoAccount(
+        "svc.loadtest",
+        "บัญชีบริการ",
+        "ทดสอบโหลด",
+        "ผรม.2",
+        (
+            DemoAssignment(DOCUMENT_CONTROL, organization="ผรม.2"),
+            DemoAssignment(DOCUMENT_CONTROL, organization="คคง."),
+        ),
+        is_service=True,
+    ),
+)

@@ -1,11 +1,132 @@
-"""What belongs to one request, whichever entry point it came through: who asks, when, from where, and under which key."""
+"""
+What belongs to one request, whichever entry point it came through: who asks, when, from where, and what they may do.
 
+An assignment of a role is a `Grant`; what is acted on has a `Scope`. The widest grant wins.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from saraban.identity.domain.caller import Caller
+from saraban.kit.errors import FieldProblem, Forbidden, Text
+
+EVERYTHING = "system.manage_all"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """
+    Where something stands: the organizations it concerns, its project and its contract.
+
+    A document of a contract carries the project too, so that a grant on the project covers its contracts.
+    """
+
+    organizations: frozenset[int] = frozenset()
+    project: int | None = None
+    contract: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A role in one organization, one project or one contract, or everywhere when none is set."""
+
+    role: str
+    permissions: frozenset[str]
+    organization: int | None = None
+    project: int | None = None
+    contract: int | None = None
+
+    @property
+    def is_global(self) -> bool:
+        return self.organization is None and self.project is None and self.contract is None
+
+    def covers(self, scope: Scope) -> bool:
+        if self.is_global:
+            return True
+        if self.organization is not None:
+            return self.organization in scope.organizations
+        if self.project is not None:
+            return self.project == scope.project
+        return self.contract == scope.contract
+
+    def gives(self, permission: str) -> bool:
+        return permission in self.permissions or EVERYTHING in self.permissions
+
+
+def allows(grants: Iterable[Grant], permission: str, scope: Scope) -> bool:
+    """Return whether one of `grants` gives `permission` and covers `scope`; `system.manage_all` gives each."""
+    return any(grant.gives(permission) and grant.covers(scope) for grant in grants)
+
+
+def allows_somewhere(grants: Iterable[Grant], permission: str) -> bool:
+    """Return whether `permission` is given in any scope; it opens a door, it does not decide about a thing."""
+    return any(grant.gives(permission) for grant in grants)
+
+
+class NotYourOrganization(Forbidden):
+    """The originator is an organization that the caller does not act for."""
+
+    code = "NOT_YOUR_ORGANIZATION"
+    says = Text("คุณไม่ได้ปฏิบัติงานแทนองค์กรนี้", "You do not act for this organization.")
+    recovery = (Text("เลือกองค์กรของคุณ", "Choose an organization of your own."),)
+
+    @classmethod
+    def at(cls, pointer: str) -> "NotYourOrganization":
+        """Return the error with the field that names the organization."""
+        return cls(fields=[FieldProblem(pointer, "not_yours", cls.says)])
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """
+    Loaded anew for each request, so a changed role counts at once.
+
+    :param organization_id: the organization the user mainly works for, None for the system itself
+    :param organization_ids: that one and each in which the user has a role: what the caller may act for
+    :param draws_per_minute: its own limit of numbers; None for everybody's, 0 for none at all
+    """
+
+    user_id: int
+    public_id: UUID
+    username: str
+    display_name: str
+    organization_id: int | None
+    organization_ids: frozenset[int]
+    grants: tuple[Grant, ...]
+    is_service: bool = False
+    language: str = "th"
+    draws_per_minute: int | None = None
+
+    def may(self, permission: str, scope: Scope) -> bool:
+        return allows(self.grants, permission, scope)
+
+    def may_anywhere(self, permission: str) -> bool:
+        return allows_somewhere(self.grants, permission)
+
+    @property
+    def roles(self) -> frozenset[str]:
+        return frozenset(grant.role for grant in self.grants)
+
+    @property
+    def permissions(self) -> frozenset[str]:
+        return frozenset(name for grant in self.grants for name in grant.permissions)
+
+    def require(self, permission: str, scope: Scope) -> None:
+        """
+        :raises Forbidden: when `permission` is not given in `scope`
+        """
+        if not self.may(permission, scope):
+            raise Forbidden(f"The permission {permission} is needed here.")
+
+    def require_somewhere(self, permission: str) -> None:
+        """
+        :raises Forbidden: when no role of the caller gives `permission`
+        """
+        if not self.may_anywhere(permission):
+            raise Forbidden(f"The permission {permission} is needed.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What other features and the doors use of `identity`."""
 
-from saraban.identity.domain.demo import DEMO_ACCOUNTS
+from saraban.identity.domain.catalogue import DEMO_ACCOUNTS
 from saraban.identity.domain.throttle import ThrottleRules
 from saraban.identity.service.accounts import (
     ACCOUNT_CHANGED,

@@ -16,9 +16,7 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_name, acceptable_username, canonical_username
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import invitations, tokens

@@ -9,10 +9,8 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import EVERYTHING, Grant
+from saraban.identity.domain.context import EVERYTHING, Caller, Grant, RequestContext
 from saraban.identity.models import User
 from saraban.identity.repository import callers as repository
 from saraban.identity.repository import organizations

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_username
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.identity.models import Organization
 from saraban.identity.repository import accounts as repository
 from saraban.identity.repository import role_scopes

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.domain.catalogue import party_role, role_names_of
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.organization import party_role, role_names_of
 from saraban.identity.repository import organizations as repository
 from saraban.identity.schemas import OrganizationPage, OrganizationSummary
 from saraban.kit.db import AnyRow

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Scope
 from saraban.identity.repository import role_scopes as repository
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.text import fold

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain import catalogue as shipped
-from saraban.identity.domain.demo import DEMO_ACCOUNTS, PASSWORD, DemoAccount
+from saraban.identity.domain.catalogue import DEMO_ACCOUNTS, DEMO_PASSWORD, DemoAccount
 from saraban.identity.models import (
     OrganizationRole,
     Permission,
@@ -77,7 +77,7 @@ async def _system_user(session: AsyncSession) -> None:
     await session.flush()
 
 
-async def seed_demo_accounts(session: AsyncSession, *, password: str = PASSWORD) -> None:
+async def seed_demo_accounts(session: AsyncSession, *, password: str = DEMO_PASSWORD) -> None:
     """
     Open the demo accounts that are missing; one that exists keeps its password and its roles.
 

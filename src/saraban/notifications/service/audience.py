@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.notifications import repository
 from saraban.notifications.domain.notices import Notice
 from saraban.notifications.repository import DocumentParties

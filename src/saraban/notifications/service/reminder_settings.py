@@ -5,8 +5,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.notifications.domain.reminders import ReminderSchedule
 from saraban.notifications.models import ReminderPlan
 from saraban.notifications.repository import reminders as repository

@@ -6,8 +6,7 @@ from uuid import UUID
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page

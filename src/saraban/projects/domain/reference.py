@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from saraban.identity.domain.organization import PartyRole
+from saraban.identity.domain.catalogue import PartyRole
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.organization import PartyRole
+from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.models import Organization
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.pagination import newest_first

@@ -11,10 +11,8 @@ from uuid import UUID
 from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.organization import party_role
-from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.identity.domain.catalogue import party_role
+from saraban.identity.domain.context import EVERYTHING, Caller, RequestContext, Scope
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import page_of

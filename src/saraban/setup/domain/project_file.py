@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from saraban.identity.domain.organization import PartyRole
+from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.json import Json
 from saraban.kit.schema import Day, Schema, SingleLine
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.organization import party_role
+from saraban.identity.domain.catalogue import party_role
 from saraban.identity.models import Organization
 from saraban.kit.db import AnyRow
 from saraban.kit.json import Json

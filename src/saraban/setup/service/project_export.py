@@ -2,8 +2,7 @@
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.text import fold
 from saraban.projects.domain.master_data import CORRESPONDENCE_TYPES

@@ -12,8 +12,7 @@ from itertools import groupby
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
 from saraban.identity.service import Invitation, rights_lock
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text

@@ -8,8 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import Text
 from saraban.web.documents.document_pages import DocumentDetails, DocumentPages, OpenActions, state_of
 from saraban.web.shell.document_kinds import WebKind

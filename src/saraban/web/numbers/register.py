@@ -9,8 +9,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import Context
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import Db, PageCursor, ReadSession

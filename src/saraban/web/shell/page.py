@@ -21,8 +21,7 @@ from starlette.responses import HTMLResponse, Response
 
 import saraban
 from saraban.identity.dependencies import Context as SignedIn
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Db

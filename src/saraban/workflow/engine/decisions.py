@@ -6,8 +6,7 @@ Time, rows and the document are the service's business; everything the decision 
 
 from dataclasses import dataclass, field
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.identity.domain.context import EVERYTHING, Caller, Scope
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.json import Json, JsonObject, as_object
 from saraban.workflow.engine import step_data

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import EVERYTHING
+from saraban.identity.domain.context import EVERYTHING, Caller
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Facts
 from saraban.workflow.language.definition import Definition, Require

@@ -9,8 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.errors import Text
 from saraban.kit.json import Json
 from saraban.workflow.language.outcome import Outcome

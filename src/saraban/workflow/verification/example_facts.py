@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Grant, Scope
+from saraban.identity.domain.context import Caller, Grant, Scope
 from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.kit.json import Json, JsonObject, as_list, as_object, as_text
 from saraban.workflow.engine import decisions

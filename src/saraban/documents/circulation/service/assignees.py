@@ -17,7 +17,7 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain.changes import field_changes
 from saraban.documents.core.domain.dates import is_overdue
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.clock import local_date
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
 

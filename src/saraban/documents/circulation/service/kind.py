@@ -39,8 +39,7 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain.changes import field_changes
 from saraban.documents.core.domain.dates import is_overdue
 from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid

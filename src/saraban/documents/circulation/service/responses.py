@@ -14,8 +14,7 @@ from saraban.documents.circulation.service.assignees import NotAssigned, state_o
 from saraban.documents.circulation.service.kind import CIRCULATION
 from saraban.documents.circulation.service.workflow_subject import facts_of
 from saraban.documents.core import service as core
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow import service as workflow

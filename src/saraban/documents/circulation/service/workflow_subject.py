@@ -12,8 +12,7 @@ from saraban.documents.circulation.domain import may_see
 from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.service.assignees import NotAssigned, close_open, reach, state_of, take_answer
 from saraban.documents.core import service as core
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.pipeline import Pipeline
 from saraban.workflow import service as workflow
 

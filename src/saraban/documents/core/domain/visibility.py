@@ -9,8 +9,7 @@ was issued is also open to its recipients, to the parties of its contract and to
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Grant
+from saraban.identity.domain.context import Caller, Grant
 
 VIEW = "document.view"
 EVERYTHING = "system.manage_all"

@@ -20,9 +20,7 @@ from saraban.documents.core.models import Document
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
-from saraban.identity.domain.caller import NotYourOrganization
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import date_in_words
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Forbidden, Invalid, Text, invalid

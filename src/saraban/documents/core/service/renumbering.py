@@ -11,8 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.documents.core.service.document_change import DocumentIsCancelled, hold_current
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering import service as numbering
 

@@ -18,8 +18,7 @@ from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
 from saraban.documents.core.service.kind import ReachedState
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each

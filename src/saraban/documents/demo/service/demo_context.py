@@ -12,8 +12,7 @@ from saraban.attachments.domain.storage import Storage
 from saraban.attachments.service import UploadRules
 from saraban.documents.core.service import DocumentServices
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.service import DEMO_ACCOUNTS
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text

@@ -12,8 +12,7 @@ from saraban.documents.demo.domain.demo_data import DemoAction, DemoDocument
 from saraban.documents.demo.domain.walkthrough import WALKTHROUGH
 from saraban.documents.demo.service import demo_actions
 from saraban.documents.demo.service.demo_context import DemoProject, DemoServices, find_demo_project
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.workflow import service as workflow

@@ -8,8 +8,7 @@ import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, Invalid, NotFound, Text, invalid
 from saraban.kit.ids import new_id

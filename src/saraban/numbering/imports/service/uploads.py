@@ -17,8 +17,7 @@ from saraban.attachments.domain.kinds import XLSX, detect_kind
 from saraban.attachments.domain.storage import Storage
 from saraban.attachments.service import CHECKSUM, UploadStream, acceptable_file_name, require_same_file
 from saraban.audit import service as audit
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.kit.idempotency import Claim, Idempotency

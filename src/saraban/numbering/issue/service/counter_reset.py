@@ -4,8 +4,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
 from saraban.kit.errors import Forbidden, invalid, unknown
 from saraban.kit.ids import new_id
 from saraban.numbering.issue.domain.lifecycle import SHORTEST_RESET_REASON, checked_reason

@@ -6,8 +6,7 @@ from functools import partial
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import Idempotency

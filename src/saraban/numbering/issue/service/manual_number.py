@@ -11,8 +11,7 @@ import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import Invalid, invalid

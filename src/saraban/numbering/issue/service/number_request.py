@@ -15,9 +15,7 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import NotYourOrganization
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.numbering.series.domain import counter_key

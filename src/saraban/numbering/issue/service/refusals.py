@@ -13,8 +13,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_fault
 from saraban.kit.errors import DomainError

@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import FixedClock
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
 from saraban.numbering.issue.domain.lifecycle import (

@@ -10,8 +10,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, NotFound, invalid
 from saraban.kit.pagination import Page

@@ -7,9 +7,7 @@ from uuid import UUID
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.text import fold
 from saraban.numbering.issue.domain.lifecycle import NumberActor, required_state

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.engine import decisions, step_data

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.json import JsonObject
 from saraban.workflow.administration.domain import review_migration

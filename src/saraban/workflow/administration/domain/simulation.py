@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from uuid import UUID
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import Grant, Scope
+from saraban.identity.domain.context import Caller, Grant, Scope
 from saraban.kit.errors import DomainError, Text, invalid
 from saraban.kit.json import JsonObject, as_text
 from saraban.workflow.engine import decisions, pending_assignees, step_data

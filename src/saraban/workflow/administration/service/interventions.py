@@ -15,8 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.service import Severity
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees

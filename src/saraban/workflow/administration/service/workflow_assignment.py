@@ -13,8 +13,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import Forbidden, NotFound, Text, invalid

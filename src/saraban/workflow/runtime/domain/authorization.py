@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Facts

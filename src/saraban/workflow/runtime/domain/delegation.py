@@ -10,8 +10,7 @@ from datetime import date, datetime, time, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import EVERYTHING, Grant
+from saraban.identity.domain.context import EVERYTHING, Caller, Grant
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
 
 MOST_DAYS = 366

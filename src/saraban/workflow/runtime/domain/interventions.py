@@ -7,8 +7,7 @@ Like `engine.advance` it decides and saves nothing. Nobody steers what his own o
 from collections.abc import Collection
 from typing import Final
 
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import EVERYTHING, Scope
+from saraban.identity.domain.context import EVERYTHING, Caller, Scope
 from saraban.kit.errors import Invalid, Text, invalid
 from saraban.kit.text import fold
 from saraban.workflow.engine import decisions

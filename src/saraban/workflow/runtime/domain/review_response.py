@@ -5,7 +5,7 @@ Decides about one answer in a parallel review: may it be given, and does the ins
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.workflow.engine.decisions import ActionForbidden, Step
 from saraban.workflow.language.definition import Definition

@@ -6,7 +6,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Scope
 from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment
 from saraban.kit.db import AnyRow
 from saraban.workflow.language.subject import InstanceStatus

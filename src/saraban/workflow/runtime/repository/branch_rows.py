@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.identity.models import User
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.ids import new_id

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events.service import Event, Handlers
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.db import Database
 from saraban.projects import service as projects
 from saraban.workflow.engine import pending_assignees

@@ -12,8 +12,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.workflow.runtime.domain import delegation
 from saraban.workflow.runtime.domain.delegation import Delegation
 from saraban.workflow.runtime.models.delegations import DelegationRow

@@ -14,9 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.permission import Scope
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.service import OrganizationMember
 from saraban.identity.service.callers import display_name
 from saraban.kit import etags

@@ -10,8 +10,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
 from saraban.workflow.engine import decisions, step_data

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.pending_assignees import ACTS, SubjectState
 from saraban.workflow.language.definition import CANCELLED, Definition

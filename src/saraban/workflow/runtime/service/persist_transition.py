@@ -16,8 +16,7 @@ from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.permission import EVERYTHING
+from saraban.identity.domain.context import EVERYTHING, Caller
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import Pipeline, RowsMissed

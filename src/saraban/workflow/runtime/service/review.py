@@ -16,8 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.events import service as events
-from saraban.identity.domain.caller import Caller
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as events
-from saraban.identity.domain.caller import Caller
+from saraban.identity.domain.context import Caller
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.engine.decisions import Step
