@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +17,9 @@ from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.idempotency import Idempotency
+from saraban.kit.idempotency import Claim, Idempotency
+from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation
 from saraban.kit.trace import begin_trace, trace_id
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service import transition_batch
@@ -212,6 +214,33 @@ class TestTogether:
         calls = [await asked(office, instance, by="dc.contractor"), await asked(office, instance)]
 
         assert await at_once(*calls) == ["WORKFLOW_ACTION_FORBIDDEN", "pending_approval"]
+
+    async def test_who_follows_a_refused_request_sees_where_the_instance_stands_by_then(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        idempotency = Idempotency(office.db)
+        office.transitions = Transitions(office.db, office.subjects, idempotency)
+        reached, go_on, claim = asyncio.Event(), asyncio.Event(), idempotency.claim
+
+        @asynccontextmanager
+        async def claim_late(operation: Operation) -> AsyncIterator[Claim]:
+            first = not reached.is_set()
+            async with claim(operation) as found:
+                if first:
+                    reached.set()
+                    await go_on.wait()
+                yield found
+
+        instance = await office.pending()
+        monkeypatch.setattr(idempotency, "claim", claim_late)  # between what the first has seen and its turn
+        # Files keep it from sharing, so that it looks before it waits.
+        late = asyncio.ensure_future(await asked(office, instance, by="admin", attachment_public_ids=(new_id(),)))
+        follows = await asked(office, instance, by="approver.owner")
+        await reached.wait()
+        await office.act(instance, "approve", by=REVIEWER)
+        go_on.set()
+
+        assert await at_once(late, follows) == ["WF_INVALID_TRANSITION", "approved"]
 
     async def test_keys_are_kept_with_their_steps(self, office: Office) -> None:
         instances = [await office.pending() for _ in range(4)]

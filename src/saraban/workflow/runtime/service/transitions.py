@@ -107,9 +107,11 @@ class Transitions:
 
     async def _run(self, waiters: Sequence[_Waiter]) -> None:
         for waiter in waiters:
-            if waiter.follows is not None:
-                # Unless the one before it is refused, it has lost the race: it was meant for where that one found the instance.
-                waiter.item.seen = waiter.item.seen or waiter.follows.item.seen
+            before = waiter.follows
+            if before is not None and before.on_its_way:
+                # It has lost the race: it was meant for where the one before it found the instance. Where that one was
+                # refused, or left before its turn, nothing was lost, and it looks afresh.
+                waiter.item.seen = waiter.item.seen or before.item.seen
         if waiters[0].shares:
             await self._run_together(waiters)
         else:
@@ -166,6 +168,8 @@ def _succeed(waiter: _Waiter, done: Transitioned) -> None:
 
 def _fail(waiter: _Waiter, error: Exception) -> None:
     attempt, unknown = waiter.item.attempt, isinstance(error, NotFound) and not waiter.item.admitted
+    if isinstance(error, DomainError):  # after any other fault it may have been committed all the same
+        waiter.item.seen = None
     if attempt is not None and not unknown:
         waiter.context.run(report, attempt, waiter.elapsed * 1000, error=error)
     waiter.fail(error)
