@@ -11,7 +11,7 @@ from saraban.cli.migrate import prepare_folder
 from saraban.cli.output import language, say, with_system
 from saraban.config import Settings
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.workflow.language.past_tense import past_tense
+from saraban.workflow.language.outcome import past_tense
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo

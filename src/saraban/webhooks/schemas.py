@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 from saraban.kit.schema import Schema, SingleLine
 from saraban.webhooks.domain.health import Off
 from saraban.webhooks.domain.message import EventName, ProjectEvent
-from saraban.workflow.language.dsl.words import TOPIC
+from saraban.workflow.language.dsl.parts import TOPIC
 
 _ID: Final = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"
 _MOMENT: Final = "2026-03-02T03:15:00Z"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saraban.workflow.language import logic
-from saraban.workflow.language.condition import Condition, names
+from saraban.workflow.language.definition import Condition, names
 
 
 def condition(rule: Any) -> Condition:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saraban.kit.errors import Text
-from saraban.workflow.language.schema import SchemaRefused, payload_fields, read
+from saraban.workflow.language.schema import PartRefused, payload_fields, read
 from saraban.workflow.language.schema.fields import Field, figure
 
 
@@ -111,7 +111,7 @@ def test_have_words_in_both_languages_or_none(words: Any, fits: bool) -> None:
     if fits:
         assert field({"type": "number", "label": words}).label == Text("ก", "a")
         return
-    with pytest.raises(SchemaRefused) as refused:
+    with pytest.raises(PartRefused) as refused:
         field({"type": "number", "label": words})
     assert [(one.pointer, one.code) for one in refused.value.problems] == [
         ("/properties/payload/properties/it/label", "words")

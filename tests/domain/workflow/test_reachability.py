@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from saraban.kit.errors import DomainError
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, TransitionExample
-from saraban.workflow.language.vocabulary import PRIORITIES
+from saraban.workflow.language.registers import PRIORITIES
 from saraban.workflow.verification import definition_checks, example_facts
 
 WORDS = {"th": "คำ", "en": "Word"}

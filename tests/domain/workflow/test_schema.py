@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saraban.workflow.language import schema
-from saraban.workflow.language.schema import words
+from saraban.workflow.language.faults import PartRefused
 
 ORDER: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -30,7 +30,7 @@ ORDER: dict[str, Any] = {
 
 
 def refusal(raw: Any) -> list[tuple[str, str]]:
-    with pytest.raises(schema.SchemaRefused) as refused:
+    with pytest.raises(PartRefused) as refused:
         schema.read(raw)
     return [(problem.pointer, problem.code) for problem in refused.value.problems]
 
@@ -226,7 +226,7 @@ def test_has_words_for_every_kind_of_error() -> None:
         *("FromUtf8", "Referencing", "UnevaluatedItems", "UnevaluatedProperties"),
     }
 
-    assert kinds - never == {*words.SENTENCES, "Required", "AdditionalProperties", "Type"}
+    assert kinds - never == {*schema.SENTENCES, "Required", "AdditionalProperties", "Type"}
 
 
 JSON = st.recursive(
@@ -256,7 +256,7 @@ class TestAnySchema:
     def test_is_refused_with_reasons_or_says_what_fits(self, raw: Any, context: Any) -> None:
         try:
             accepted = schema.read(raw)
-        except schema.SchemaRefused as refused:
+        except PartRefused as refused:
             assert refused.problems and all(each.text.th and each.text.en for each in refused.problems)
             return
 

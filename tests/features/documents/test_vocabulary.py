@@ -11,7 +11,7 @@ from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.web.workflows.simulation import CHOICES, NAMES
 from saraban.workflow.engine import decisions
-from saraban.workflow.language import vocabulary
+from saraban.workflow.language import registers
 from saraban.workflow.language.registers import REGISTERS
 from saraban.workflow.runtime.models import WorkflowInstance
 from tests.circulations import order
@@ -19,13 +19,13 @@ from tests.features.documents.conftest import Desk
 
 
 def test_priorities_are_those_of_documents() -> None:
-    assert vocabulary.PRIORITIES == models.PRIORITIES
-    assert set(CHOICES["priority"]) == set(vocabulary.PRIORITIES)
+    assert registers.PRIORITIES == models.PRIORITIES
+    assert set(CHOICES["priority"]) == set(registers.PRIORITIES)
 
 
 def test_a_rehearsal_asks_for_nothing_else() -> None:
-    assert NAMES.keys() == vocabulary.DOCUMENT.keys() - {"projectPublicId"}
-    assert set(CHOICES["kind"]) == set(vocabulary.KINDS) == REGISTERS.keys()
+    assert NAMES.keys() == registers.DOCUMENT.keys() - {"projectPublicId"}
+    assert set(CHOICES["kind"]) == set(registers.KINDS) == REGISTERS.keys()
 
 
 async def test_documents_say_no_other_words_and_no_other_values(desk: Desk, app: FastAPI, demo_db: Database) -> None:
@@ -42,16 +42,16 @@ async def test_documents_say_no_other_words_and_no_other_values(desk: Desk, app:
             port = app.state.subjects.port(entity_type)
             subject = (await port.facts(session, caller=system, entity_ids=[entity_id]))[entity_id]
             read = decisions.conditional_facts(decisions.Facts(system, subject), "draft")
-            for known in (vocabulary.OF_A_DOCUMENT, vocabulary.of_a_document(subject.kind)):
+            for known in (registers.OF_A_DOCUMENT, registers.of_a_document(subject.kind)):
                 fits = jsonschema_rs.Draft202012Validator(jsonable(known), validate_formats=True, offline=True)
                 assert [str(each) for each in fits.iter_errors(read["document"])] == []
-            assert read["actor"].keys() == set(vocabulary.ACTOR)
-            assert read.keys() == set(vocabulary.TOP)
+            assert read["actor"].keys() == set(registers.ACTOR)
+            assert read.keys() == set(registers.TOP)
             said.setdefault(subject.kind, set()).update(read["document"])
 
-    assert said.keys() == set(vocabulary.KINDS)
+    assert said.keys() == set(registers.KINDS)
     for kind, names in said.items():
-        assert names == vocabulary.of_a_document(kind)["properties"].keys()
+        assert names == registers.of_a_document(kind)["properties"].keys()
 
 
 def jsonable(value: Any) -> Any:

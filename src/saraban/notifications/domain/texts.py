@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from saraban.kit.errors import Text
 from saraban.kit.json import JsonObject
-from saraban.workflow.language.past_tense import past_tense
+from saraban.workflow.language.outcome import past_tense
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.administration.service.interventions import NO_INTERVENTIONS, PermittedInterventions
 from saraban.workflow.language.definition import CANCELLED
-from saraban.workflow.language.past_tense import past_tense
+from saraban.workflow.language.outcome import past_tense
 from saraban.workflow.language.registers import DRAFT
 from saraban.workflow.runtime.domain.interventions import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.runtime.schemas import WorkflowOut

@@ -8,7 +8,7 @@ from saraban.kit.errors import Text
 from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.projects.domain import master_data
 from saraban.workflow.language.outcome import WORDS as OUTCOME_WORDS
-from saraban.workflow.language.past_tense import past_tense
+from saraban.workflow.language.outcome import past_tense
 
 STATES: Final[dict[str, Text]] = {
     "draft": Text("ฉบับร่าง", "Draft"),

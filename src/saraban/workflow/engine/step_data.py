@@ -12,8 +12,8 @@ import orjson
 from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language.definition import Definition, Transition
+from saraban.workflow.language.faults import below
 from saraban.workflow.language.schema import payload_nulls
-from saraban.workflow.language.schema.size import below
 
 PAYLOAD = "payload"
 MOST = 64_000  # bytes of all values together: each step may bring 16,000

@@ -1,11 +1,19 @@
-"""Collects what is wrong with a definition while it is read, each fault under its JSON pointer."""
+"""
+What is wrong with a definition, collected while it is read, each fault under its JSON pointer; and how large its parts may be.
+"""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.json import Json, JsonObject
 
 MOST = 100
+
+DEEP = Text("ซ้อนลึกเกิน {most} ชั้น", "This is nested deeper than {most} levels.")
+LARGE = Text("มีเกิน {most} ส่วน", "This has more than {most} parts.")
+LONG = Text("ข้อความยาวรวมกันเกิน {most} ตัวอักษร", "The texts have more than {most} characters in all.")
+NOT_JSON = Text("ค่านี้ไม่ใช่ JSON", "This is not a JSON value.")
 
 
 class Faults:
@@ -28,21 +36,16 @@ class Faults:
         for problem in problems:
             self.add(at + problem.pointer, problem.code, problem.text.th, problem.text.en, **problem.values)
 
-    @staticmethod
-    def below(at: str, key: str) -> str:
-        """Return the pointer of `key` under `at`, escaped after RFC 6901."""
-        return f"{at}/{key[:60].replace('~', '~0').replace('/', '~1')}"
-
     def keys(self, raw: Json, at: str, *, needed: set[str], allowed: set[str]) -> JsonObject | None:
         """Return `raw` when it is an object, after naming the keys that are absent or unknown."""
         if not isinstance(raw, Mapping):
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")
             return None
         for key in sorted(needed - set(raw)):
-            self.add(self.below(at, key), "required", "จำเป็นต้องระบุ", "Required")
+            self.add(below(at, key), "required", "จำเป็นต้องระบุ", "Required")
         for key in raw:
             if key not in needed | allowed:
-                self.add(self.below(at, str(key)), "unknown_key", "ไม่รู้จักคีย์นี้", "This key is not known.")
+                self.add(below(at, key), "unknown_key", "ไม่รู้จักคีย์นี้", "This key is not known.")
         return raw if needed <= set(raw) else None
 
     def list_of(self, raw: Json, at: str, *, most: int, least: int = 1) -> list[Json]:
@@ -76,3 +79,70 @@ class Faults:
                 th, en = "ไม่รู้จัก “{name}”", "“{name}” is not known."
                 self.add(f"{at}/{key}/{index}", "unknown", th, en, name=name[:100])
         return frozenset(name for name in listed if isinstance(name, str))
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """
+    How large a part of a definition, or a value, may be.
+
+    :param depth: levels of objects and lists
+    :param parts: values of any kind
+    :param characters: length of all texts together
+    """
+
+    depth: int
+    parts: int
+    characters: int
+
+
+class PartRefused(Exception):
+    """A condition, a schema or a value cannot be taken; `problems` say where and why, each pointer counted from it."""
+
+    def __init__(self, problems: tuple[FieldProblem, ...]) -> None:
+        first = problems[0]
+        super().__init__(f"{first.pointer or '/'}: {first.text.say('en', first.values)}")
+        self.problems = problems
+
+
+def parts(raw: Json, most: Size) -> Iterator[tuple[str, Json]]:
+    """
+    Return each part of a value under its pointer, itself first; without recursion, so that what is deep, cyclic or huge
+    costs no more than its limit.
+
+    :raises PartRefused: at the first that is too much
+    """
+    count, characters = 1, 0
+    waiting: list[tuple[str, Json, int]] = [("", raw, 1)]
+    while waiting:
+        at, node, depth = waiting.pop()
+        count += len(node) if isinstance(node, list | dict) else 0
+        characters += _length(node)
+        if depth > most.depth:
+            raise PartRefused((FieldProblem(at, "too_deep", DEEP, {"most": most.depth}),))
+        if count > most.parts:
+            raise PartRefused((FieldProblem("", "too_large", LARGE, {"most": most.parts}),))
+        if characters > most.characters:
+            raise PartRefused((FieldProblem("", "too_long", LONG, {"most": most.characters}),))
+        yield at, node
+        inside = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        waiting += [(below(at, key), inner, depth + 1) for key, inner in reversed(list(inside))]
+
+
+def _length(node: Json) -> int:
+    if isinstance(node, str):
+        return len(node)
+    if isinstance(node, dict):
+        return sum(len(key) for key in node if isinstance(key, str))
+    # As many digits as it would have had in the text, or fewer.
+    return node.bit_length() >> 2 if isinstance(node, int) else 0
+
+
+def escaped(key: str) -> str:
+    """Return a key as a JSON pointer writes it (RFC 6901); of a long one the beginning."""
+    return key[:60].replace("~", "~0").replace("/", "~1")
+
+
+def below(at: str, key: object) -> str:
+    """Return the pointer of a key or an index under `at`."""
+    return f"{at}/{escaped(str(key))}"

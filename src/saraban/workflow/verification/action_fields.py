@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from saraban.workflow.engine.step_data import PAYLOAD
 from saraban.workflow.language.definition import Definition, Transition
-from saraban.workflow.language.faults import Faults
+from saraban.workflow.language.faults import Faults, below
 from saraban.workflow.language.schema import payload_fields
 
 
@@ -20,7 +20,7 @@ def check(definition: Definition, found: Faults) -> None:
     )
     for index, (name, state) in enumerate(definition.states.items()):
         for action, step in state.on.items():
-            at = found.below(f"/states/{index}/on", action)
+            at = below(f"/states/{index}/on", action)
             for place, one in enumerate(step.fields or ()):
                 if one not in names:
                     th = "context_schema ไม่มี “{name}” ใน properties ของ payload"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 
 from saraban.workflow.language.definition import Definition, Way
-from saraban.workflow.language.faults import Faults
+from saraban.workflow.language.faults import Faults, below
 
 Place = tuple[str, str]  # state, action
 MOST_IN_A_ROW = 20  # all in one transaction
@@ -17,7 +17,7 @@ def check(definition: Definition, found: Faults) -> None:
     pointers: dict[Place, str] = {}
     for index, (name, state) in enumerate(definition.states.items()):
         for way in state.ways:
-            pointers[name, way.name] = at = way_at(index, way, found)
+            pointers[name, way.name] = at = way_at(index, way)
             _possible(definition, way, f"{at}/events", found)
             follows[name, way.name] = tuple(_next(definition, way))
     length: dict[Place, int] = {}
@@ -34,9 +34,9 @@ def check(definition: Definition, found: Faults) -> None:
             found.add(f"{pointers[place]}/events", "automatic_chain", th, en, most=MOST_IN_A_ROW)
 
 
-def way_at(index: int, way: Way, found: Faults) -> str:
+def way_at(index: int, way: Way) -> str:
     """Return the pointer to an action or a verdict of a state."""
-    return reduce(found.below, way.place, f"/states/{index}")
+    return reduce(below, way.place, f"/states/{index}")
 
 
 def _next(definition: Definition, way: Way) -> Iterator[Place]:

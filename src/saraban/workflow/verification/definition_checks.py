@@ -9,9 +9,9 @@ from saraban.kit.json import Json
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import ENDS, Definition
 from saraban.workflow.language.dsl import Known, WorkflowNotValid
-from saraban.workflow.language.faults import Faults
+from saraban.workflow.language.faults import Faults, below
+from saraban.workflow.language.registers import ACTOR, ALL_TYPES, DOCUMENT, KINDS, PRIORITIES, TOP, unsayable
 from saraban.workflow.language.schema import ContextSchema
-from saraban.workflow.language.vocabulary import ACTOR, ALL_TYPES, DOCUMENT, KINDS, PRIORITIES, TOP, unsayable
 from saraban.workflow.verification import action_fields, automatic_actions, final_states, reachability
 
 
@@ -72,7 +72,7 @@ def _names(definition: Definition, found: Faults, roles: Collection[str] | None)
         for action, step in state.on.items():
             if step.condition is None:
                 continue
-            at = found.below(f"/states/{index}/on", action) + "/condition/rule"
+            at = below(f"/states/{index}/on", action) + "/condition/rule"
             for path in sorted(step.condition.logic.variables):
                 known = _instead(path, schema)
                 if known is not None:
@@ -132,7 +132,7 @@ def _given(definition: Definition, found: Faults) -> None:
                 continue
             for place, event in enumerate(way.events):
                 if event["type"] == "assign":
-                    at = automatic_actions.way_at(index, way, found)
+                    at = automatic_actions.way_at(index, way)
                     th = "มอบหมายไม่ได้ เพราะ {names} ไม่มีการดำเนินการให้ผู้ใดทำ"
                     en = "This gives nobody anything to do: there is no action in {names}."
                     found.add(f"{at}/events/{place}", "idle_assign", th, en, names=", ".join(way.targets)[:300])
@@ -186,9 +186,9 @@ def _targets(definition: Definition, found: Faults) -> bool:
         for action, step in state.on.items():
             for code, target in step.outcomes:
                 if target not in definition.states:
-                    at = found.below(f"/states/{index}/on", action)
+                    at = below(f"/states/{index}/on", action)
                     own = code is not None and not step.responses[code].inherits
-                    at = found.below(f"{at}/responses", str(code)) + "/to" if own else f"{at}/to"
+                    at = below(f"{at}/responses", str(code)) + "/to" if own else f"{at}/to"
                     th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no status “{name}”."
                     if at not in named:
                         found.add(at, "unknown_state", th, en, name=target)

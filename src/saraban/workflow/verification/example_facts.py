@@ -17,9 +17,9 @@ from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import ConditionNotMet, Facts, Step
 from saraban.workflow.language import schema
 from saraban.workflow.language.definition import Definition, Transition, TransitionExample
+from saraban.workflow.language.registers import ASSIGNING, KINDS, TYPES, of_a_document, reserved
 from saraban.workflow.language.schema import ContextSchema
 from saraban.workflow.language.subject import SubjectFacts
-from saraban.workflow.language.vocabulary import ASSIGNING, KINDS, TYPES, of_a_document, reserved
 
 _ACTOR, _SOMEBODY_ELSE = 1, 2
 _HERE: Final = frozenset({1})  # the one organization there is

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.definition import ENDS, Definition
-from saraban.workflow.language.faults import Faults
+from saraban.workflow.language.faults import Faults, below
 from saraban.workflow.language.outcome import BY_NAME, OUTCOMES, WORDS, Outcome
 
 APPROVE_CODES = {offer.code: offer.says for offer in RFA_APPROVE_CODES}
@@ -52,7 +52,7 @@ def check_codes(definition: Definition, found: Faults) -> None:
                 if means is None or code not in APPROVE_CODES:
                     continue
                 if means in _CONTRARY.get(code[0], ()):
-                    at = found.below(found.below(f"/states/{index}/on", action) + "/responses", code)
+                    at = below(below(f"/states/{index}/on", action) + "/responses", code)
                     th = f"รหัส {{answer}} ({APPROVE_CODES[code].th}) ขัดกับผลของ “{{name}}” คือ {WORDS[means].th}"
                     en = f"The code {{answer}} ({APPROVE_CODES[code].en}) contradicts what it means to end in “{{name}}”: {WORDS[means].en}."
                     found.add(at, "code_contradicts", th, en, answer=code, name=response.to)

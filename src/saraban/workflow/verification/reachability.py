@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from saraban.kit.json import Json, as_text
 from saraban.workflow.language.definition import Definition, State, Transition, TransitionExample
-from saraban.workflow.language.faults import Faults
-from saraban.workflow.language.vocabulary import TOP
+from saraban.workflow.language.faults import Faults, below
+from saraban.workflow.language.registers import TOP
 from saraban.workflow.verification import example_facts
 
 Exit = tuple[str, str, str | None]  # state, action, response code
@@ -74,7 +74,7 @@ def examine(definition: Definition, found: Faults, *, kind: str | None = None, t
     exits = Exits()
     for index, state in enumerate(definition.states.values()):
         for action, step in state.on.items():
-            _examine_condition(state, step, found.below(f"/states/{index}/on", action), exits, found)
+            _examine_condition(state, step, below(f"/states/{index}/on", action), exits, found)
     stated = stated_before(definition)
     for index, example in enumerate(definition.examples):
         at = f"/examples/{index}"
@@ -115,7 +115,7 @@ def _examine_condition(state: State, step: Transition, at: str, exits: Exits, fo
         return
     for code in shut:
         th, en = "เงื่อนไขไม่มีวันเป็นจริงกับรหัสนี้", "With this code the condition never holds."
-        found.add(found.below(f"{at}/responses", str(code)), "never_holds", th, en)
+        found.add(below(f"{at}/responses", str(code)), "never_holds", th, en)
 
 
 def _opened(state: str, step: Transition, code: str | None) -> set[Exit]:

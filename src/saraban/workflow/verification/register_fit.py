@@ -5,9 +5,8 @@ from typing import Final
 
 from saraban.kit.errors import FieldProblem
 from saraban.workflow.language.definition import Definition, Require
-from saraban.workflow.language.faults import Faults
-from saraban.workflow.language.registers import DRAFT, Register
-from saraban.workflow.language.vocabulary import OF_SOME
+from saraban.workflow.language.faults import Faults, below
+from saraban.workflow.language.registers import DRAFT, OF_SOME, Register
 from saraban.workflow.verification import final_states, reachability
 
 _TYPED: Final = frozenset({"*", "document", "document.documentType"})  # what conditions read of the document's type
@@ -85,7 +84,7 @@ def _people(definition: Definition, register: Register, found: Faults) -> None:
     for index, state in enumerate(definition.states.values()):
         for action, step in state.on.items():
             for key, names in _nobody(step.require, register):
-                at = f"{found.below(f'/states/{index}/on', action)}/require/{key}"
+                at = f"{below(f'/states/{index}/on', action)}/require/{key}"
                 th = f"{register.says.th}ไม่มี {{names}} จึงไม่มีใครดำเนินการนี้ได้เลย"
                 en = f"{register.says.en} have no {{names}}, so nobody could ever take this action."
                 found.add(at, "register_nobody", th, en, names=", ".join(sorted(names)))

@@ -14,8 +14,7 @@ from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Facts, Step
-from saraban.workflow.language.condition import Condition
-from saraban.workflow.language.definition import ENDS, Definition, Require, Transition
+from saraban.workflow.language.definition import ENDS, Condition, Definition, Require, Transition
 from saraban.workflow.language.review import ANSWER, FELL
 from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.domain import review_response

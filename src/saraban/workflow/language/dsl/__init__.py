@@ -10,9 +10,9 @@ from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import schema
 from saraban.workflow.language.definition import Definition, State, Transition, TransitionExample
-from saraban.workflow.language.dsl import actions, review, words
-from saraban.workflow.language.dsl.known import Known, assigned, user_id
-from saraban.workflow.language.faults import Faults
+from saraban.workflow.language.dsl import actions, parts, review
+from saraban.workflow.language.dsl.parts import Known, assigned, user_id
+from saraban.workflow.language.faults import Faults, PartRefused, below
 from saraban.workflow.language.outcome import OUTCOMES, Outcome
 
 __all__ = ["Known", "WorkflowNotValid", "assigned", "read"]
@@ -77,9 +77,9 @@ def _definition(raw: Json, known: Known, found: Faults) -> Definition | None:
     top = found.keys(raw, "", needed={"workflow", "states"}, allowed=OPTIONAL)
     if top is None:
         return None
-    code = words.name(top.get("workflow"), "/workflow", words.CODE, found)
+    code = parts.name(top.get("workflow"), "/workflow", parts.CODE, found)
     said = top.get("description")
-    description = words.description(said, "/description", found) if said is not None else None
+    description = parts.description(said, "/description", found) if said is not None else None
     if "version" in top and type(top["version"]) is not int:
         found.add("/version", "type", "ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
     context_schema = _context_schema(top["context_schema"], found) if "context_schema" in top else None
@@ -119,15 +119,15 @@ def _state(raw: Json, at: str, known: Known, found: Faults) -> State | None:
     part = found.keys(raw, at, needed={"name", "label"}, allowed=set(_OF_A_STATE))
     if part is None:
         return None
-    name = words.name(part.get("name"), f"{at}/name", words.STATE, found)
-    label = words.label(part.get("label"), f"{at}/label", found)
-    initial, terminal, editable = (words.flag(part, key, at, found) for key in ("initial", "terminal", "editable"))
+    name = parts.name(part.get("name"), f"{at}/name", parts.STATE, found)
+    label = parts.label(part.get("label"), f"{at}/label", found)
+    initial, terminal, editable = (parts.flag(part, key, at, found) for key in ("initial", "terminal", "editable"))
     on: dict[str, Transition] = {}
     for action, body in found.object_of(part.get("on", {}), f"{at}/on", most=MAX_ACTIONS).items():
-        step = actions.read(action, body, found.below(f"{at}/on", action), known, found)
+        step = actions.read(action, body, below(f"{at}/on", action), known, found)
         if step is not None:
             on[action] = step
-    help_text = words.help_text(part, at, found)
+    help_text = parts.help_text(part, at, found)
     days = _due(part["due"], f"{at}/due", found) if "due" in part else None
     asked = review.read(part["review"], f"{at}/review", known, found) if "review" in part else None
     outcome = _outcome(part["outcome"], f"{at}/outcome", found) if "outcome" in part else None
@@ -170,8 +170,8 @@ def _example(raw: Json, at: str, known: Known, found: Faults) -> TransitionExamp
     part = found.keys(raw, at, needed={"state", "action", "facts"}, allowed=set())
     if part is None:
         return None
-    state = words.name(part["state"], f"{at}/state", words.STATE, found)
-    action = words.name(part["action"], f"{at}/action", words.ACTION, found)
+    state = parts.name(part["state"], f"{at}/state", parts.STATE, found)
+    action = parts.name(part["action"], f"{at}/action", parts.ACTION, found)
     facts = found.keys(part["facts"], f"{at}/facts", needed=set(), allowed={*OBJECTS, *TEXTS})
     if state is None or action is None or facts is None or not _shaped(facts, f"{at}/facts", known, found):
         return None
@@ -191,7 +191,7 @@ def _shaped(facts: JsonObject, at: str, known: Known, found: Faults) -> bool:
         found.keys(actor, f"{at}/actor", needed=set(), allowed=allowed)
         found.names(actor, "roles", f"{at}/actor", known.roles)
         for name in ("isSubmitter", "isAssignee"):
-            words.flag(actor, name, f"{at}/actor", found)
+            parts.flag(actor, name, f"{at}/actor", found)
         if "publicId" in actor and user_id(actor["publicId"]) is None:
             found.add(f"{at}/actor/publicId", "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
     return len(found.problems) == before
@@ -200,7 +200,7 @@ def _shaped(facts: JsonObject, at: str, known: Known, found: Faults) -> bool:
 def _context_schema(raw: Json, found: Faults) -> schema.ContextSchema | None:
     try:
         return schema.read(raw)
-    except schema.SchemaRefused as refused:
+    except PartRefused as refused:
         found.extend("/context_schema", refused.problems)
     return None
 
@@ -212,4 +212,4 @@ def described(raw: JsonObject) -> Text | None:
 
 def said_of(description: Json) -> Text | None:
     """Return the same of its `description` alone."""
-    return words.description(description, "", Faults("")) if description else None
+    return parts.description(description, "", Faults("")) if description else None

@@ -1,16 +1,85 @@
-"""Reads one action of a state: where it leads, who may take it and when, what has to come with it."""
+"""
+Reads one action of a state: where it leads, who may take it and when, what has to come with it, and its `events`: who is told,
+which webhook, who is in charge next, what the engine does by itself.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import logic
-from saraban.workflow.language.condition import Condition
-from saraban.workflow.language.definition import Require, Response, Transition
-from saraban.workflow.language.dsl import side_effects, words
-from saraban.workflow.language.dsl.known import Known, user_id
-from saraban.workflow.language.faults import Faults
+from saraban.workflow.language.definition import Condition, Require, Response, Transition
+from saraban.workflow.language.dsl import parts
+from saraban.workflow.language.dsl.parts import Known, user_id
+from saraban.workflow.language.faults import Faults, PartRefused, below
+
+MAX_EVENTS = 20
+NOTIFIED = frozenset({"originator", "recipient", "assignee", "submitter"})
+SUBMITTER = "submitter"
+
+
+def read_events(raw: Json, at: str, known: Known, found: Faults) -> tuple[dict[str, str], ...]:
+    events = []
+    for index, each in enumerate(found.list_of(raw, at, most=MAX_EVENTS, least=0)):
+        place = f"{at}/{index}"
+        kind = each.get("type") if isinstance(each, Mapping) else None
+        reader = _KINDS.get(kind) if isinstance(kind, str) else None
+        key = "action" if kind == "auto_action" else "target"
+        part = found.keys(each, place, needed={"type", key}, allowed=set())
+        if part is None:
+            continue
+        if reader is None:
+            choices = ", ".join(_KINDS)
+            th, en = "ต้องเป็นหนึ่งใน {choices}", "This must be one of {choices}."
+            found.add(f"{place}/type", "choice", th, en, choices=choices)
+        else:
+            reader(part[key], f"{place}/{key}", known, found)
+        events.append({name: str(value) for name, value in part.items()})
+    _one_in_charge(events, at, found)
+    return tuple(events)
+
+
+def _notify(target: Json, at: str, _known: Known, found: Faults) -> None:
+    if not isinstance(target, str) or target not in NOTIFIED:
+        choices = ", ".join(sorted(NOTIFIED))
+        found.add(at, "choice", "ต้องเป็นหนึ่งใน {choices}", "This must be one of {choices}.", choices=choices)
+
+
+def _webhook(target: Json, at: str, _known: Known, found: Faults) -> None:
+    parts.name(target, at, parts.TOPIC, found)
+
+
+def _assign(target: Json, at: str, known: Known, found: Faults) -> None:
+    if target == SUBMITTER:
+        return
+    key = user_id(target)
+    if key is None:
+        th, en = "ต้องเป็น submitter หรือ publicId ของผู้ใช้", "This must be `submitter` or the publicId of a user."
+        found.add(at, "choice", th, en)
+    elif known.users is not None and key not in known.users:
+        th, en = "ไม่มีผู้ใช้นี้ หรือบัญชีถูกปิดแล้ว", "There is no such user, or the account is closed."
+        found.add(at, "unknown", th, en)
+
+
+def _automatic(action: Json, at: str, _known: Known, found: Faults) -> None:
+    parts.name(action, at, parts.ACTION, found)
+
+
+def _one_in_charge(events: list[dict[str, str]], at: str, found: Faults) -> None:
+    places = [place for place, event in enumerate(events) if event.get("type") == "assign"]
+    for place in places[1:]:
+        th, en = "มอบหมายได้เพียงคนเดียว", "A step can be assigned to one person only."
+        found.add(f"{at}/{place}", "duplicate", th, en)
+
+
+_KINDS: Mapping[str, Callable[[Json, str, Known, Faults], None]] = {
+    "notify": _notify,
+    "webhook": _webhook,
+    "assign": _assign,
+    "auto_action": _automatic,
+}
+
 
 MAX_RESPONSES = 30
 PARTIES = frozenset({"originator", "recipient", "assignee"})
@@ -24,9 +93,9 @@ def read(action: str, raw: Json, at: str, known: Known, found: Faults) -> Transi
     part = found.keys(raw, at, needed={"label"}, allowed=set(ALLOWED))
     if part is None:
         return None
-    words.name(action, at, words.ACTION, found)
+    parts.name(action, at, parts.ACTION, found)
     to, responses, usual = _outcomes(part, at, found)
-    label = words.label(part["label"], f"{at}/label", found)
+    label = parts.label(part["label"], f"{at}/label", found)
     taken, needed = _attachments(part.get("attachments", True), f"{at}/attachments", found)
     read_action = Transition(
         action=action,
@@ -36,12 +105,12 @@ def read(action: str, raw: Json, at: str, known: Known, found: Faults) -> Transi
         comment_required=_comment(part, at, found),
         attachments=taken,
         condition=_condition(part.get("condition"), f"{at}/condition", found),
-        events=side_effects.read(part.get("events", []), f"{at}/events", known, found),
-        optional=words.flag(part, "optional", at, found),
+        events=read_events(part.get("events", []), f"{at}/events", known, found),
+        optional=parts.flag(part, "optional", at, found),
         attachments_required=needed,
         responses=responses,
-        help=words.help_text(part, at, found),
-        fields=words.fields(part, at, found),
+        help=parts.help_text(part, at, found),
+        fields=parts.fields(part, at, found),
         usual=usual,
     )
     return read_action if label is not None and (to is not None or responses) else None
@@ -49,7 +118,7 @@ def read(action: str, raw: Json, at: str, known: Known, found: Faults) -> Transi
 
 def _outcomes(part: JsonObject, at: str, found: Faults) -> tuple[str | None, dict[str, Response], str | None]:
     """Where it leads; or what each code leads to, and the code that counts where none is given."""
-    to = words.name(part["to"], f"{at}/to", words.STATE, found) if "to" in part else None
+    to = parts.name(part["to"], f"{at}/to", parts.STATE, found) if "to" in part else None
     if "responses" in part:
         return None, *_responses(part["responses"], f"{at}/responses", to, found)
     if "to" not in part:
@@ -69,16 +138,16 @@ def _responses(raw: Json, at: str, usually: str | None, found: Faults) -> tuple[
     responses = {}
     defaults: list[str] = []
     for code, body in given.items():
-        place = found.below(at, code)
-        words.name(code, place, words.RESPONSE, found)
+        place = below(at, code)
+        parts.name(code, place, parts.RESPONSE, found)
         needed = set() if usually is not None else {"to"}
         part = found.keys(body, place, needed=needed, allowed={"to", "comment", "label", "default"})
         if part is None:
             continue
-        if words.flag(part, "default", place, found):
+        if parts.flag(part, "default", place, found):
             defaults.append(code)
-        to = words.name(part["to"], f"{place}/to", words.STATE, found) if "to" in part else usually
-        label = words.label(part["label"], f"{place}/label", found) if "label" in part else None
+        to = parts.name(part["to"], f"{place}/to", parts.STATE, found) if "to" in part else usually
+        label = parts.label(part["label"], f"{place}/label", found) if "label" in part else None
         if to is not None:
             responses[code] = Response(to, _comment(part, place, found), label, inherits="to" not in part)
     if usually is not None and responses and not any(one.inherits for one in responses.values()):
@@ -89,7 +158,7 @@ def _responses(raw: Json, at: str, usually: str | None, found: Faults) -> tuple[
         found.add(at, "one_of", th, en)
     for code in defaults[1:]:
         th, en = "รหัสตั้งต้นมีได้เพียงรหัสเดียว", "Only one code can be the default."
-        found.add(f"{found.below(at, code)}/default", "one_default", th, en)
+        found.add(f"{below(at, code)}/default", "one_default", th, en)
     return responses, (defaults[0] if defaults else None)
 
 
@@ -122,7 +191,7 @@ def _require(raw: Json, at: str, known: Known, found: Faults) -> Require:
         organization_roles=found.names(part, "organizationRoles", at, ORGANIZATION_ROLES),
         party=found.names(part, "party", at, PARTIES),
         user=_user(part.get("user"), f"{at}/user", known, found),
-        not_submitter=words.flag(part, "notSubmitter", at, found),
+        not_submitter=parts.flag(part, "notSubmitter", at, found),
     )
 
 
@@ -144,11 +213,11 @@ def _condition(raw: Json, at: str, found: Faults) -> Condition | None:
     part = found.keys(raw, at, needed={"type", "rule"}, allowed={"message"})
     if part is None:
         return None
-    message = words.label(part["message"], f"{at}/message", found) if "message" in part else None
+    message = parts.label(part["message"], f"{at}/message", found) if "message" in part else None
     if part.get("type") != "json-logic":
         found.add(f"{at}/type", "choice", "เงื่อนไขต้องเป็น json-logic", "A condition must be of the type `json-logic`.")
     try:
         return Condition(logic.compile(part.get("rule")), message)
-    except logic.RuleRefused as refused:
+    except PartRefused as refused:
         found.extend(f"{at}/rule", refused.problems)
     return None

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from saraban.kit.json import Json
-from saraban.workflow.language.dsl import side_effects, words
-from saraban.workflow.language.dsl.known import Known, user_id
-from saraban.workflow.language.faults import Faults
+from saraban.workflow.language.dsl import actions, parts
+from saraban.workflow.language.dsl.parts import Known, user_id
+from saraban.workflow.language.faults import Faults, below
 from saraban.workflow.language.review import (
     AGAINST,
     FOR,
@@ -41,7 +41,7 @@ def read(raw: Json, at: str, known: Known, found: Faults) -> Review | None:
     answers = _answers(part["answers"], f"{at}/answers", found) if "answers" in part else USUAL_ANSWERS
     completion = _completion(part.get("completion", "all"), f"{at}/completion", len(branches), found)
     veto = _veto(part.get("veto", False), f"{at}/veto", answers, found)
-    hidden = words.flag(part, "hidden", at, found)
+    hidden = parts.flag(part, "hidden", at, found)
     then, events = _then(part["then"], f"{at}/then", known, found)
     if len(found.problems) > faults:
         return None
@@ -55,8 +55,8 @@ def _branches(raw: Json, at: str, known: Known, found: Faults) -> dict[str, Bran
         part = found.keys(each, place, needed={"name", "label", "assignee"}, allowed=set())
         if part is None:
             continue
-        name = words.name(part["name"], f"{place}/name", BRANCH, found)
-        label = words.label(part["label"], f"{place}/label", found)
+        name = parts.name(part["name"], f"{place}/name", BRANCH, found)
+        label = parts.label(part["label"], f"{place}/label", found)
         assignee = _assignee(part["assignee"], f"{place}/assignee", known, found)
         if name in branches:
             th, en = "มีสายพิจารณาชื่อ “{name}” ซ้ำกัน", "There are two branches named “{name}”."
@@ -101,12 +101,12 @@ def _role(raw: Json, at: str, known: Known, found: Faults) -> Assignee | None:
 
 
 def _team(raw: Json, at: str, _known: Known, found: Faults) -> Assignee | None:
-    code = words.name(raw, at, TEAM, found)
+    code = parts.name(raw, at, TEAM, found)
     return None if code is None else Assignee("team", code)
 
 
 def _discipline(raw: Json, at: str, _known: Known, found: Faults) -> Assignee | None:
-    code = words.name(raw, at, DISCIPLINE, found)
+    code = parts.name(raw, at, DISCIPLINE, found)
     return None if code is None else Assignee("discipline", code)
 
 
@@ -116,12 +116,12 @@ _READERS = {"user": _user, "role": _role, "team": _team, "discipline": _discipli
 def _answers(raw: Json, at: str, found: Faults) -> dict[str, AnswerOption]:
     answers: dict[str, AnswerOption] = {}
     for code, body in found.object_of(raw, at, most=MOST_ANSWERS).items():
-        place = found.below(at, code)
-        words.name(code, place, words.RESPONSE, found)
+        place = below(at, code)
+        parts.name(code, place, parts.RESPONSE, found)
         part = found.keys(body, place, needed={"label", "counts"}, allowed={"comment"})
         if part is None:
             continue
-        label = words.label(part["label"], f"{place}/label", found)
+        label = parts.label(part["label"], f"{place}/label", found)
         counts = next((one for one in get_args(Counts) if one == part["counts"]), None)
         comment = part.get("comment", "optional")
         if counts is None:
@@ -186,8 +186,8 @@ def _then(raw: Json, at: str, known: Known, found: Faults) -> tuple[dict[Verdict
         outcome = found.keys(part[way], f"{at}/{way}", needed={"to"}, allowed={"events"}) if part is not None else None
         if outcome is None:
             continue
-        to = words.name(outcome["to"], f"{at}/{way}/to", words.STATE, found)
-        events[way] = side_effects.read(outcome.get("events", []), f"{at}/{way}/events", known, found)
+        to = parts.name(outcome["to"], f"{at}/{way}/to", parts.STATE, found)
+        events[way] = actions.read_events(outcome.get("events", []), f"{at}/{way}/events", known, found)
         if to is not None:
             then[way] = to
     return then, events

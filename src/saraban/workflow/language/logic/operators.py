@@ -1,22 +1,243 @@
-"""The operators whose values are all known before they are applied: comparing, counting, texts and lists."""
+"""
+The operators that are applied to values, with JavaScript's ideas of truth, number, text, equality and order (ECMAScript 7.1 and
+7.2), and those that look at the facts: `var`, `missing`, `missing_some`.
+
+Whatever takes longer for a longer text or list spends from the budget.
+"""
 
 import math
-from collections.abc import Callable
+import operator
+import re
+from collections.abc import Callable, Sequence
+from types import NoneType
+from typing import Any, cast
 
 from saraban.kit.json import Json
-from saraban.workflow.language.logic.budget import ITEMS, LENGTH, Budget, BudgetExceeded
-from saraban.workflow.language.logic.coercion import (
-    EXACT,
-    NAN,
-    less,
-    less_or_equal,
-    loosely_equal,
-    number,
-    parse_float,
-    plain,
-    strictly_equal,
-    text,
-)
+from saraban.workflow.language.logic.grammar import Budget, BudgetExceeded
+
+NAN = math.nan
+EXACT = 2**53
+DEEPEST = 32
+
+_BLANK = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+# `[0-9]`, since `\d` takes Thai digits too, which JavaScript does not.
+_DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
+_KINDS = {NoneType: "null", bool: "boolean", int: "number", float: "number", str: "string"}
+_NUMBERS = frozenset({int, float})
+
+
+def truthy(value: Json) -> bool:
+    """Return JSON Logic's truth: as JavaScript has it ("0" is true, NaN false), but an empty list is false."""
+    if value is True or value is False:
+        return bool(value)
+    if isinstance(value, float):
+        return value == value and value != 0  # noqa: PLR0124 - NaN is the value that does not equal itself
+    return True if isinstance(value, dict) else bool(value)
+
+
+def number(value: Json, budget: Budget) -> float:
+    """Return `Number(value)`."""
+    if isinstance(value, float):
+        return value
+    if isinstance(value, int):
+        return _widened(value)
+    if value is None:
+        return 0.0
+    if isinstance(value, str):
+        return _read_number(value, budget)
+    return number(text(value, budget), budget) if isinstance(value, list) else NAN
+
+
+def parse_float(value: Json, budget: Budget) -> float:
+    """Return `parseFloat(value)`: the number that a text begins with."""
+    if isinstance(value, float):
+        return value
+    if type(value) is int:
+        return _widened(value)
+    whole = text(value, budget)
+    budget.spend(len(whole) >> 6)
+    found = _DECIMAL.match(whole.lstrip(_BLANK))
+    return _spelled(found[0]) if found else NAN
+
+
+def text(value: Json, budget: Budget, depth: int = 0) -> str:
+    """Return `String(value)`."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if -EXACT < value < EXACT else decimal(_widened(value))
+    if isinstance(value, float):
+        return decimal(value)
+    return _joined(value, budget, depth) if isinstance(value, list) else "[object Object]"
+
+
+def decimal(value: float) -> str:
+    """Print a number as JavaScript does (ECMAScript 6.1.6.1.20): no exponent from 1e-6 up to 1e21."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    digits, point = _shortest(abs(value))
+    count = len(digits)
+    if count <= point <= 21:
+        return sign + digits + "0" * (point - count)
+    if 0 < point <= 21:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    return f"{sign}{digits[0]}{'.' if count > 1 else ''}{digits[1:]}e{point - 1:+d}"
+
+
+def plain(value: float) -> float | int:
+    """Return a whole number as an integer, so that results look as they were written; -0 stays what it is."""
+    if value.is_integer() and -EXACT < value < EXACT and (value != 0 or math.copysign(1, value) > 0):
+        return int(value)
+    return value
+
+
+def strictly_equal(left: Json, right: Json) -> bool:
+    """Return `left === right`; lists and objects are equal to themselves only."""
+    kind = _KINDS.get(type(left), "object")
+    if kind != _KINDS.get(type(right), "object"):
+        return False
+    return left is right if kind == "object" else bool(left == right)
+
+
+def loosely_equal(left: Json, right: Json, budget: Budget) -> bool:
+    """Return `left == right`."""
+    first, second = _KINDS.get(type(left), "object"), _KINDS.get(type(right), "object")
+    if first == second or "null" in (first, second):
+        return strictly_equal(left, right)
+    if "object" in (first, second):
+        return loosely_equal(_primitive(left, budget), _primitive(right, budget), budget)
+    return number(left, budget) == number(right, budget)
+
+
+def _comparison(holds: Callable[[Any, Any], bool]) -> Callable[[Json, Json, Budget], bool]:
+    """Two texts are compared by their characters, everything else as numbers."""
+
+    def compare(left: Json, right: Json, budget: Budget) -> bool:
+        if type(left) in _NUMBERS and type(right) in _NUMBERS:
+            return holds(left, right)
+        first, second = _primitive(left, budget), _primitive(right, budget)
+        if isinstance(first, str) and isinstance(second, str):
+            return holds(first, second)
+        return holds(number(first, budget), number(second, budget))
+
+    return compare
+
+
+less, less_or_equal = _comparison(operator.lt), _comparison(operator.le)
+
+
+def _primitive(value: Json, budget: Budget) -> Json:
+    return value if type(value) in _KINDS else text(value, budget)
+
+
+def _widened(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _read_number(whole: str, budget: Budget) -> float:
+    budget.spend(len(whole) >> 6)
+    trimmed = whole.strip(_BLANK)
+    if not trimmed:
+        return 0.0
+    if _RADIX.fullmatch(trimmed):
+        return _widened(int(trimmed[2:], {"x": 16, "o": 8, "b": 2}[trimmed[1].lower()]))
+    return _spelled(trimmed) if _DECIMAL.fullmatch(trimmed) else NAN
+
+
+def _spelled(digits: str) -> float:
+    return float(digits.replace("Infinity", "inf"))
+
+
+def _joined(values: list[Json], budget: Budget, depth: int) -> str:
+    if depth > DEEPEST:
+        raise BudgetExceeded("What the condition reads is too deeply nested.")
+    budget.spend(len(values))
+    whole = ",".join("" if part is None else text(part, budget, depth + 1) for part in values)
+    budget.spend(len(whole) >> 6)
+    return whole
+
+
+def _shortest(value: float) -> tuple[str, int]:
+    """The fewest digits that read back as the same number, and where among them the point stands."""
+    mantissa, _, exponent = repr(value).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    zeros = len(whole + fraction) - len(digits)
+    return digits.rstrip("0"), len(whole) - zeros + int(exponent or 0)
+
+
+# What no facts hold: a way that leads nowhere, unlike one that leads to null.
+NOWHERE = cast("Json", object())
+
+
+def step(place: Json, key: str) -> Json:
+    """Return what stands under a key, an index or `length`; `NOWHERE` when nothing does."""
+    if isinstance(place, dict):
+        return place.get(key, NOWHERE)
+    if not isinstance(place, list | str):
+        return NOWHERE
+    if key == "length":
+        return len(place)
+    if not (key.isascii() and key.isdigit() and len(key) < 10) or (key[0] == "0" and key != "0"):
+        return NOWHERE
+    return place[int(key)] if int(key) < len(place) else NOWHERE
+
+
+def follow(place: Json, keys: Sequence[str]) -> Json:
+    """Take one step after the other."""
+    for key in keys:
+        place = step(place, key)
+        if place is NOWHERE:
+            return NOWHERE
+    return place
+
+
+def fetch(path: Json, facts: Json, budget: Budget) -> Json:
+    """Follow a path known only now; the empty path is the facts themselves."""
+    if path is None or path == "":
+        return facts
+    keys = text(path, budget).split(".")
+    budget.spend(len(keys))
+    return follow(facts, keys)
+
+
+def missing(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
+    """List the names that lead nowhere, to null or to an empty text."""
+    wanted = names[0] if names and isinstance(names[0], list) else names
+    budget.spend(len(wanted))
+    return [name for name in wanted if _absent(name, facts, budget)]
+
+
+def missing_some(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
+    """List what is missing of the names in `names[1]`, unless at least `names[0]` of them are there."""
+    needed, options = names
+    wanted = options if isinstance(options, list) else [options]
+    absent = missing(wanted, facts, budget)
+    return [] if len(wanted) - len(absent) >= number(needed, budget) else absent
+
+
+def _absent(name: Json, facts: Json, budget: Budget) -> bool:
+    default = None
+    if isinstance(name, list):
+        name, default = [*name, None, None][:2]
+    value = fetch(name, facts, budget)
+    if value is NOWHERE:
+        value = default
+    return value is None or (isinstance(value, str) and not value)
+
 
 Values = list[Json]
 
@@ -91,7 +312,7 @@ def _concatenate(values: Values, budget: Budget) -> str:
     pieces = ["" if value is None else text(value, budget) for value in values]
     length = sum(len(piece) for piece in pieces)
     if length > budget.limits.text:
-        raise BudgetExceeded(LENGTH)
+        raise BudgetExceeded("The condition makes a text that is too long.")
     budget.spend(length >> 6)
     return "".join(pieces)
 
@@ -124,7 +345,7 @@ def _merge(values: Values, budget: Budget) -> list[Json]:
         added = len(value) if isinstance(value, list) else 1
         budget.spend(added)
         if len(whole) + added > budget.limits.items:
-            raise BudgetExceeded(ITEMS)
+            raise BudgetExceeded("The condition makes a list that is too long.")
         whole += value if isinstance(value, list) else [value]
     return whole
 

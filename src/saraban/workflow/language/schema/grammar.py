@@ -8,7 +8,7 @@ import jsonschema_rs
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.json import Json, as_list, as_object
 from saraban.kit.text import control_character
-from saraban.workflow.language.schema.size import below
+from saraban.workflow.language.faults import below
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MAPS = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})

@@ -14,7 +14,7 @@ from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Step, TransitionNotPossible
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.definition import TERMINATED, Definition, Transition
-from saraban.workflow.language.past_tense import OVERRIDDEN
+from saraban.workflow.language.outcome import OVERRIDDEN
 from saraban.workflow.language.review import LABELS, Assignee
 from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.domain.review_response import ReviewSeat, may_answer

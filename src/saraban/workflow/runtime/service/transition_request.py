@@ -20,8 +20,8 @@ from saraban.kit.trace import trace_id
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.registers import reserved
 from saraban.workflow.language.subject import SubjectFacts
-from saraban.workflow.language.vocabulary import reserved
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.service.subjects import SubjectPort
