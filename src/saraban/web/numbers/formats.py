@@ -2,33 +2,42 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from saraban.identity.domain.context import Scope
-from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
-from saraban.kit.http import Db, ReadSession
+from saraban.kit.http import ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.domain import TOKEN_MEANINGS, parse_template
 from saraban.numbering.formats.schemas import FormatChange, FormatIn
 from saraban.numbering.issue.dependencies import limit_reading
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
-from saraban.web.numbers.register import chosen_project, projects_with_permission
-from saraban.web.shell.forms import form_errors, read_form, text, validated
+from saraban.web.numbers.register import MANAGE_FORMATS
+from saraban.web.shell.forms import (
+    NEW_FORM,
+    CurrentForm,
+    FormState,
+    FormValues,
+    SentForm,
+    form_errors,
+    id_of,
+    submit,
+    text,
+)
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/formats")
 
-VIEW, MANAGE = "numbering.view_formats", "numbering.manage_formats"
-MOST = 100
-_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.STALE}
+HOME: Final = "/numbers/formats"
+VIEW: Final = "numbering.view_formats"
+MOST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +55,7 @@ class FormatForm:
     version: str | None = None
 
     @classmethod
-    async def of(cls, request: Request) -> "FormatForm":
-        form = await read_form(request)
+    def of(cls, form: FormValues) -> "FormatForm":
         return cls(
             project=text(form, "project") or "",
             type=text(form, "type"),
@@ -83,8 +91,18 @@ class FormatForm:
         return False if self.counts_on else None
 
     @property
-    def wanted(self) -> numbering.FormatDraft:
+    def draft(self) -> numbering.FormatDraft:
         return numbering.FormatDraft(template=self.template or "", resets=self.resets, overflow=self.overflow)
+
+    @property
+    def change(self) -> dict[str, object]:
+        return {
+            "template": self.template or "",
+            "overflow": self.overflow,
+            "resetSequenceYearly": self.resets,
+            "reason": self.reason,
+            "description": self.description,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,36 +148,41 @@ def _prints_period(template: str) -> bool:
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
     page.caller.require_somewhere(VIEW)
-    places = await projects_with_permission(page, session, VIEW)
-    place = chosen_project(places, project or page.project)
-    found = await numbering.list_formats(
-        page.context, session, project_public_id=place.public_id, cursor=None, limit=MOST
+    chosen = await page.choose_project(session, project, VIEW)
+    here = chosen.place.public_id
+    found = await numbering.list_formats(page.context, session, project_public_id=here, cursor=None, limit=MOST)
+    return page.show(
+        FormatsPage(
+            rows=sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing)),
+            place=chosen.place,
+            places=chosen.places,
+            may_manage=page.may(MANAGE_FORMATS, chosen.place),
+        )
     )
-    rows = sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing))
-    may_manage = page.caller.may(MANAGE, Scope(project=place.id))
-    return page.show(FormatsPage(rows=rows, place=place, places=places, may_manage=may_manage))
 
 
 @router.get("/new")
 async def new(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
-    page.caller.require_somewhere(MANAGE)
-    place = chosen_project(await projects_with_permission(page, session, MANAGE), project or page.project)
+    page.caller.require_somewhere(MANAGE_FORMATS)
+    place = (await page.choose_project(session, project, MANAGE_FORMATS)).place
     return await _show(page, session, FormatForm(project=str(place.public_id)))
 
 
 @router.post("/check")
-async def check(page: CurrentPage, session: ReadSession, request: Request) -> Response:
+async def check(form: CurrentForm) -> Response:
     """What is typed, piece by piece, and what saving it would do; typing is never an error."""
-    typed = await FormatForm.of(request)
-    await limit_reading(request, page.context)
+    page, typed = form.page, FormatForm.of(form.values)
+    await limit_reading(page.request, page.context)
     found = parse_template(typed.template or "", drawing=typed.type == "DRAWING")
     said = [one.text.say(page.language, one.values) for one in found.faults] if typed.template else []
     effect = None
     if found.template is not None:
         try:
-            effect = await _effect(page, session, typed)
+            async with form.db.reading() as session:
+                target = numbering.FormatTarget(_uuid(typed.project), typed.type, typed.narrowing)
+                effect = await numbering.format_effect(page.context, session, target, typed.draft)
         except DomainError as error:
-            # Who only reads the format sees its pieces; what saving it would do is not his business.
+            # Who only reads the format sees its pieces; what saving it would do is not their business.
             said = [] if error.kind is ErrorKind.FORBIDDEN else _words(error, page.language)
     return page.show(
         FormatEffectFragment(
@@ -172,33 +195,53 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
     )
 
 
-async def _effect(page: PageRequest, session: AsyncSession, typed: FormatForm) -> numbering.FormatEffect:
-    target = numbering.FormatTarget(_uuid(typed.project), typed.type, typed.narrowing)
-    return await numbering.format_effect(page.context, session, target, typed.wanted)
-
-
 def _words(error: DomainError, language: str) -> list[str]:
     faults = [one.text.say(language, one.values) for one in error.fields]
     return faults or [error.words.say(language, error.values)]
 
 
 @router.post("/new")
-async def create(page: CurrentPage, db: Db, request: Request) -> Response:
-    typed = await FormatForm.of(request)
-
-    async def work(session: AsyncSession) -> UUID:
-        order: FormatIn = validated(request, FormatIn, _payload(typed) | {"projectPublicId": typed.project})
-        await _refuse_another(session, page, order)
-        row = await numbering.save_format(page.context, session, order.target, order.draft)
-        return row.format.public_id
-
-    return await _written(page, db, typed, work)
+async def create(form: CurrentForm) -> Response:
+    return await submit(form, _create, partial(_show_again, None))
 
 
-async def _refuse_another(session: AsyncSession, page: PageRequest, order: FormatIn) -> None:
+@router.get("/{public_id}")
+async def show(
+    public_id: UUID, page: CurrentPage, session: ReadSession, saved: Annotated[str, Query(max_length=5)] = ""
+) -> Response:
+    row = await numbering.read_format(page.context, session, public_id=public_id)
+    return await _show(page, session, FormatForm.saved(row), row, FormState(done=saved))
+
+
+@router.post("/{public_id}")
+async def change(public_id: UUID, form: CurrentForm) -> Response:
+    return await submit(form, partial(_change, public_id), partial(_show_again, public_id))
+
+
+@router.post("/{public_id}/delete")
+async def delete(public_id: UUID, form: CurrentForm) -> Response:
+    return await submit(form, partial(_delete, public_id), partial(_show_kept, public_id))
+
+
+async def _create(form: SentForm, session: AsyncSession) -> str:
+    typed = FormatForm.of(form.values)
+    asked_for = {
+        "projectPublicId": typed.project,
+        "correspondenceTypeCode": typed.type,
+        "subTypeCode": typed.narrowing.sub_type or None,
+        "rfaTypeCode": typed.narrowing.rfa_type or None,
+        "disciplineCode": typed.narrowing.discipline or None,
+    }
+    order = form.order(FormatIn, typed.change | asked_for)
+    await _refuse_another(session, form, order)
+    row = await numbering.save_format(form.context, session, order.target, order.draft)
+    return f"{HOME}/{row.format.public_id}?saved=1"
+
+
+async def _refuse_another(session: AsyncSession, form: SentForm, order: FormatIn) -> None:
     """This form makes formats; who changes one must have seen it."""
     found = await numbering.list_formats(
-        page.context, session, project_public_id=order.project_public_id, cursor=None, limit=MOST
+        form.context, session, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
     asked = (order.target.type_code, order.target.narrowing)
     if any((row.type_code, row.format.narrowing) == asked for row in found.items):
@@ -210,52 +253,20 @@ async def _refuse_another(session: AsyncSession, page: PageRequest, order: Forma
         )
 
 
-@router.get("/{public_id}")
-async def show(
-    public_id: UUID, page: CurrentPage, session: ReadSession, saved: Annotated[str, Query(max_length=5)] = ""
-) -> Response:
-    row = await numbering.read_format(page.context, session, public_id=public_id)
-    return await _show(page, session, FormatForm.saved(row), row=row, done=saved == "1")
+async def _change(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    typed = FormatForm.of(form.values)
+    order = form.order(FormatChange, typed.change)
+    await numbering.change_format(
+        form.context, session, public_id=public_id, version=_version(typed.version), changes=order.changes
+    )
+    return f"{HOME}/{public_id}?saved=1"
 
 
-@router.post("/{public_id}")
-async def change(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
-    typed = await FormatForm.of(request)
-
-    async def work(session: AsyncSession) -> UUID:
-        order: FormatChange = validated(request, FormatChange, _payload(typed))
-        await numbering.change_format(
-            page.context,
-            session,
-            public_id=public_id,
-            version=_version(typed.version),
-            changes=order.changes,
-        )
-        return public_id
-
-    return await _written(page, db, typed, work, public_id)
-
-
-@router.post("/{public_id}/delete")
-async def delete(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
-    reason = text(await read_form(request), "reason")
-
-    async def work(session: AsyncSession) -> str:
-        row = await numbering.read_format(page.context, session, public_id=public_id)
-        order: FormatChange = validated(request, FormatChange, {"reason": reason})
-        await numbering.delete_format(
-            page.context,
-            session,
-            public_id=public_id,
-            reason=order.reason,
-        )
-        return str(row.project_public_id)
-
-    try:
-        project = await db.transact(work)
-    except DomainError as error:
-        return await _again(page, db, error, None, public_id)
-    return RedirectResponse(f"/numbers/formats?project={project}", status_code=303)
+async def _delete(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    row = await numbering.read_format(form.context, session, public_id=public_id)
+    order = form.order(FormatChange, {"reason": form.text("reason")})
+    await numbering.delete_format(form.context, session, public_id=public_id, reason=order.reason)
+    return f"{HOME}?project={row.project_public_id}"
 
 
 def _version(shown: str | None) -> int | None:
@@ -265,56 +276,23 @@ def _version(shown: str | None) -> int | None:
     return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
-def _payload(typed: FormatForm) -> dict[str, object]:
-    payload: dict[str, object] = {
-        "template": typed.template or "",
-        "overflow": typed.overflow,
-        "resetSequenceYearly": typed.resets,
-        "reason": typed.reason,
-        "description": typed.description,
-        "correspondenceTypeCode": typed.type,
-        "subTypeCode": typed.narrowing.sub_type or None,
-        "rfaTypeCode": typed.narrowing.rfa_type or None,
-        "disciplineCode": typed.narrowing.discipline or None,
-    }
-    if not typed.version:
-        return payload
-    return {name: payload[name] for name in ("template", "overflow", "resetSequenceYearly", "reason", "description")}
+async def _show_again(public_id: UUID | None, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    row = None if public_id is None else await numbering.read_format(page.context, session, public_id=public_id)
+    return await _show(page, session, FormatForm.of(state.form), row, state)
 
 
-async def _written(
-    page: PageRequest, db: Database, typed: FormatForm, work: Any, public_id: UUID | None = None
-) -> Response:
-    """Back to the format when it worked; the form with what is wrong when it did not, and nothing lost."""
-    try:
-        saved = await db.transact(work)
-    except DomainError as error:
-        return await _again(page, db, error, typed, public_id)
-    return RedirectResponse(f"/numbers/formats/{saved}?saved=1", status_code=303)
-
-
-async def _again(
-    page: PageRequest, db: Database, error: DomainError, typed: FormatForm | None, public_id: UUID | None
-) -> Response:
-    if error.kind not in _TOLD_HERE:
-        raise error
-    async with db.reading() as session:
-        row = None
-        if public_id is not None:
-            row = await numbering.read_format(page.context, session, public_id=public_id)
-            typed = typed or FormatForm.saved(row)
-        assert typed is not None
-        return await _show(page, session, typed, row=row, error=error)
+async def _show_kept(public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    """The format that was not deleted, as it is."""
+    row = await numbering.read_format(page.context, session, public_id=public_id)
+    return await _show(page, session, FormatForm.saved(row), row, state)
 
 
 async def _show(
     page: PageRequest,
     session: AsyncSession,
     typed: FormatForm,
-    *,
     row: numbering.FormatRow | None = None,
-    done: bool = False,
-    error: DomainError | None = None,
+    state: FormState = NEW_FORM,
 ) -> Response:
     place = await projects.find_project(session, public_id=_uuid(typed.project), pointer="/projectPublicId")
     versions = await numbering.format_history(page.context, session, public_id=row.format.public_id) if row else []
@@ -322,13 +300,13 @@ async def _show(
         FormatPage(
             form=typed,
             saved=row,
-            done=done,
+            done=state.done == "1",
             versions=versions,
             types=[one.code for one in await projects.correspondence_types(session)],
             codes={} if row else await _codes(page, session, place.public_id),
             meanings=TOKEN_MEANINGS,
-            may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
-            faults=form_errors(error, page.language),
+            may_manage=page.may(MANAGE_FORMATS, place),
+            faults=form_errors(state.error, page.language),
         )
     )
 
@@ -344,7 +322,7 @@ async def _codes(page: PageRequest, session: AsyncSession, project: UUID) -> dic
 
 
 def _uuid(value: str) -> UUID:
-    try:
-        return UUID(value)
-    except ValueError:
-        raise NotFound("There is no such project.") from None
+    found = id_of(value)
+    if found is None:
+        raise NotFound("There is no such project.")
+    return found

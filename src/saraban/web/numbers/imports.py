@@ -2,22 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
-from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.projects.service import ProjectRef
-from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
-from saraban.web.shell.forms import FormValues, form_errors, has_own_page, read_form, texts
+from saraban.web.numbers.register import MANAGE_FORMATS
+from saraban.web.shell.forms import (
+    NEW_FORM,
+    CurrentForm,
+    FormState,
+    FormValues,
+    SentForm,
+    form_errors,
+    has_own_page,
+    submit,
+    texts,
+)
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
@@ -56,7 +66,7 @@ async def listing(
     page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None, cursor: PageCursor = None
 ) -> Response:
     """What was imported before, the way to the template, and the form that takes a file."""
-    return await _list(page, session, project=project, cursor=cursor)
+    return await _list(page, session, project, cursor)
 
 
 @router.post("")
@@ -67,36 +77,27 @@ async def upload(
         sheet = numbering.ImportFile.of(sent.name, sent.chunks())
         receipt = await numbering.upload_import(page.context, db, storage, once, project_public_id=project, sheet=sheet)
     except DomainError as error:
-        if has_own_page(error) or error.kind is ErrorKind.FORBIDDEN:
+        if has_own_page(error):
             raise
         async with db.reading() as session:
-            return await _list(page, session, project=project, error=error)
+            return await _list(page, session, project, error=error)
     return RedirectResponse(f"/numbers/imports/{receipt.public_id}", status_code=303)
 
 
 @router.get("/{public_id}")
 async def show(public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
-    return await _show(page, session, public_id)
+    return await _show(public_id, page, session)
 
 
 @router.post("/{public_id}/commit")
-async def commit(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
+async def commit(public_id: UUID, form: CurrentForm) -> Response:
+    return await submit(form, partial(_commit, public_id), partial(_show, public_id))
 
-    async def work(session: AsyncSession) -> None:
-        found = await numbering.read_import(page.context, session, public_id=public_id)
-        await numbering.start_import(
-            page.context,
-            session,
-            public_id=public_id,
-            moves=_ticked(form, found),
-        )
 
-    try:
-        await db.transact(work)
-    except DomainError as error:
-        return await _again(page, db, public_id, error)
-    return RedirectResponse(f"/numbers/imports/{public_id}", status_code=303)
+async def _commit(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    found = await numbering.read_import(form.context, session, public_id=public_id)
+    await numbering.start_import(form.context, session, public_id=public_id, moves=_ticked(form.values, found))
+    return f"/numbers/imports/{public_id}"
 
 
 def _ticked(form: FormValues, found: numbering.ImportRow) -> list[numbering.CounterMove]:
@@ -108,44 +109,33 @@ def _ticked(form: FormValues, found: numbering.ImportRow) -> list[numbering.Coun
     return [numbering.CounterMove(series, int(to) if to.isdecimal() else 0) for to, _, series in boxes]
 
 
-async def _again(page: PageRequest, db: Database, public_id: UUID, error: DomainError) -> Response:
-    if has_own_page(error) or error.kind is ErrorKind.FORBIDDEN:
-        raise error
-    async with db.reading() as session:
-        return await _show(page, session, public_id, error=error)
-
-
 async def _list(
     page: PageRequest,
     session: AsyncSession,
-    *,
     project: UUID | None,
     cursor: str | None = None,
     error: DomainError | None = None,
 ) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
-    places = await projects_with_permission(page, session, MANAGE_FORMATS)
-    place = chosen_project(places, project or page.project)
+    chosen = await page.choose_project(session, project, MANAGE_FORMATS)
     found = await numbering.list_imports(
-        page.context, session, project_public_id=place.public_id, cursor=cursor, limit=ROWS
+        page.context, session, project_public_id=chosen.place.public_id, cursor=cursor, limit=ROWS
     )
-    return page.show(
+    return page.show_list(
         ImportsPage(
             rows=[one.row for one in found.items],
             names={one.row.public_id: one.username for one in found.items},
             next_cursor=found.next_cursor,
-            place=place,
-            places=places,
+            place=chosen.place,
+            places=chosen.places,
             columns=COLUMNS,
             faults=form_errors(error, page.language),
         ),
-        "numbers/parts/import_rows.html" if page.is_fragment and cursor else "numbers/imports.html",
+        cursor,
     )
 
 
-async def _show(
-    page: PageRequest, session: AsyncSession, public_id: UUID, *, error: DomainError | None = None
-) -> Response:
+async def _show(public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM) -> Response:
     found = await numbering.read_import(page.context, session, public_id=public_id)
     return page.show(
         ImportPage(
@@ -154,7 +144,7 @@ async def _show(
             username=found.username,
             report=found.row.report or {},
             headings={column.key: column.heading for column in COLUMNS},
-            faults=form_errors(error, page.language),
+            faults=form_errors(state.error, page.language),
         ),
-        "numbers/parts/import_state.html" if page.is_fragment else "numbers/import.html",
+        "numbers/parts/import_state.html" if page.is_fragment else None,
     )

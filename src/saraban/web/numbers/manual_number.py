@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import DomainError, ErrorKind, Forbidden
-from saraban.kit.http import Db, Idempotent, ReadSession
+from saraban.kit.errors import DomainError, Forbidden, NotFound
+from saraban.kit.http import Idempotent, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import SingleLine
@@ -23,22 +23,23 @@ from saraban.numbering.issue.schemas import ManualNumberIn, ResetIn
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ProjectDetail, SubTypeSummary, TypeSummary
 from saraban.projects.service import ProjectRef
-from saraban.web.numbers.register import MANAGE_FORMATS, chosen_project, projects_with_permission
+from saraban.web.numbers.register import MANAGE_FORMATS
 from saraban.web.shell.forms import (
-    EMPTY_FORM,
-    FormErrors,
+    CurrentForm,
+    FormState,
     FormValues,
+    SentForm,
     await_first_answer,
     form_errors,
     form_with,
-    has_own_page,
     id_of,
     number_or_text,
-    read_form,
+    show_again,
+    submit,
     text,
     validated,
 )
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -48,7 +49,6 @@ _TEXTS = (
     *("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId", "contractPublicId"),
     *("disciplineCode", "rfaTypeCode", "subTypeCode", "revision", "documentNumber", "issuedOn", "reason"),
 )
-_TOLD_HERE = {ErrorKind.INVALID}
 
 
 class ManualNumberDraft(ManualNumberIn):
@@ -82,40 +82,37 @@ class ManualNumberPage(PageModel):
 @router.get("/numbers/by-hand")
 async def show(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
-    return await _show(page, session, form_with(projectPublicId=str(project or page.project or "")))
+    return await _show(page, session, FormState(form_with(projectPublicId=str(project or ""))))
 
 
 @router.post("/numbers/by-hand/check")
-async def check(page: CurrentPage, session: ReadSession, request: Request) -> Response:
+async def check(form: CurrentForm) -> Response:
     """What the number would be and what it would do; half a form is no error."""
+    page = form.page
     page.caller.require_somewhere(MANAGE_FORMATS)
-    form = await read_form(request)
-    await limit_reading(request, page.context)
-    effect, faults = None, FormErrors()
-    if text(form, "documentNumber") or text(form, "sequence"):
+    await limit_reading(page.request, page.context)
+    effect, faults = None, NO_ERRORS
+    if form.text("documentNumber") or form.text("sequence"):
         try:
-            effect = await _effect(page, session, validated(request, ManualNumberDraft, _payload(form)))
+            async with form.db.reading() as session:
+                effect = await _effect(page, session, form.values)
         except DomainError as error:
             faults = form_errors(error, page.language)
     return page.show(ManualNumberEffectFragment(effect=effect, faults=faults), status=200)
 
 
 @router.post("/numbers/by-hand")
-async def state(page: CurrentPage, db: Db, once: Idempotent, request: Request) -> Response:
+async def state(form: CurrentForm, once: Idempotent) -> Response:
+    page = form.page
     page.caller.require_somewhere(MANAGE_FORMATS)
-    form = await read_form(request)
-    key = (text(form, "key") or str(new_id()))[:128]
     try:
-        order: ManualNumberIn = validated(request, ManualNumberIn, _payload(form))
-        await limit_issuing(request, page.context)
-        ctx = page.context.with_key(key)
+        order = form.order(ManualNumberIn, _payload(form.values))
+        await limit_issuing(page.request, page.context)
+        ctx = form.context if form.context.key else page.context.with_key(str(new_id()))
         operation = Operation.of(ctx, "PAGE /numbers/by-hand", order)
         receipt = await await_first_answer(lambda: once.run(operation, partial(_stated, ctx, order, operation.token)))
     except DomainError as error:
-        if has_own_page(error):
-            raise
-        async with db.reading() as session:
-            return await _show(page, session, form, error=error, request=request)
+        return await show_again(form, error, _show)
     return RedirectResponse(f"/numbers/{receipt.public_id}?done=stated", status_code=303)
 
 
@@ -134,15 +131,12 @@ async def _stated(ctx: RequestContext, order: ManualNumberIn, token: UUID, sessi
 
 
 async def _plan(ctx: RequestContext, session: AsyncSession, order: ManualNumberIn) -> numbering.Plan:
-    return await numbering.plan_on(
-        ctx,
-        session,
-        request=numbering.NumberRequest(**order.model_dump(include=_REQUEST)),
-        issued_on=order.issued_on,
-    )
+    request = numbering.NumberRequest(**order.model_dump(include=_REQUEST))
+    return await numbering.plan_on(ctx, session, request=request, issued_on=order.issued_on)
 
 
-async def _effect(page: PageRequest, session: AsyncSession, order: ManualNumberIn) -> numbering.ManualNumberEffect:
+async def _effect(page: PageRequest, session: AsyncSession, form: FormValues) -> numbering.ManualNumberEffect:
+    order = validated(page.request, ManualNumberDraft, _payload(form))
     plan = await _plan(page.context, session, order)
     statement = numbering.ManualNumber(order.document_number, order.sequence)
     return await numbering.manual_number_effect(page.context, session, plan=plan, statement=statement)
@@ -157,41 +151,32 @@ def _payload(form: FormValues) -> dict[str, object]:
     return payload | {"moveCounter": text(form, "moveCounter") == "1"}
 
 
-async def _show(
-    page: PageRequest,
-    session: AsyncSession,
-    form: FormValues,
-    *,
-    error: DomainError | None = None,
-    request: Request | None = None,
-) -> Response:
-    place = chosen_project(
-        await projects_with_permission(page, session, MANAGE_FORMATS), id_of(text(form, "projectPublicId"))
-    )
-    detail = await projects.read_project(page.context, session, public_id=place.public_id)
+async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    wanted = id_of(text(state.form, "projectPublicId"))
+    place = (await page.choose_project(session, wanted, MANAGE_FORMATS)).place
     ctx, here = page.context, place.public_id
     return page.show(
         ManualNumberPage(
-            form=form,
+            form=state.form,
             place=place,
-            detail=detail,
+            detail=await projects.read_project(ctx, session, public_id=here),
             types=await projects.correspondence_types(session),
             disciplines=await projects.disciplines(ctx, session, project_public_id=here),
             rfa_types=await projects.rfa_types(ctx, session, project_public_id=here),
             sub_types=await projects.sub_types(ctx, session, project_public_id=here),
-            effect=await _shown_again(page, session, form, request) if request else None,
-            faults=form_errors(error, page.language),
+            effect=await _effect_again(page, session, state.form) if state.error else None,
+            faults=form_errors(state.error, page.language),
             key=str(new_id()),
         )
     )
 
 
-async def _shown_again(
-    page: PageRequest, session: AsyncSession, form: FormValues, request: Request
+async def _effect_again(
+    page: PageRequest, session: AsyncSession, form: FormValues
 ) -> numbering.ManualNumberEffect | None:
     """Who has no scripts confirms the jump that the refusal shows."""
     try:
-        return await _effect(page, session, validated(request, ManualNumberDraft, _payload(form)))
+        return await _effect(page, session, form)
     except DomainError:
         return None
 
@@ -209,54 +194,35 @@ class CounterResetPage(PageModel):
 async def show_reset(
     page: CurrentPage, session: ReadSession, project: UUID, series: Annotated[str, Query(max_length=255)]
 ) -> Response:
-    return await _show_reset(page, session, project, series)
+    return await _show_reset(page, session, FormState(form_with(projectPublicId=str(project), series=series)))
 
 
 @router.post("/numbers/reset")
-async def reset(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-
-    async def work(session: AsyncSession) -> ResetIn:
-        order: ResetIn = validated(request, ResetIn, _reset_payload(form))
-        await numbering.reset_counter(
-            page.context,
-            session,
-            project_public_id=order.project_public_id,
-            series=order.series,
-            to=order.last_number,
-            reason=order.reason,
-        )
-        return order
-
-    try:
-        order = await db.transact(work)
-    except DomainError as error:
-        project = id_of(text(form, "projectPublicId"))
-        if error.kind not in _TOLD_HERE or project is None:
-            raise
-        async with db.reading() as session:
-            return await _show_reset(page, session, project, text(form, "series") or "", form=form, error=error)
-    where = urlencode({"project": order.project_public_id, "series": order.series})
-    return RedirectResponse(f"/numbers/account?{where}", status_code=303)
+async def reset(form: CurrentForm) -> Response:
+    return await submit(form, _reset, _show_reset)
 
 
-def _reset_payload(form: FormValues) -> dict[str, object]:
-    needed = {name: text(form, name) or "" for name in ("projectPublicId", "series", "reason")}
-    return needed | {"lastNumber": number_or_text(text(form, "lastNumber") or "")}
+async def _reset(form: SentForm, session: AsyncSession) -> str:
+    needed = {name: form.text(name) or "" for name in ("projectPublicId", "series", "reason")}
+    order = form.order(ResetIn, {**needed, "lastNumber": number_or_text(form.text("lastNumber") or "")})
+    await numbering.reset_counter(
+        form.context,
+        session,
+        project_public_id=order.project_public_id,
+        series=order.series,
+        to=order.last_number,
+        reason=order.reason,
+    )
+    return f"/numbers/account?{urlencode({'project': order.project_public_id, 'series': order.series})}"
 
 
-async def _show_reset(
-    page: PageRequest,
-    session: AsyncSession,
-    project: UUID,
-    series: str,
-    *,
-    form: FormValues = EMPTY_FORM,
-    error: DomainError | None = None,
-) -> Response:
+async def _show_reset(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
     if not numbering.may_reset_counter(page.context):
         raise Forbidden("Only a Super Admin resets a counter.")
+    project, series = id_of(text(state.form, "projectPublicId")), text(state.form, "series") or ""
+    if project is None:
+        raise NotFound("There is no such project.")
     found = await numbering.series_ledger(page.context, session, project_public_id=project, series=series, limit=1)
     return page.show(
-        CounterResetPage(account=found, place=project, form=form, faults=form_errors(error, page.language))
+        CounterResetPage(account=found, place=project, form=state.form, faults=form_errors(state.error, page.language))
     )

@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from saraban.identity.domain.context import Scope
-from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind
-from saraban.kit.http import Db, PageCursor, ReadSession
+from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.schema import Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
@@ -23,23 +21,23 @@ from saraban.numbering.series.domain.sequence import LARGEST_STATED
 from saraban.projects import service as projects
 from saraban.projects.schemas import PartySummary
 from saraban.projects.service import ProjectRef
-from saraban.web.numbers.register import VIEW_COUNTERS, chosen_project, projects_with_permission
+from saraban.web.numbers.register import MANAGE_FORMATS, VIEW_COUNTERS
 from saraban.web.shell.forms import (
+    CurrentForm,
+    FormState,
     FormValues,
+    SentForm,
     form_errors,
     form_with,
-    has_own_page,
     id_of,
-    read_form,
+    submit,
     text,
-    validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/ranges")
 
-MANAGE = "numbering.manage_formats"
 ROWS = 50
 _PROPOSED = 100
 
@@ -87,104 +85,82 @@ async def listing(
     """The ranges of the chosen project, the released ones too; a series may be given for the form."""
     page.caller.require_somewhere(VIEW_COUNTERS)
     named = "" if control_character(series) is not None else series
-    return await _show(page, session, project=project, form=form_with(series=named), done=done, cursor=cursor)
+    return await _show(page, session, FormState(form_with(series=named), done=done), project, cursor)
 
 
 @router.post("")
-async def close(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-
-    async def work(session: AsyncSession) -> UUID:
-        order: RangeForm = validated(request, RangeForm, _payload(form))
-        draft = numbering.RangeDraft(
-            order.kind,
-            order.first_number,
-            order.last_number,
-            order.organization_public_id,
-            order.reason,
-            order.confirmed_size,
-        )
-        await numbering.create_range_in_series(
-            page.context, session, draft, project_public_id=order.project_public_id, series=order.series
-        )
-        return order.project_public_id
-
-    try:
-        project = await db.transact(work)
-    except DomainError as error:
-        return await _again(page, db, error, form)
-    return RedirectResponse(f"/numbers/ranges?project={project}&done=closed", status_code=303)
+async def close(form: CurrentForm) -> Response:
+    return await submit(form, _close, _show)
 
 
 @router.post("/{public_id}/release")
-async def release(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
+async def release(public_id: UUID, form: CurrentForm) -> Response:
+    return await submit(form, partial(_release, public_id), _show_released)
 
-    async def work(session: AsyncSession) -> None:
-        order: ReleaseIn = validated(request, ReleaseIn, {"reason": text(form, "reason") or ""})
-        await numbering.release_range(
-            page.context,
-            session,
-            public_id=public_id,
-            reason=order.reason,
-        )
 
-    try:
-        await db.transact(work)
-    except DomainError as error:
-        return await _again(page, db, error, form_with(projectPublicId=text(form, "projectPublicId") or ""))
-    return RedirectResponse(
-        f"/numbers/ranges?project={id_of(text(form, 'projectPublicId')) or ''}&done=released", status_code=303
+async def _close(form: SentForm, session: AsyncSession) -> str:
+    order = form.order(RangeForm, _payload(form))
+    draft = numbering.RangeDraft(
+        order.kind,
+        order.first_number,
+        order.last_number,
+        order.organization_public_id,
+        order.reason,
+        order.confirmed_size,
     )
+    await numbering.create_range_in_series(
+        form.context, session, draft, project_public_id=order.project_public_id, series=order.series
+    )
+    return f"/numbers/ranges?project={order.project_public_id}&done=closed"
 
 
-def _payload(form: FormValues) -> dict[str, str]:
+def _payload(form: SentForm) -> dict[str, str]:
     """What was left empty is left out where that means nothing, and kept where something is needed."""
     needed = ("projectPublicId", "series", "kind", "firstNumber", "lastNumber", "reason")
-    wanted = {name: typed for name in ("organizationPublicId", "confirmedSize") if (typed := text(form, name))}
-    return {name: text(form, name) or "" for name in needed} | wanted
+    return {name: form.text(name) or "" for name in needed} | form.filled("organizationPublicId", "confirmedSize")
 
 
-async def _again(page: PageRequest, db: Database, error: DomainError, form: FormValues) -> Response:
-    if has_own_page(error) or error.kind is ErrorKind.FORBIDDEN:
-        raise error
-    async with db.reading() as session:
-        return await _show(page, session, project=id_of(text(form, "projectPublicId")), form=form, error=error)
+async def _release(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    order = form.order(ReleaseIn, {"reason": form.text("reason") or ""})
+    await numbering.release_range(form.context, session, public_id=public_id, reason=order.reason)
+    return f"/numbers/ranges?project={id_of(form.text('projectPublicId')) or ''}&done=released"
+
+
+async def _show_released(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    """The form on the page is that of a new range, which says nothing of the release."""
+    form = form_with(projectPublicId=text(state.form, "projectPublicId") or "")
+    return await _show(page, session, FormState(form, state.error))
 
 
 async def _show(
     page: PageRequest,
     session: AsyncSession,
-    *,
-    project: UUID | None,
-    form: FormValues,
-    done: str = "",
+    state: FormState,
+    project: UUID | None = None,
     cursor: str | None = None,
-    error: DomainError | None = None,
 ) -> Response:
-    places = await projects_with_permission(page, session, VIEW_COUNTERS)
-    place = chosen_project(places, project or page.project)
-    ctx, here = page.context, place.public_id
+    chosen = await page.choose_project(session, project or id_of(text(state.form, "projectPublicId")), VIEW_COUNTERS)
+    ctx, here = page.context, chosen.place.public_id
     found = await numbering.list_ranges(ctx, session, project_public_id=here, cursor=cursor, limit=ROWS)
     members = await projects.organizations(ctx, session, project_public_id=here)
-    may_manage = page.caller.may(MANAGE, Scope(project=place.id))
+    may_manage = page.may(MANAGE_FORMATS, chosen.place)
     known = await numbering.list_series(ctx, session, project_public_id=here, limit=_PROPOSED) if may_manage else None
-    return page.show(
+    return page.show_list(
         RangesPage(
             rows=found.items,
             next_cursor=found.next_cursor,
-            place=place,
-            places=places,
+            place=chosen.place,
+            places=chosen.places,
             members=members,
             codes={one.public_id: one.organization_code for one in members},
             known=[one.series for one in known.items] if known else [],
             may_manage=may_manage,
-            form=form,
-            done=done,
-            size=_size(form),
-            faults=form_errors(error, page.language),
+            form=state.form,
+            done=state.done,
+            size=_size(state.form),
+            faults=form_errors(state.error, page.language),
         ),
-        "numbers/parts/range_rows.html" if page.is_fragment and cursor else "numbers/ranges.html",
+        cursor,
     )
 
 

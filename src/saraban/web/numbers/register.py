@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.context import RequestContext, Scope
-from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
+from saraban.kit.errors import DomainError
+from saraban.kit.http import Idempotent, PageCursor, ReadSession
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation
@@ -20,17 +19,16 @@ from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import Numbers, limit_issuing
 from saraban.numbering.issue.schemas import CancelReservationIn, VoidIn
-from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.shell.forms import (
-    EMPTY_FORM,
+    CurrentForm,
+    FormState,
     FormValues,
+    SentForm,
     await_first_answer,
     form_errors,
-    has_own_page,
-    read_form,
-    text,
-    validated,
+    show_again,
+    submit,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -78,29 +76,21 @@ async def listing(
     """The series of the chosen project, by name."""
     page.caller.require_somewhere(VIEW_COUNTERS)
     text = "" if control_character(q) is not None else q.strip()
-    places = await projects_with_permission(page, session, VIEW_COUNTERS)
-    place = chosen_project(places, project or page.project)
+    chosen = await page.choose_project(session, project, VIEW_COUNTERS)
+    here = chosen.place.public_id
     found = await numbering.list_series(
-        page.context,
-        session,
-        project_public_id=place.public_id,
-        text=text or None,
-        cursor=cursor,
-        limit=ROWS,
+        page.context, session, project_public_id=here, text=text or None, cursor=cursor, limit=ROWS
     )
-    template = "numbers/register.html"
-    if page.is_fragment:
-        template = "numbers/parts/series_rows.html" if cursor else "numbers/parts/series_list.html"
-    return page.show(
+    return page.show_list(
         SeriesPage(
             rows=found.items,
             next_cursor=found.next_cursor,
             q=text,
-            place=place,
-            places=places,
-            may_manage=page.caller.may(MANAGE_FORMATS, Scope(project=place.id)),
+            place=chosen.place,
+            places=chosen.places,
+            may_manage=page.may(MANAGE_FORMATS, chosen.place),
         ),
-        template,
+        cursor,
     )
 
 
@@ -117,45 +107,19 @@ async def account(
     page.caller.require_somewhere(VIEW_COUNTERS)
     begin = int(first) if first.isascii() and first.isdigit() and 0 < int(first) < 10**9 else 1
     found = await numbering.series_ledger(
-        page.context,
-        session,
-        project_public_id=project,
-        series=series,
-        first=begin,
-        cursor=cursor,
-        limit=ROWS,
+        page.context, session, project_public_id=project, series=series, first=begin, cursor=cursor, limit=ROWS
     )
-    template = "numbers/parts/ledger_rows.html" if page.is_fragment and cursor else "numbers/ledger.html"
-    if page.is_fragment and not cursor:
-        template = "numbers/parts/ledger_list.html"
-    manages = any(one.public_id == project for one in await projects_with_permission(page, session, MANAGE_FORMATS))
-    return page.show(
+    managed = await page.projects_with(session, MANAGE_FORMATS)
+    return page.show_list(
         LedgerPage(
             account=found,
             place=project,
             first=begin,
-            may_manage=manages,
+            may_manage=any(one.public_id == project for one in managed),
             may_reset=numbering.may_reset_counter(page.context),
         ),
-        template,
+        cursor,
     )
-
-
-async def projects_with_permission(page: PageRequest, session: ReadSession, right: str) -> list[ProjectRef]:
-    """Return the reader's projects in which he has this right."""
-    known = page.projects or await projects.projects_of(page.context, session)
-    return [
-        one
-        for one in known
-        if page.caller.may(right, Scope(project=one.id, organizations=page.caller.organization_ids))
-    ]
-
-
-def chosen_project(places: list[ProjectRef], wanted: UUID | None) -> ProjectRef:
-    """The project of the top bar if its numbers may be seen, otherwise the first."""
-    if not places:
-        raise NotFound("There is no project whose numbers you may see.")
-    return next((one for one in places if one.public_id == wanted), places[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,103 +137,75 @@ class NumberPage(PageModel):
 async def show_number(
     public_id: UUID, page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=20)] = ""
 ) -> Response:
-    return await _show_number(page, session, public_id, done=done)
+    return await _show_number(public_id, page, session, FormState(done=done))
 
 
 @router.post("/numbers/{public_id}/void")
-async def void(
-    public_id: UUID, page: CurrentPage, db: Db, numbers: Numbers, once: Idempotent, request: Request
-) -> Response:
+async def void(public_id: UUID, form: CurrentForm, numbers: Numbers, once: Idempotent) -> Response:
     """Void it, and issue another in its place where that is wished."""
-    form = await read_form(request)
+    if form.text("replace") != "1":
+        return await submit(form, partial(_void, public_id), partial(_show_number, public_id))
     try:
-        order: VoidIn = validated(request, VoidIn, {"publicId": str(public_id), "reason": text(form, "reason") or ""})
-        if text(form, "replace") == "1":
-            await limit_issuing(request, page.context)
-            key = text(form, "key")
-            ctx = page.context.with_key(key[:128] if key else None)
-            number = await await_first_answer(lambda: _replaced(ctx, db, numbers, once, order))
-            return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
-        await db.transact(
-            lambda session: numbering.void_number(
-                page.context,
-                session,
-                public_id=public_id,
-                reason=order.reason,
-            )
-        )
+        order = _void_order(public_id, form)
+        await limit_issuing(form.page.request, form.context)
+        number = await await_first_answer(lambda: _replaced(form, numbers, once, order))
     except DomainError as error:
-        return await _again(page, db, public_id, error, form)
-    return RedirectResponse(f"/numbers/{public_id}?done=void", status_code=303)
-
-
-async def _replaced(
-    ctx: RequestContext, db: Database, numbers: numbering.Allocator, once: Idempotency, order: VoidIn
-) -> UUID:
-    """A form that is sent twice issues one number."""
-    async with db.reading() as session:
-        wanted = await numbering.request_like(ctx, session, public_id=order.public_id)
-    operation = Operation.of(ctx, "PAGE /numbers/void", {"publicId": str(order.public_id)})
-    number = numbering.NumberToVoid(order.public_id, order.reason)
-    issued = await numbering.replace_number(ctx, db, numbers, once, operation, void=number, request=wanted)
-    return issued.public_id
+        return await show_again(form, error, partial(_show_number, public_id))
+    return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
 
 
 @router.post("/numbers/{public_id}/confirm")
-async def confirm(public_id: UUID, page: CurrentPage, db: Db) -> Response:
+async def confirm(public_id: UUID, form: CurrentForm) -> Response:
     """Makes the reader's own reservation final."""
-    try:
-        await db.transact(lambda session: numbering.confirm_reservation(page.context, session, token=public_id))
-    except DomainError as error:
-        return await _again(page, db, public_id, error, EMPTY_FORM)
-    return RedirectResponse(f"/numbers/{public_id}?done=confirmed", status_code=303)
+    return await submit(form, partial(_confirm, public_id), partial(_show_number, public_id))
 
 
 @router.post("/numbers/{public_id}/cancel")
-async def cancel(public_id: UUID, page: CurrentPage, db: Db, request: Request) -> Response:
+async def cancel(public_id: UUID, form: CurrentForm) -> Response:
     """Gives the reader's own reservation up."""
-    form = await read_form(request)
-    reason = text(form, "reason")
-    payload = {"reservationToken": str(public_id)} | ({"reason": reason} if reason else {})
-    try:
-        order: CancelReservationIn = validated(request, CancelReservationIn, payload)
-        await db.transact(
-            lambda session: numbering.cancel_reservation(
-                page.context,
-                session,
-                token=order.reservation_token,
-                reason=order.reason,
-            )
-        )
-    except DomainError as error:
-        return await _again(page, db, public_id, error, form)
-    return RedirectResponse(f"/numbers/{public_id}?done=cancelled", status_code=303)
+    return await submit(form, partial(_cancel, public_id), partial(_show_number, public_id))
 
 
-async def _again(page: PageRequest, db: Database, public_id: UUID, error: DomainError, form: FormValues) -> Response:
-    if has_own_page(error):
-        raise error
-    async with db.reading() as session:
-        return await _show_number(page, session, public_id, error=error, form=form)
+def _void_order(public_id: UUID, form: SentForm) -> VoidIn:
+    return form.order(VoidIn, {"publicId": str(public_id), "reason": form.text("reason") or ""})
 
 
-async def _show_number(
-    page: PageRequest,
-    session: AsyncSession,
-    public_id: UUID,
-    *,
-    done: str = "",
-    error: DomainError | None = None,
-    form: FormValues = EMPTY_FORM,
-) -> Response:
+async def _void(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    order = _void_order(public_id, form)
+    await numbering.void_number(form.context, session, public_id=public_id, reason=order.reason)
+    return f"/numbers/{public_id}?done=void"
+
+
+async def _replaced(form: SentForm, numbers: numbering.Allocator, once: Idempotency, order: VoidIn) -> UUID:
+    """A form that is sent twice issues one number."""
+    ctx, void = form.context, numbering.NumberToVoid(order.public_id, order.reason)
+    async with form.db.reading() as session:
+        wanted = await numbering.request_like(ctx, session, public_id=order.public_id)
+    operation = Operation.of(ctx, "PAGE /numbers/void", {"publicId": str(order.public_id)})
+    issued = await numbering.replace_number(ctx, form.db, numbers, once, operation, void=void, request=wanted)
+    return issued.public_id
+
+
+async def _confirm(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    await numbering.confirm_reservation(form.context, session, token=public_id)
+    return f"/numbers/{public_id}?done=confirmed"
+
+
+async def _cancel(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    order = form.order(CancelReservationIn, {"reservationToken": str(public_id), **form.filled("reason")})
+    await numbering.cancel_reservation(form.context, session, token=public_id, reason=order.reason)
+    return f"/numbers/{public_id}?done=cancelled"
+
+
+async def _show_number(public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
     found = await numbering.number_history(page.context, session, public_id=public_id)
     return page.show(
         NumberPage(
             life=found,
             entry=found.entry,
-            done=done,
-            form=form,
+            done=state.done,
+            form=state.form,
             key=str(new_id()),
-            faults=form_errors(error, page.language),
+            faults=form_errors(state.error, page.language),
         )
     )

@@ -6,28 +6,19 @@ from datetime import date
 from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
-from saraban.kit.errors import DomainError, Text
+from saraban.kit.errors import Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import (
-    EMPTY_FORM,
-    FormValues,
-    form_errors,
-    read_form,
-    submit,
-    text,
-    texts,
-    validated,
-)
+from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit, texts
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
@@ -73,22 +64,13 @@ class MyTasksPage(PageModel):
 
 @router.get("/inbox")
 async def inbox(
-    page: CurrentPage,
-    session: ReadSession,
-    subjects: RegisteredSubjects,
-    cursor: PageCursor = None,
+    page: CurrentPage, session: ReadSession, subjects: RegisteredSubjects, cursor: PageCursor = None
 ) -> Response:
-    """The whole page, or for htmx the list alone or its next rows (`cursor`)."""
     ctx = page.context
     found = await workflow.list_tasks(ctx, session, subjects=subjects, cursor=cursor, limit=ROWS, now=ctx.now)
-    template = "people/my_tasks.html"
-    if page.is_fragment:
-        template = "people/parts/task_rows.html" if cursor else "people/parts/task_list.html"
-    return page.show(
-        MyTasksPage(
-            items=found.items, next_cursor=found.next_cursor, today=local_date(ctx.now, ctx.zone), by_name=BY_NAME
-        ),
-        template,
+    today = local_date(ctx.now, ctx.zone)
+    return page.show_list(
+        MyTasksPage(items=found.items, next_cursor=found.next_cursor, today=today, by_name=BY_NAME), cursor
     )
 
 
@@ -126,7 +108,7 @@ async def delegations_page(
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """What the reader has lent and was lent, and the form for a new delegation."""
-    return await _show(page, session, cursor=cursor, done=done, form=EMPTY_FORM)
+    return await _show_delegations(page, session, FormState(done=done), cursor)
 
 
 @router.get("/delegations/colleagues")
@@ -139,44 +121,23 @@ async def colleagues(
 
 
 @router.post("/delegations")
-async def delegate(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
+async def delegate(form: CurrentForm) -> Response:
+    return await submit(form, _delegate, _show_delegations)
 
-    async def work(session: AsyncSession) -> None:
-        order: DelegationIn = validated(request, DelegationIn, _payload(form))
-        wanted = NewDelegation(**order.model_dump())
-        await delegations.delegate(
-            page.context,
-            session,
-            wanted=wanted,
-        )
 
-    async def again(session: AsyncSession, error: DomainError) -> Response:
-        return await _show(page, session, form=form, error=error)
-
-    return await submit(db, work, again, f"{DELEGATIONS}?done=lent")
+async def _delegate(form: SentForm, session: AsyncSession) -> str:
+    codes = texts(form.values, "workflowCodes")
+    typed = form.filled("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
+    order = form.order(DelegationIn, typed | ({"workflowCodes": codes} if codes else {}))
+    await delegations.delegate(form.context, session, wanted=NewDelegation(**order.model_dump()))
+    return f"{DELEGATIONS}?done=lent"
 
 
 @router.post("/delegations/{public_id}/revoke")
 async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
     """Takes a delegation back at once."""
-    await db.transact(
-        lambda session: delegations.revoke(
-            page.context,
-            session,
-            public_id=public_id,
-            if_match=None,
-        )
-    )
+    await db.transact(lambda session: delegations.revoke(page.context, session, public_id=public_id, if_match=None))
     return RedirectResponse(f"{DELEGATIONS}?done=revoked", status_code=303)
-
-
-def _payload(form: FormValues) -> dict[str, object]:
-    """What was left empty is left out: what is needed is then asked for by name."""
-    names = ("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
-    typed = {name: value for name in names if (value := text(form, name))}
-    codes = texts(form, "workflowCodes")
-    return typed | ({"workflowCodes": codes} if codes else {})
 
 
 def name_of(code: str) -> Text:
@@ -185,14 +146,8 @@ def name_of(code: str) -> Text:
     return web.plural if web else _NAMED.get(code, Text(code, code))
 
 
-async def _show(
-    page: PageRequest,
-    session: AsyncSession,
-    *,
-    form: FormValues,
-    cursor: str | None = None,
-    done: str = "",
-    error: DomainError | None = None,
+async def _show_delegations(
+    page: PageRequest, session: AsyncSession, state: FormState, cursor: str | None = None
 ) -> Response:
     found = await delegations.listing(page.context, session, cursor=cursor, limit=DELEGATION_ROWS)
     mine = page.caller.public_id
@@ -207,9 +162,9 @@ async def _show(
             places=await projects.projects_of(page.context, session),
             name_of=name_of,
             states=PERIOD_STATES,
-            picked=set(texts(form, "workflowCodes")) if form else set(),
-            form=form,
-            done=done,
-            faults=form_errors(error, page.language),
+            picked=set(texts(state.form, "workflowCodes")),
+            form=state.form,
+            done=state.done,
+            faults=form_errors(state.error, page.language),
         )
     )

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import Context
-from saraban.identity.domain.context import Scope
 from saraban.kit.db import Database
-from saraban.kit.errors import Invalid, Text
+from saraban.kit.errors import Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
 from saraban.notifications.domain.kinds import KINDS, NAMES, NoticeKind
@@ -20,7 +20,7 @@ from saraban.notifications.schemas import PreferencesAnswer, PreferencesOrder
 from saraban.notifications.service.inbox import NotificationView
 from saraban.projects import service as projects
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import FormValues, form_errors, read_form, text, validated
+from saraban.web.shell.forms import CurrentForm, FormState, SentForm, form_errors, number_or_text, submit
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.webhooks import service as webhooks
@@ -78,10 +78,9 @@ async def listing(
         cursor=cursor,
         limit=ROWS,
     )
-    template = "people/parts/notification_rows.html" if page.is_fragment and cursor else "people/notifications.html"
-    return page.show(
+    return page.show_list(
         NotificationsPage(items=found.items, next_cursor=found.next_cursor, by_name=BY_NAME, only_unread=unread == "1"),
-        template,
+        cursor,
     )
 
 
@@ -115,49 +114,41 @@ async def preferences(
     page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
     """What the reader is told, by which channels, and when e-mail comes."""
-    return await _show(page, session, done=done == "1")
+    return await _show(page, session, FormState(done=done))
 
 
 @router.post("/notifications/preferences")
-async def choose(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-
-    async def work(session: AsyncSession) -> None:
-        order: PreferencesOrder = validated(request, PreferencesOrder, _payload(form))
-        await notifications.save_preferences(page.context, session, order=order)
-
-    try:
-        await db.transact(work)
-    except Invalid as error:
-        async with db.reading() as session:
-            return await _show(page, session, error=error)
-    return RedirectResponse("/notifications/preferences?done=1", status_code=303)
+async def choose(form: CurrentForm) -> Response:
+    return await submit(form, _choose, _show)
 
 
-def _payload(form: FormValues) -> dict[str, object]:
-    hours = {name: _hour(text(form, name)) for name in ("digestHour", "quietFrom", "quietUntil")}
+async def _choose(form: SentForm, session: AsyncSession) -> str:
+    await notifications.save_preferences(form.context, session, order=form.order(PreferencesOrder, _payload(form)))
+    return "/notifications/preferences?done=1"
+
+
+def _payload(form: SentForm) -> dict[str, object]:
+    hours = {
+        name: number_or_text(typed) if (typed := form.text(name)) else None
+        for name in ("digestHour", "quietFrom", "quietUntil")
+    }
     channels = [
         {
             "kind": kind,
-            "inApp": f"in-{kind}" in form,
-            "email": f"mail-{kind}" in form,
-            "webhook": f"hook-{kind}" in form,
+            "inApp": f"in-{kind}" in form.values,
+            "email": f"mail-{kind}" in form.values,
+            "webhook": f"hook-{kind}" in form.values,
         }
         for kind in KINDS
     ]
-    return hours | {"email": "email" in form, "digest": "digest" in form, "channels": channels}
+    return hours | {"email": "email" in form.values, "digest": "digest" in form.values, "channels": channels}
 
 
-def _hour(typed: str | None) -> int | str | None:
-    return int(typed) if typed is not None and typed.isdecimal() and typed.isascii() else typed
-
-
-async def _show(
-    page: PageRequest, session: AsyncSession, *, done: bool = False, error: Invalid | None = None
-) -> Response:
+async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
     mail_is_on = page.request.app.state.mail_settings is not None
     chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on)
-    return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=done, faults=form_errors(error, page.language)))
+    faults = form_errors(state.error, page.language)
+    return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=state.done == "1", faults=faults))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +174,7 @@ async def webhooks_page(
     own = await webhooks.listing_own(page.context, session, cursor=None, limit=MOST_WEBHOOKS)
     groups = [WebhookGroup(None, own.items)]
     for project in await projects.projects_of(page.context, session):
-        if page.caller.may(EDIT_PROJECT, Scope(project=project.id)):
+        if page.may(EDIT_PROJECT, project):
             found = await webhooks.listing(
                 page.context, session, project_public_id=project.public_id, cursor=None, limit=MOST_WEBHOOKS
             )
@@ -204,14 +195,6 @@ async def off(public_id: UUID, page: CurrentPage, db: Db) -> Response:
 
 
 async def _switched(page: PageRequest, db: Database, public_id: UUID, *, is_active: bool) -> Response:
-    async def work(session: AsyncSession) -> None:
-        await webhooks.change(
-            page.context,
-            session,
-            public_id=public_id,
-            change=webhooks.WebhookChange(is_active=is_active),
-            if_match=None,
-        )
-
-    await db.transact(work)
+    change = webhooks.WebhookChange(is_active=is_active)
+    await db.transact(partial(webhooks.change, page.context, public_id=public_id, change=change, if_match=None))
     return RedirectResponse(f"/webhooks?done={'on' if is_active else 'off'}", status_code=303)

@@ -6,42 +6,39 @@ from datetime import date
 from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.domain.context import Scope
 from saraban.kit.clock import local_date
-from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, NotFound, Text
-from saraban.kit.http import Db, ReadSession
+from saraban.kit.errors import Text
+from saraban.kit.http import ReadSession
 from saraban.kit.schema import Day, Schema
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import ReminderSettings
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WEEKDAYS
-from saraban.projects.schemas import CalendarYear, NewCalendarDay
-from saraban.projects.schemas import WeekendIn as WeekendOrder
+from saraban.projects.schemas import CalendarYear, NewCalendarDay, WeekendIn
 from saraban.projects.service import ProjectRef
 from saraban.web.shell.forms import (
-    EMPTY_FORM,
+    CurrentForm,
+    FormState,
     FormValues,
-    Work,
+    SentForm,
     form_errors,
     number_or_text,
     project_in,
-    read_form,
     submit,
     text,
     texts,
-    validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/calendar")
 
-MANAGE = "project.edit"
+HOME: Final = "/calendar"
+MANAGE: Final = "project.edit"
 NAMES: Final = {
     "MONDAY": Text("วันจันทร์", "Monday"),
     "TUESDAY": Text("วันอังคาร", "Tuesday"),
@@ -51,7 +48,9 @@ NAMES: Final = {
     "SATURDAY": Text("วันเสาร์", "Saturday"),
     "SUNDAY": Text("วันอาทิตย์", "Sunday"),
 }
-Year = Annotated[int | None, Query(ge=1900, le=2200)]
+FIRST_YEAR: Final = 1900
+LAST_YEAR: Final = 2200
+Year = Annotated[int | None, Query(ge=FIRST_YEAR, le=LAST_YEAR)]
 
 
 class CalendarDayForm(NewCalendarDay):
@@ -89,130 +88,98 @@ async def show(
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """One year of the chosen project."""
-    return await _show(page, session, project=project or page.project, year=year, done=done)
+    return await _show(page, session, project, year, FormState(done=done))
 
 
 @router.post("/weekend")
-async def weekend(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-
-    async def work(session: AsyncSession) -> None:
-        order: WeekendOrder = validated(request, WeekendOrder, {"weekend": texts(form, "weekend")})
-        await projects.set_weekend(
-            page.context,
-            session,
-            project_public_id=project_in(form),
-            weekend=order.weekend,
-        )
-
-    return await _done(page, db, form, work, "weekend")
+async def weekend(form: CurrentForm) -> Response:
+    return await submit(form, _set_weekend, _show_again)
 
 
 @router.post("/days")
-async def add(page: CurrentPage, db: Db, request: Request) -> Response:
+async def add(form: CurrentForm) -> Response:
     """A holiday of the project, or a day that it works."""
-    form = await read_form(request)
-
-    async def work(session: AsyncSession) -> None:
-        named = {name: text(form, name) or "" for name in ("date", "kind", "nameTh", "nameEn")}
-        order: CalendarDayForm = validated(request, CalendarDayForm, named)
-        await projects.add_day(
-            page.context,
-            session,
-            project_public_id=project_in(form),
-            day=order.date,
-            order=NewCalendarDay(kind=order.kind, name_th=order.name_th, name_en=order.name_en),
-        )
-
-    return await _done(page, db, form, work, "added")
+    return await submit(form, _add_day, _show_again)
 
 
 @router.post("/days/remove")
-async def remove(page: CurrentPage, db: Db, request: Request) -> Response:
+async def remove(form: CurrentForm) -> Response:
     """Weekend and public holidays decide about it again."""
-    form = await read_form(request)
-
-    async def work(session: AsyncSession) -> None:
-        order: CalendarDayRef = validated(request, CalendarDayRef, {"date": text(form, "date") or ""})
-        await projects.remove_day(
-            page.context,
-            session,
-            project_public_id=project_in(form),
-            day=order.date,
-        )
-
-    return await _done(page, db, form, work, "removed")
+    return await submit(form, _remove_day, _show_again)
 
 
 @router.post("/reminders")
-async def reminders(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-
-    async def work(session: AsyncSession) -> None:
-        order: ReminderSettings = validated(request, ReminderSettings, _reminders(form))
-        await notifications.set_reminders(
-            page.context,
-            session,
-            project_public_id=project_in(form),
-            order=order,
-        )
-
-    return await _done(page, db, form, work, "reminders")
+async def reminders(form: CurrentForm) -> Response:
+    return await submit(form, _set_reminders, _show_again)
 
 
-def _reminders(form: FormValues) -> dict[str, object]:
-    lists = {name: _figures(text(form, name) or "") for name in ("before", "after")}
-    every, hour = text(form, "every"), text(form, "hour")
-    return {**lists, "every": number_or_text(every) if every else None, "hour": number_or_text(hour or "")}
+async def _set_weekend(form: SentForm, session: AsyncSession) -> str:
+    order = form.order(WeekendIn, {"weekend": texts(form.values, "weekend")})
+    await projects.set_weekend(form.context, session, project_public_id=form.project, weekend=order.weekend)
+    return _back(form, "weekend")
+
+
+async def _add_day(form: SentForm, session: AsyncSession) -> str:
+    named = {name: form.text(name) or "" for name in ("date", "kind", "nameTh", "nameEn")}
+    day = form.order(CalendarDayForm, named)
+    order = NewCalendarDay(kind=day.kind, name_th=day.name_th, name_en=day.name_en)
+    await projects.add_day(form.context, session, project_public_id=form.project, day=day.date, order=order)
+    return _back(form, "added")
+
+
+async def _remove_day(form: SentForm, session: AsyncSession) -> str:
+    order = form.order(CalendarDayRef, {"date": form.text("date") or ""})
+    await projects.remove_day(form.context, session, project_public_id=form.project, day=order.date)
+    return _back(form, "removed")
+
+
+async def _set_reminders(form: SentForm, session: AsyncSession) -> str:
+    every, hour = form.text("every"), form.text("hour")
+    days = {name: _figures(form.text(name) or "") for name in ("before", "after")}
+    times = {"every": number_or_text(every) if every else None, "hour": number_or_text(hour or "")}
+    order = form.order(ReminderSettings, {**days, **times})
+    await notifications.set_reminders(form.context, session, project_public_id=form.project, order=order)
+    return _back(form, "reminders")
 
 
 def _figures(typed: str) -> list[int | str]:
     return [number_or_text(part.strip()) for part in typed.split(",") if part.strip()]
 
 
-async def _done(page: PageRequest, db: Database, form: FormValues, work: Work, done: str) -> Response:
-    """Back to the year; the page with what is wrong when it did not work, and nothing lost."""
-    year = text(form, "year") or ""
-    shown = int(year) if year.isascii() and year.isdigit() and 1900 <= int(year[:6]) <= 2200 else None
-    project = project_in(form)
+def _back(form: SentForm, done: str) -> str:
+    year = _year(form.values)
+    return f"{HOME}?project={form.project}&done={done}" + (f"&year={year}" if year else "")
 
-    async def again(session: AsyncSession, error: DomainError) -> Response:
-        return await _show(page, session, project=project, year=shown, form=form, error=error)
 
-    back = f"/calendar?project={project}&done={done}" + (f"&year={shown}" if shown else "")
-    return await submit(db, work, again, back)
+def _year(form: FormValues) -> int | None:
+    """The year that the page showed; whoever changes the address is shown the present one."""
+    year = number_or_text(text(form, "year") or "")
+    return year if isinstance(year, int) and FIRST_YEAR <= year <= LAST_YEAR else None
+
+
+async def _show_again(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    return await _show(page, session, project_in(state.form), _year(state.form), state)
 
 
 async def _show(
-    page: PageRequest,
-    session: AsyncSession,
-    *,
-    project: UUID | None,
-    year: int | None,
-    done: str = "",
-    form: FormValues = EMPTY_FORM,
-    error: DomainError | None = None,
+    page: PageRequest, session: AsyncSession, project: UUID | None, year: int | None, state: FormState
 ) -> Response:
-    places = list(page.projects or await projects.projects_of(page.context, session))
-    if not places:
-        raise NotFound("There is no project whose calendar you may see.")
-    place = next((one for one in places if one.public_id == project), places[0])
+    chosen = await page.choose_project(session, project)
+    here = chosen.place.public_id
     this_year = local_date(page.context.now, page.context.zone).year
     asked = year or this_year
-    found = await projects.read_calendar(page.context, session, project_public_id=place.public_id, year=asked)
-    plan = await notifications.read_reminders(page.context, session, project_public_id=place.public_id)
     return page.show(
         CalendarPage(
-            place=place,
-            places=places,
-            calendar=found,
+            place=chosen.place,
+            places=chosen.places,
+            calendar=await projects.read_calendar(page.context, session, project_public_id=here, year=asked),
             years=sorted({asked, *range(this_year - 1, this_year + 4)}),
             weekdays=[(day, NAMES[day]) for day in WEEKDAYS],
             day_name=lambda day: NAMES[WEEKDAYS[date.weekday(day)]],
-            reminders=plan,
-            form=form,
-            done=done,
-            may_manage=page.caller.may(MANAGE, Scope(project=place.id)),
-            faults=form_errors(error, page.language),
+            reminders=await notifications.read_reminders(page.context, session, project_public_id=here),
+            form=state.form,
+            done=state.done,
+            may_manage=page.may(MANAGE, chosen.place),
+            faults=form_errors(state.error, page.language),
         )
     )

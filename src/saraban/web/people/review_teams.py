@@ -2,34 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.domain.context import Scope
 from saraban.identity.service import OrganizationMember
-from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, NotFound, Text, invalid
-from saraban.kit.http import Db, ReadSession
+from saraban.kit.errors import NotFound, Text, invalid
+from saraban.kit.http import ReadSession
 from saraban.kit.schema import Schema, SingleLine
 from saraban.projects import service as projects
 from saraban.projects.domain.reference import ProjectRef
 from saraban.projects.schemas import CodeSummary, ReviewTeamIn, ReviewTeamOut, TeamMemberIn
 from saraban.web.people.my_tasks import PeopleOptions
 from saraban.web.shell.forms import (
-    EMPTY_FORM,
+    CurrentForm,
+    FormState,
     FormValues,
-    Work,
+    SentForm,
     form_errors,
     project_in,
-    read_form,
     submit,
-    text,
-    validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -91,7 +88,7 @@ class ReviewTeamPage(PageModel):
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession, project: Project = None, done: Done = "") -> Response:
     """The teams of the chosen project, and the form for a new one."""
-    return await _list(page, session, project=project or page.project, done=done)
+    return await _list(page, session, project, FormState(done=done))
 
 
 @router.get("/people")
@@ -104,26 +101,8 @@ async def people(
 
 
 @router.post("")
-async def create(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-    project = project_in(form)
-    code = (text(form, "code") or "").upper()
-
-    async def work(session: AsyncSession) -> None:
-        order: NewTeam = validated(request, NewTeam, {**_names(form), "code": code})
-        await projects.save_team(
-            page.context,
-            session,
-            project_public_id=project,
-            code=order.code,
-            order=ReviewTeamIn(name_th=order.name_th, name_en=order.name_en),
-            new=True,
-        )
-
-    async def again(session: AsyncSession, error: DomainError) -> Response:
-        return await _list(page, session, project=project, form=form, error=error)
-
-    return await submit(db, work, again, f"{HOME}/{code}?project={project}&done=made")
+async def create(form: CurrentForm) -> Response:
+    return await submit(form, _create, _list_again)
 
 
 @router.get("/{code}")
@@ -131,164 +110,132 @@ async def show(
     code: Code, page: CurrentPage, session: ReadSession, project: Project = None, done: Done = ""
 ) -> Response:
     """One team, and the forms to change it."""
-    return await _show(page, session, project=project or page.project, code=code, done=done)
+    return await _show(page, session, code, project, FormState(done=done))
 
 
 @router.post("/{code}")
-async def save(code: Code, page: CurrentPage, db: Db, request: Request) -> Response:
+async def save(code: Code, form: CurrentForm) -> Response:
     """What it is called, and whether it is asked."""
-    form = await read_form(request)
-
-    async def work(session: AsyncSession) -> None:
-        active = text(form, "isActive") is not None
-        order: ReviewTeamIn = validated(request, ReviewTeamIn, {**_names(form), "isActive": active})
-        await projects.save_team(
-            page.context,
-            session,
-            project_public_id=project_in(form),
-            code=code,
-            order=order,
-            new=False,
-        )
-
-    return await _changed(page, db, form, code, work, "saved")
+    return await submit(form, partial(_save, code), partial(_show_again, code))
 
 
 @router.post("/{code}/remove")
-async def remove(code: Code, page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-    project = project_in(form)
-
-    async def work(session: AsyncSession) -> None:
-        await projects.remove_team(
-            page.context,
-            session,
-            project_public_id=project,
-            code=code,
-        )
-
-    return await _changed(page, db, form, code, work, "removed", back=f"{HOME}?project={project}&done=removed")
+async def remove(code: Code, form: CurrentForm) -> Response:
+    return await submit(form, partial(_remove, code), partial(_show_again, code))
 
 
 @router.post("/{code}/members")
-async def place(code: Code, page: CurrentPage, db: Db, request: Request) -> Response:
+async def place(code: Code, form: CurrentForm) -> Response:
     """Puts somebody into the team, or changes the place of who is in it."""
-    form = await read_form(request)
-    project = project_in(form)
-
-    async def work(session: AsyncSession) -> None:
-        names = ("userPublicId", "disciplineCode", "role")
-        typed = {name: value for name in names if (value := text(form, name))}
-        order: NewTeamMember = validated(request, NewTeamMember, typed)
-        try:
-            await projects.save_member(
-                page.context,
-                session,
-                project_public_id=project,
-                code=code,
-                user_public_id=order.user_public_id,
-                order=TeamMemberIn(discipline_code=order.discipline_code, role=order.role),
-            )
-        except NotFound as error:
-            # Of the person; when it is the team that is gone, the page that is shown again says so.
-            th, en = "ไม่มีบุคคลนี้ในโครงการแล้ว", "This person is no longer in the project."
-            raise invalid("/userPublicId", "unknown", th, en) from error
-
-    return await _changed(page, db, form, code, work, "placed")
+    return await submit(form, partial(_place, code), partial(_show_again, code))
 
 
 @router.post("/{code}/members/remove")
-async def take_out(code: Code, page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
+async def take_out(code: Code, form: CurrentForm) -> Response:
+    return await submit(form, partial(_take_out, code), partial(_show_again, code))
 
-    async def work(session: AsyncSession) -> None:
-        order: TeamMemberRef = validated(request, TeamMemberRef, {"userPublicId": text(form, "userPublicId") or ""})
-        await projects.remove_member(
-            page.context,
+
+async def _create(form: SentForm, session: AsyncSession) -> str:
+    code = (form.text("code") or "").upper()
+    named = form.order(NewTeam, {**_names(form), "code": code})
+    order = ReviewTeamIn(name_th=named.name_th, name_en=named.name_en)
+    await projects.save_team(
+        form.context, session, project_public_id=form.project, code=named.code, order=order, new=True
+    )
+    return _team(form, code, "made")
+
+
+async def _save(code: str, form: SentForm, session: AsyncSession) -> str:
+    order = form.order(ReviewTeamIn, {**_names(form), "isActive": form.text("isActive") is not None})
+    await projects.save_team(form.context, session, project_public_id=form.project, code=code, order=order, new=False)
+    return _team(form, code, "saved")
+
+
+async def _remove(code: str, form: SentForm, session: AsyncSession) -> str:
+    await projects.remove_team(form.context, session, project_public_id=form.project, code=code)
+    return f"{HOME}?project={form.project}&done=removed"
+
+
+async def _place(code: str, form: SentForm, session: AsyncSession) -> str:
+    member = form.order(NewTeamMember, form.filled("userPublicId", "disciplineCode", "role"))
+    try:
+        await projects.save_member(
+            form.context,
             session,
-            project_public_id=project_in(form),
+            project_public_id=form.project,
             code=code,
-            user_public_id=order.user_public_id,
+            user_public_id=member.user_public_id,
+            order=TeamMemberIn(discipline_code=member.discipline_code, role=member.role),
         )
-
-    return await _changed(page, db, form, code, work, "out")
-
-
-def _names(form: FormValues) -> dict[str, object]:
-    return {name: text(form, name) or "" for name in ("nameTh", "nameEn")}
-
-
-async def _changed(
-    page: PageRequest, db: Database, form: FormValues, code: str, work: Work, done: str, back: str = ""
-) -> Response:
-    """Back to the team."""
-    project = project_in(form)
-
-    async def again(session: AsyncSession, error: DomainError) -> Response:
-        return await _show(page, session, project=project, code=code, form=form, error=error)
-
-    return await submit(db, work, again, back or f"{HOME}/{code}?project={project}&done={done}")
+    except NotFound as error:
+        # Of the person; when it is the team that is gone, the page that is shown again says so.
+        th, en = "ไม่มีบุคคลนี้ในโครงการแล้ว", "This person is no longer in the project."
+        raise invalid("/userPublicId", "unknown", th, en) from error
+    return _team(form, code, "placed")
 
 
-async def _place(page: PageRequest, session: AsyncSession, project: UUID | None) -> tuple[ProjectRef, list[ProjectRef]]:
-    places = list(page.projects or await projects.projects_of(page.context, session))
-    if not places:
-        raise NotFound("There is no project whose teams you may see.")
-    return next((one for one in places if one.public_id == project), places[0]), places
+async def _take_out(code: str, form: SentForm, session: AsyncSession) -> str:
+    member = form.order(TeamMemberRef, {"userPublicId": form.text("userPublicId") or ""})
+    await projects.remove_member(
+        form.context, session, project_public_id=form.project, code=code, user_public_id=member.user_public_id
+    )
+    return _team(form, code, "out")
 
 
-async def _list(
-    page: PageRequest,
-    session: AsyncSession,
-    *,
-    project: UUID | None,
-    done: str = "",
-    form: FormValues = EMPTY_FORM,
-    error: DomainError | None = None,
-) -> Response:
-    here, places = await _place(page, session, project)
+def _names(form: SentForm) -> dict[str, object]:
+    return {name: form.text(name) or "" for name in ("nameTh", "nameEn")}
+
+
+def _team(form: SentForm, code: str, done: str) -> str:
+    return f"{HOME}/{code}?project={form.project}&done={done}"
+
+
+async def _list_again(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    return await _list(page, session, project_in(state.form), state)
+
+
+async def _show_again(code: str, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    return await _show(page, session, code, project_in(state.form), state)
+
+
+async def _list(page: PageRequest, session: AsyncSession, project: UUID | None, state: FormState) -> Response:
+    chosen = await page.choose_project(session, project)
+    here = chosen.place.public_id
     return page.show(
         ReviewTeamsPage(
-            place=here,
-            places=places,
-            teams=await projects.review_teams(page.context, session, project_public_id=here.public_id),
-            form=form,
-            done=done,
-            may_manage=page.caller.may(MANAGE, Scope(project=here.id)),
-            faults=form_errors(error, page.language),
+            place=chosen.place,
+            places=chosen.places,
+            teams=await projects.review_teams(page.context, session, project_public_id=here),
+            form=state.form,
+            done=state.done,
+            may_manage=page.may(MANAGE, chosen.place),
+            faults=form_errors(state.error, page.language),
         )
     )
 
 
 async def _show(
-    page: PageRequest,
-    session: AsyncSession,
-    *,
-    project: UUID | None,
-    code: str,
-    done: str = "",
-    form: FormValues = EMPTY_FORM,
-    error: DomainError | None = None,
+    page: PageRequest, session: AsyncSession, code: str, project: UUID | None, state: FormState
 ) -> Response:
-    here, _ = await _place(page, session, project)
-    ctx, project_id = page.context, here.public_id
+    place = (await page.choose_project(session, project)).place
+    ctx, project_id = page.context, place.public_id
     teams = await projects.review_teams(ctx, session, project_public_id=project_id)
     team = next((one for one in teams if one.code == code), None)
     if team is None:
         raise NotFound(f"The project has no review team {code}.")
     # A discipline stands in each contract of the project; it is chosen once.
     disciplines = {one.code: one for one in await projects.disciplines(ctx, session, project_public_id=project_id)}
-    may_manage = page.caller.may(MANAGE, Scope(project=here.id))
+    may_manage = page.may(MANAGE, place)
     return page.show(
         ReviewTeamPage(
-            place=here,
+            place=place,
             team=team,
             people=await projects.participants(ctx, session, project_public_id=project_id) if may_manage else (),
             disciplines=disciplines,
             roles=ROLES,
-            form=form,
-            done=done,
+            form=state.form,
+            done=state.done,
             may_manage=may_manage,
-            faults=form_errors(error, page.language),
+            faults=form_errors(state.error, page.language),
         )
     )

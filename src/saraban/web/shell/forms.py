@@ -3,23 +3,27 @@ Forms as people fill them in, turned into the orders that services take, and ref
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
-from fastapi import Request
+from fastapi import Depends, Request
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData, ImmutableMultiDict, UploadFile
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
+from saraban.kit.http import Db
 from saraban.kit.idempotency import KeyInUse
 from saraban.kit.problem import to_problem
 from saraban.kit.schema import TYPED
 from saraban.kit.trace import trace_id
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest
 from saraban.workflow.administration.domain import json_text
 
 T = TypeVar("T")
@@ -30,7 +34,8 @@ NOT_JSON: Final = Text("ไม่ใช่ JSON ที่บรรทัด {lin
 TOO_DEEP: Final = Text("ข้อมูลซ้อนลึกเกินไป", "This is too deeply nested.")
 FormValues = ImmutableMultiDict[str, UploadFile | str]
 EMPTY_FORM: Final[FormValues] = ImmutableMultiDict()
-Work = Callable[[AsyncSession], Awaitable[None]]
+Work = Callable[["SentForm", AsyncSession], Awaitable[str]]
+ShowAgain = Callable[[PageRequest, AsyncSession, "FormState"], Awaitable[Response]]
 _ELSEWHERE = frozenset({ErrorKind.NOT_FOUND, ErrorKind.UNAUTHENTICATED, ErrorKind.BROKEN, ErrorKind.FULL})
 
 # A pointer's first part is the name of the field, except where one field of the request is several of the form.
@@ -43,29 +48,56 @@ _FIELD_OF = {
 
 
 @dataclass(frozen=True, slots=True)
-class FormErrors:
-    """What is wrong with a form: at its fields, and above it."""
+class SentForm:
+    """A form as it was sent, and by whom."""
 
-    problem: Mapping[str, object] | None = None
-    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def at(self, name: str) -> Sequence[str]:
-        return self.fields.get(name, ())
-
-    def any_of(self, names: Sequence[str]) -> bool:
-        """Whether something is wrong at one of these fields."""
-        return not self.fields.keys().isdisjoint(names)
+    page: PageRequest
+    db: Database
+    values: FormValues
 
     @property
-    def status(self) -> int:
-        """The status of the page that shows the form."""
-        return 200 if self.problem is None else int(str(self.problem["status"]))
+    def context(self) -> RequestContext:
+        """With the key of the form, so that a second click is the first one again."""
+        key = self.text("key")
+        return self.page.context.with_key(key[:128] if key else None)
 
-    def __bool__(self) -> bool:
-        return self.problem is not None
+    @property
+    def project(self) -> UUID:
+        return project_in(self.values)
+
+    def text(self, name: str) -> str | None:
+        return text(self.values, name)
+
+    def filled(self, *names: str) -> dict[str, str]:
+        """Return what was typed at these fields, without those that were left empty."""
+        return {name: typed for name in names if (typed := self.text(name))}
+
+    def order(self, schema: type[Order], payload: Mapping[str, object]) -> Order:
+        """:raises Invalid: naming every field, in both languages"""
+        return validated(self.page.request, schema, payload)
 
 
-NO_ERRORS: Final = FormErrors()
+async def sent_form(page: CurrentPage, db: Db, request: Request) -> SentForm:
+    return SentForm(page, db, await read_form(request))
+
+
+CurrentForm = Annotated[SentForm, Depends(sent_form)]
+
+
+@dataclass(frozen=True, slots=True)
+class FormState:
+    """
+    A form as its page shows it: empty, with what was typed and refused, or just carried out.
+
+    :param done: what was carried out, which the page says
+    """
+
+    form: FormValues = field(default_factory=ImmutableMultiDict)
+    error: DomainError | None = None
+    done: str = ""
+
+
+NEW_FORM: Final = FormState()
 
 
 def form_with(**values: str) -> FormValues:
@@ -115,22 +147,29 @@ def has_own_page(error: DomainError) -> bool:
     return error.kind in _ELSEWHERE
 
 
-async def submit(
-    db: Database, work: Work, again: Callable[[AsyncSession, DomainError], Awaitable[Response]], back: str
-) -> Response:
+async def submit(form: SentForm, work: Work, again: ShowAgain) -> Response:
     """
-    Do what a form asks for, and go on to the next page.
+    Do what a form asks for, and go where that leads.
 
     :param again: the same page with what is wrong when it did not work, and nothing lost
     """
     try:
-        await db.transact(work)
+        address = await form.db.transact(partial(work, form))
     except DomainError as error:
-        if has_own_page(error):
-            raise
-        async with db.reading() as session:
-            return await again(session, error)
-    return RedirectResponse(back, status_code=303)
+        return await show_again(form, error, again)
+    return RedirectResponse(address, status_code=303)
+
+
+async def show_again(form: SentForm, error: DomainError, again: ShowAgain) -> Response:
+    """
+    Show the page of a form that was refused.
+
+    :raises DomainError: when the refusal has a page of its own
+    """
+    if has_own_page(error):
+        raise error
+    async with form.db.reading() as session:
+        return await again(form.page, session, FormState(form.values, error))
 
 
 def texts(form: FormValues, name: str) -> list[str]:

@@ -4,8 +4,8 @@ Puts a page together: the template in the reader's language, the shell around it
 Templates get plain objects; what they show is decided by services.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -17,13 +17,14 @@ from zoneinfo import ZoneInfo
 from fastapi import Depends, Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, Response
 
 import saraban
 from saraban.identity.dependencies import Context as SignedIn
-from saraban.identity.domain.context import Caller, RequestContext
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.clock import local_date
-from saraban.kit.errors import DomainError
+from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import Db
 from saraban.kit.trace import trace_id
 from saraban.notifications import service as notifications
@@ -33,7 +34,6 @@ from saraban.projects.service import ProjectRef
 from saraban.web.shell import assets, labels
 from saraban.web.shell import language as languages
 from saraban.web.shell.document_kinds import KINDS, WebKind
-from saraban.web.shell.forms import NO_ERRORS, FormErrors
 from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.review import BranchStatus
 
@@ -108,12 +108,38 @@ def _named(language: str, one: object, field: str) -> str:
     return str(english or getattr(one, field))
 
 
+@dataclass(frozen=True, slots=True)
+class FormErrors:
+    """What is wrong with a form: at its fields, and above it."""
+
+    problem: Mapping[str, object] | None = None
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def at(self, name: str) -> Sequence[str]:
+        return self.fields.get(name, ())
+
+    def any_of(self, names: Sequence[str]) -> bool:
+        """Whether something is wrong at one of these fields."""
+        return not self.fields.keys().isdisjoint(names)
+
+    @property
+    def status(self) -> int:
+        """The status of the page that shows the form."""
+        return 200 if self.problem is None else int(str(self.problem["status"]))
+
+    def __bool__(self) -> bool:
+        return self.problem is not None
+
+
+NO_ERRORS: Final = FormErrors()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageModel:
     """
     What one page shows; its template reads the fields by their names, and nothing else.
 
-    :cvar fragments: templates that show a part of the page to htmx, from the same fields
+    :cvar fragments: templates that show parts of the page to htmx, from the same fields: the next rows of a list, then the list
     """
 
     template: ClassVar[str]
@@ -155,6 +181,14 @@ def remember_language(response: Response, language: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectChoice:
+    """The project that a page is about, among those that the reader may choose."""
+
+    place: ProjectRef
+    places: Sequence[ProjectRef]
+
+
+@dataclass(frozen=True, slots=True)
 class PageRequest:
     """A request of somebody who is signed in; `show` answers it with a template in the shell."""
 
@@ -167,6 +201,35 @@ class PageRequest:
     def show(self, model: PageModel, template: str | None = None, *, status: int | None = None) -> HTMLResponse:
         """Answer with a page, or with one of its fragments."""
         return render(self.request, model, template, status=status, shell=self.shell)
+
+    def show_list(self, model: PageModel, cursor: str | None) -> HTMLResponse:
+        """Answer with the page of a list; htmx gets the next rows, or the list alone where the page has it apart."""
+        rows, whole = (*model.fragments, model.template)[:2]
+        return self.show(model, (rows if cursor else whole) if self.is_fragment else None)
+
+    async def choose_project(
+        self, session: AsyncSession, wanted: UUID | None, permission: str | None = None
+    ) -> ProjectChoice:
+        """
+        Return the project that is asked for, then that of the top bar, then the first.
+
+        :param permission: without it a project is none to choose
+        :raises NotFound: when there is none
+        """
+        places = await self.projects_with(session, permission)
+        if not places:
+            raise NotFound("There is no project that this page could show you.")
+        wanted = wanted or self.project
+        return ProjectChoice(next((one for one in places if one.public_id == wanted), places[0]), places)
+
+    async def projects_with(self, session: AsyncSession, permission: str | None) -> list[ProjectRef]:
+        """Return the reader's projects, or those in which they have a permission."""
+        known = self.projects or await projects.projects_of(self.context, session)
+        organizations = self.caller.organization_ids
+        return [one for one in known if permission is None or self.caller.may(permission, Scope(organizations, one.id))]
+
+    def may(self, permission: str, place: ProjectRef) -> bool:
+        return self.caller.may(permission, Scope(project=place.id))
 
     @property
     def shell(self) -> dict[str, object]:

@@ -7,29 +7,27 @@ from types import MappingProxyType
 from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, NotFound, Text
-from saraban.kit.http import Db, ReadSession
+from saraban.kit.errors import NotFound, Text
+from saraban.kit.http import ReadSession
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import type_name
 from saraban.projects.service import ProjectRef
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.web.shell.forms import (
-    EMPTY_FORM,
+    CurrentForm,
+    FormState,
     FormValues,
-    Work,
+    SentForm,
     form_errors,
     id_of,
     project_in,
-    read_form,
     submit,
     text,
-    validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -97,39 +95,31 @@ async def show(
     kind: Annotated[str, Query(max_length=20)] = FIRST,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    return await _show(page, session, project=project, kind=kind, done=done)
+    return await _show(page, session, project, kind, FormState(done=done))
 
 
 @router.post("")
-async def choose(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-    project = _project_of(form)
-
-    async def work(session: AsyncSession) -> None:
-        names = ("kind", "typeCode", "workflowCode")
-        typed = {name: value for name in names if (value := text(form, name))}
-        order: WorkflowAssignmentIn = validated(request, WorkflowAssignmentIn, typed | {"projectPublicId": project})
-        place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
-        await workflow_assignment.assign(
-            page.context,
-            session,
-            place=place,
-            workflow_code=order.workflow_code,
-        )
-
-    return await _done(page, db, form, work, project, "chosen")
+async def choose(form: CurrentForm) -> Response:
+    return await submit(form, _choose, _show_again)
 
 
 @router.post("/remove")
-async def take_back(page: CurrentPage, db: Db, request: Request) -> Response:
-    form = await read_form(request)
-    project = _project_of(form)
-    place = AssignmentTarget(text(form, "kind") or "", text(form, "typeCode"), project)
+async def take_back(form: CurrentForm) -> Response:
+    return await submit(form, _take_back, _show_again)
 
-    async def work(session: AsyncSession) -> None:
-        await workflow_assignment.unassign(page.context, session, place=place)
 
-    return await _done(page, db, form, work, project, "taken")
+async def _choose(form: SentForm, session: AsyncSession) -> str:
+    named = form.filled("kind", "typeCode", "workflowCode")
+    order = form.order(WorkflowAssignmentIn, {**named, "projectPublicId": _project_of(form.values)})
+    place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
+    await workflow_assignment.assign(form.context, session, place=place, workflow_code=order.workflow_code)
+    return _back(form, "chosen")
+
+
+async def _take_back(form: SentForm, session: AsyncSession) -> str:
+    place = AssignmentTarget(form.text("kind") or "", form.text("typeCode"), _project_of(form.values))
+    await workflow_assignment.unassign(form.context, session, place=place)
+    return _back(form, "taken")
 
 
 def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str, Text]) -> Text:
@@ -198,38 +188,24 @@ def _project_of(form: FormValues) -> UUID | None:
     return None if text(form, "project") == _EVERYWHERE else project_in(form)
 
 
-async def _done(
-    page: PageRequest, db: Database, form: FormValues, work: Work, project: UUID | None, done: str
-) -> Response:
-    where, kind = project or _EVERYWHERE, text(form, "kind") or FIRST
-
-    async def again(session: AsyncSession, error: DomainError) -> Response:
-        return await _show(page, session, project=str(where), kind=kind, form=form, error=error)
-
-    return await submit(db, work, again, f"{HOME}?project={where}&kind={kind}&done={done}")
+def _back(form: SentForm, done: str) -> str:
+    where = _project_of(form.values) or _EVERYWHERE
+    return f"{HOME}?project={where}&kind={form.text('kind') or FIRST}&done={done}"
 
 
-async def _show(
-    page: PageRequest,
-    session: AsyncSession,
-    *,
-    project: str,
-    kind: str,
-    done: str = "",
-    form: FormValues = EMPTY_FORM,
-    error: DomainError | None = None,
-) -> Response:
+async def _show_again(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    where = _project_of(state.form) or _EVERYWHERE
+    return await _show(page, session, str(where), text(state.form, "kind") or FIRST, state)
+
+
+async def _show(page: PageRequest, session: AsyncSession, project: str, kind: str, state: FormState) -> Response:
     page.caller.require_somewhere(VIEW)
     kind = kind if kind in REGISTERS else FIRST
     places = list(page.projects or await projects.projects_of(page.context, session))
     here = _here(page, places, project)
     offers = await workflow_assignment.assignable_workflows(session)
-    found = list(
-        assignment_rows(
-            await workflow_assignment.listing(page.context, session),
-            here.public_id if here else None,
-        )
-    )
+    assigned = await workflow_assignment.listing(page.context, session)
+    found = list(assignment_rows(assigned, here.public_id if here else None))
     own = await rfa_types(page.context, session, [here] if here else places)
     named = await rfa_types_named(page.context, session, found, own)
     return page.show(
@@ -242,12 +218,12 @@ async def _show(
             kind=kind,
             kinds_of=[(name, BY_NAME[name].plural) for name in REGISTERS],
             types=_types(kind, own),
-            offers=_fitting(offers, kind),
+            offers=[one for one in offers if kind in one.kinds],
             words_of=partial(documents_label, rfa_types=named),
-            form=form,
-            done=done,
+            form=state.form,
+            done=state.done,
             may_choose=workflow_assignment.may_assign(page.context, here),
-            faults=form_errors(error, page.language),
+            faults=form_errors(state.error, page.language),
         )
     )
 
@@ -265,10 +241,6 @@ def _here(page: PageRequest, places: Sequence[ProjectRef], asked: str) -> Projec
     if found is None and asked:
         raise NotFound("There is no such project.")
     return found or next(iter(places), None)
-
-
-def _fitting(offers: Sequence[AssignableWorkflow], kind: str) -> list[AssignableWorkflow]:
-    return [one for one in offers if kind in one.kinds]
 
 
 def _types(kind: str, rfa_types: Mapping[str, Text]) -> list[tuple[str, Text]]:
