@@ -10,9 +10,9 @@ from typing import Any
 from uuid import UUID
 
 from saraban.kit.errors import Invalid, NotFound
-from saraban.numbering.issue.domain.lifecycle import NumberHeld, NumberInRange, NumberNotInState, ReservationExpired
+from saraban.numbering.issue.domain import NumberHeld, NumberInRange, NumberNotInState, ReservationExpired
 from saraban.numbering.ranges.service import RangeOverlaps, RangePassed, RangeReleased
-from saraban.numbering.series.domain.sequence import NumberNotHeld, NumberTaken, SequenceExhausted
+from saraban.numbering.series.domain.counter import NumberNotHeld, NumberTaken, SequenceExhausted
 
 
 class Refused(Exception):

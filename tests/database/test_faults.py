@@ -22,7 +22,7 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
 from saraban.numbering import service as numbering
-from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingFailed
+from saraban.numbering.issue.domain import NumberingBusy, NumberingFailed
 from saraban.numbering.series.models import NumberCounter, NumberError
 from tests.factories.contexts import context
 from tests.linearizability import Seen, out_of_order

@@ -20,9 +20,9 @@ from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
 from saraban.kit.operation import Receipt
 from saraban.numbering import service as numbering
-from saraban.numbering.issue.domain.retry import NumberingBusy
-from saraban.numbering.issue.repository import number_batch
-from saraban.numbering.series.domain.sequence import SequenceExhausted
+from saraban.numbering.issue import repository
+from saraban.numbering.issue.domain import NumberingBusy
+from saraban.numbering.series.domain.counter import SequenceExhausted
 from saraban.numbering.series.models import NumberCounter, NumberFormat, NumberRange
 from saraban.projects.models import Project, ProjectOrganization
 from tests.factories.contexts import context
@@ -226,13 +226,13 @@ class TestTwoServers:
         """What another server has moved is found out once, not with every batch; alone again, memory is trusted again."""
         one, other = world.allocator(), world.allocator()
         moved: list[bool] = []
-        write = number_batch.write_batch
+        write = repository.write_batch
 
         async def counted(*args: Any, **more: Any) -> bool:
             moved.append(await write(*args, **more))
             return moved[-1]
 
-        monkeypatch.setattr(number_batch, "write_batch", counted)
+        monkeypatch.setattr(repository, "write_batch", counted)
         for _ in range(4):
             for server in (one, other):
                 await world.take(server, world.letter())

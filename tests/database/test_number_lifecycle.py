@@ -12,7 +12,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
-from saraban.numbering.issue.domain.lifecycle import NumberNotInState, ReservationExpired
+from saraban.numbering.issue.domain import NumberNotInState, ReservationExpired
 from saraban.numbering.ranges.service import RangeOverlaps
 from saraban.numbering.series.models import LedgerEntry
 from tests.factories.contexts import context

@@ -19,9 +19,9 @@ from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseLocks, Locks, RedisLocks
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.service.formats import FormatStale
-from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingFailed
+from saraban.numbering.issue.domain import NumberingBusy, NumberingFailed
+from saraban.numbering.issue.service import number_batch
 from saraban.numbering.series.models import NumberCounter, NumberError
-from saraban.numbering.series.repository import counters
 from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, check_accounts, world_of
 from tests.proxy import cutting_proxy
@@ -234,7 +234,7 @@ class TestCounter:
         request = maria_world.letter()
         await maria_world.draw(maria_world.allocator(redis_locks(redis_url)), request)
         allocator = maria_world.allocator(redis_locks(redis_url))  # one that remembers nothing, and so reads
-        read = counters.counter_state
+        read = number_batch.counter_state
         lost: list[bool] = []
 
         async def read_and_be_overtaken(connected: Any, place: Any, **kwargs: Any) -> Any:
@@ -245,7 +245,7 @@ class TestCounter:
                     await other.execute(sa.update(NumberCounter).values(version=NumberCounter.version + 1))
             return seen
 
-        monkeypatch.setattr(counters, "counter_state", read_and_be_overtaken)
+        monkeypatch.setattr(number_batch, "counter_state", read_and_be_overtaken)
         issued = await maria_world.draw(allocator, request)
 
         assert issued.sequence == 2

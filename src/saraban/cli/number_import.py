@@ -34,9 +34,9 @@ def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx
 
     Example: `saraban number template legacy.xlsx`
     """
-    from saraban.numbering.imports.service import workbook
+    from saraban.numbering.imports.service import legacy_import
 
-    workbook.write_template(_sheet(file))
+    legacy_import.write_template(_sheet(file))
     typer.echo(str(file))
 
 
@@ -83,13 +83,13 @@ async def _import(
     move: bool,
     yes: bool,
 ) -> int:
-    from saraban.numbering.imports.service import legacy_import, workbook
+    from saraban.numbering.imports.service import legacy_import
 
-    source = workbook.source_file(file)
+    source = legacy_import.source_file(file)
     async with system.db.reading() as session:
         ctx = await account_context(session, system.clock, account)
         place = await project_named(session, project)
-    total = sum(1 for _ in workbook.rows_of(file))
+    total = sum(1 for _ in legacy_import.rows_of(file))
     outcome = await _dry_run(ctx, system, file, result, total, place)
     if not commit:
         return outcome.refused
@@ -101,7 +101,7 @@ async def _import(
             ctx,
             system.db,
             project_public_id=place,
-            lines=workbook.rows_of(file),
+            lines=legacy_import.rows_of(file),
             file=source,
             moves=moves,
             observer=legacy_import.ImportObserver(progress=progress),
@@ -113,8 +113,8 @@ async def _import(
 async def _dry_run(
     ctx: "RequestContext", system: "System", file: Path, result: Path | None, total: int, place: UUID
 ) -> "ImportOutcome":
-    from saraban.numbering.imports.service import legacy_import, workbook
-    from saraban.numbering.imports.service.workbook import ResultWorkbook
+    from saraban.numbering.imports.service import legacy_import
+    from saraban.numbering.imports.service.legacy_import import ResultWorkbook
 
     faults = _Faults()
     with ResultWorkbook(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
@@ -126,7 +126,7 @@ async def _dry_run(
 
         observer = legacy_import.ImportObserver(each, progress)
         outcome = await legacy_import.dry_run(
-            ctx, system.db, project_public_id=place, lines=workbook.rows_of(file), observer=observer
+            ctx, system.db, project_public_id=place, lines=legacy_import.rows_of(file), observer=observer
         )
     faults.end()
     _report(outcome, commit=False)

@@ -27,7 +27,7 @@ from saraban.cli.options import (
 )
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import account_context, as_account, number_named, project_named, request_in_codes
-from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession

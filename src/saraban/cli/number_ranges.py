@@ -11,7 +11,7 @@ from saraban.cli.options import As, Contract, Discipline, Originator, Project, R
 from saraban.cli.output import say, stop, with_system
 from saraban.cli.run import PAGE, account_context, as_account, members_of, read_pages, request_in_codes
 from saraban.kit.errors import unknown
-from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession

@@ -7,7 +7,7 @@ import typer
 
 from saraban.cli.output import language
 from saraban.kit.errors import Invalid
-from saraban.numbering.issue.domain.lifecycle import SHORTEST_REASON, SHORTEST_RESET_REASON, checked_reason
+from saraban.numbering.issue.domain import SHORTEST_REASON, SHORTEST_RESET_REASON, checked_reason
 
 
 def _checked(least: int) -> Callable[[str], str]:

@@ -3,8 +3,6 @@
 from saraban.numbering.formats.domain import FormatDraft, FormatTarget
 from saraban.numbering.formats.service.format_preview import (
     FormatEffect,
-    FormatExample,
-    colliding_formats,
     format_effect,
 )
 from saraban.numbering.formats.service.formats import (
@@ -21,22 +19,20 @@ from saraban.numbering.imports.service.jobs import ImportWorker
 from saraban.numbering.imports.service.uploads import (
     CounterMove,
     ImportFile,
-    ImportNotChecked,
-    ImportResultMissing,
-    import_result,
     list_imports,
     read_import,
     start_import,
     upload_import,
 )
-from saraban.numbering.issue.domain.retry import RetryBudget
-from saraban.numbering.issue.service.allocator import Allocator
-from saraban.numbering.issue.service.counter_reset import may_reset_counter, reset_counter
-from saraban.numbering.issue.service.format_choice import FormatChoice, format_choice
-from saraban.numbering.issue.service.issuance import issue_number, read_issued, replace_number
+from saraban.numbering.issue.domain import RetryBudget
+from saraban.numbering.issue.service.allocator import Allocator, replace_number
 from saraban.numbering.issue.service.lifecycle import (
     NumberToVoid,
+    bind_reservation,
     cancel_number,
+    cancel_reservation,
+    confirm_reservation,
+    expire_reservations,
     replace_held_number,
     restore_number,
     revise_number,
@@ -44,24 +40,25 @@ from saraban.numbering.issue.service.lifecycle import (
     void_number,
 )
 from saraban.numbering.issue.service.manual_number import (
-    CoveringRange,
     ManualNumber,
     ManualNumberEffect,
     issue_manually,
     manual_number_effect,
+    may_reset_counter,
     plan_on,
+    reset_counter,
 )
 from saraban.numbering.issue.service.number_batch import Holder, Issued, IssueRequest
-from saraban.numbering.issue.service.number_plan import NumberPreview, Plan, plan, plan_apart, preview
-from saraban.numbering.issue.service.number_request import NumberRequest, permission_to_create
-from saraban.numbering.issue.service.rate_limits import NumberRateLimits, RateLimited
-from saraban.numbering.issue.service.refusals import ERROR_RETENTION, delete_old_errors, list_errors
-from saraban.numbering.issue.service.reservations import (
-    bind_reservation,
-    cancel_reservation,
-    confirm_reservation,
-    expire_reservations,
+from saraban.numbering.issue.service.number_plan import (
+    FormatChoice,
+    Plan,
+    format_choice,
+    plan,
+    preview,
 )
+from saraban.numbering.issue.service.number_request import NumberRequest
+from saraban.numbering.issue.service.rate_limits import NumberRateLimits
+from saraban.numbering.issue.service.refusals import ERROR_RETENTION, delete_old_errors, list_errors
 from saraban.numbering.ranges.service import (
     RangeEffect,
     RangeRow,
@@ -71,12 +68,11 @@ from saraban.numbering.ranges.service import (
     range_effect,
     release_range,
 )
-from saraban.numbering.register.domain import Discrepancy, DiscrepancyKind, GapReason, LedgerLine, NumberRow, SeriesRow
+from saraban.numbering.register.domain import Discrepancy, LedgerLine, NumberRow, SeriesRow
 from saraban.numbering.register.service.consistency_check import NumberedDocuments, check_consistency
 from saraban.numbering.register.service.ledger import SeriesLedger, list_series, series_ledger
 from saraban.numbering.register.service.number_history import (
     NumberHistory,
-    NumberResolution,
     audit_trail,
     number_history,
     number_of_holder,
@@ -84,8 +80,8 @@ from saraban.numbering.register.service.number_history import (
     resolve_number,
     rfa_type_of,
 )
+from saraban.numbering.series.domain.counter import RangeDraft
 from saraban.numbering.series.domain.format_selection import Narrowing
-from saraban.numbering.series.domain.sequence import RangeDraft
 from saraban.numbering.series.domain.states import OverflowRule, RangeKind
 from saraban.numbering.series.models import FormatRow, ImportRow, NumberErrorRow, NumberOperation
 
@@ -93,21 +89,15 @@ __all__ = [
     "ERROR_RETENTION",
     "Allocator",
     "CounterMove",
-    "CoveringRange",
     "Discrepancy",
-    "DiscrepancyKind",
     "FormatChoice",
     "FormatDraft",
     "FormatEffect",
-    "FormatExample",
     "FormatRow",
     "FormatTarget",
     "FormatVersion",
-    "GapReason",
     "Holder",
     "ImportFile",
-    "ImportNotChecked",
-    "ImportResultMissing",
     "ImportRow",
     "ImportWorker",
     "IssueRequest",
@@ -119,10 +109,8 @@ __all__ = [
     "NumberErrorRow",
     "NumberHistory",
     "NumberOperation",
-    "NumberPreview",
     "NumberRateLimits",
     "NumberRequest",
-    "NumberResolution",
     "NumberRow",
     "NumberToVoid",
     "NumberedDocuments",
@@ -132,7 +120,6 @@ __all__ = [
     "RangeEffect",
     "RangeKind",
     "RangeRow",
-    "RateLimited",
     "RetryBudget",
     "SeriesLedger",
     "SeriesRow",
@@ -142,7 +129,6 @@ __all__ = [
     "cancel_reservation",
     "change_format",
     "check_consistency",
-    "colliding_formats",
     "confirm_reservation",
     "create_range",
     "create_range_in_series",
@@ -153,9 +139,7 @@ __all__ = [
     "format_choice",
     "format_effect",
     "format_history",
-    "import_result",
     "issue_manually",
-    "issue_number",
     "list_errors",
     "list_formats",
     "list_imports",
@@ -165,15 +149,12 @@ __all__ = [
     "may_reset_counter",
     "number_history",
     "number_of_holder",
-    "permission_to_create",
     "plan",
-    "plan_apart",
     "plan_on",
     "preview",
     "range_effect",
     "read_format",
     "read_import",
-    "read_issued",
     "release_range",
     "replace_held_number",
     "replace_number",

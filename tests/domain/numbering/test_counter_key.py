@@ -7,15 +7,15 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from saraban.kit.errors import Invalid
-from saraban.numbering.series.domain.counter_key import (
+from saraban.numbering.series.domain.counter import (
     Period,
     PrintedCodes,
     ad_year,
+    open_sequences,
     printed_values,
     token_values,
     year_of_issue,
 )
-from saraban.numbering.series.domain.sequence import open_sequences
 from saraban.numbering.series.domain.template import Template
 
 BANGKOK = ZoneInfo("Asia/Bangkok")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.numbering.issue.service.format_choice import reason_of
+from saraban.numbering.issue.service.number_plan import reason_of
 from saraban.numbering.series.domain.format_selection import (
     DEFAULT_FORMAT,
     FormatKey,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.numbering.register.domain import Gap, GapReason, ledger_lines
-from saraban.numbering.series.domain.sequence import SequenceRange
+from saraban.numbering.series.domain.counter import SequenceRange
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.numbering.issue.domain.lifecycle import TRANSITIONS, NumberActor, required_state
+from saraban.numbering.issue.domain import TRANSITIONS, NumberActor, required_state
 from saraban.numbering.series.domain.states import NumberState
 
 

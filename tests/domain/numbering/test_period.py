@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.numbering.series.domain.counter_key import Period, PrintedCodes, token_values
+from saraban.numbering.series.domain.counter import Period, PrintedCodes, token_values
 from saraban.numbering.series.domain.template import Template
 from saraban.numbering.series.domain.tokens import PERIODS
 

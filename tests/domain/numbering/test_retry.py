@@ -3,7 +3,7 @@
 import pytest
 
 from saraban.kit.errors import DomainError
-from saraban.numbering.issue.domain.retry import (
+from saraban.numbering.issue.domain import (
     Attempts,
     Failure,
     NumberingBusy,

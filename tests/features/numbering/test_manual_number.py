@@ -13,7 +13,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
 from saraban.kit.ids import new_id
 from saraban.numbering import service as numbering
-from saraban.numbering.issue.domain.lifecycle import checked_reason
+from saraban.numbering.issue.domain import checked_reason
 from saraban.numbering.series.models import NumberAudit, NumberCounter
 from tests.conftest import SignIn
 from tests.factories.contexts import context

@@ -23,8 +23,8 @@ from saraban.attachments.models import Attachment
 from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.db import Database, DatabaseFault, database_fault
-from saraban.numbering.imports.service import jobs, workbook
-from saraban.numbering.register.service.workbook import SheetWriter
+from saraban.numbering.imports.service import jobs, legacy_import
+from saraban.numbering.register.service.ledger import SheetWriter
 from saraban.numbering.series.models import LedgerEntry
 from saraban.ops import readiness
 from tests.conftest import SignIn
@@ -178,7 +178,7 @@ class TestCommand:
 
         monkeypatch.setenv("SARABAN_LANG", "en")
         monkeypatch.setattr(sys, "argv", ["saraban", "number", "template", "/dev/full.csv"])
-        monkeypatch.setattr(workbook, "write_template", lambda _: Path("/dev/full").write_text("x" * 100_000))
+        monkeypatch.setattr(legacy_import, "write_template", lambda _: Path("/dev/full").write_text("x" * 100_000))
 
         assert run_app(app) == 8
         said = capsys.readouterr().err

@@ -19,7 +19,7 @@ import saraban.worker.metrics  # noqa: F401  its counters begin when it is loade
 from saraban.bootstrap import System
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering
-from saraban.numbering.issue.domain.retry import Failure
+from saraban.numbering.issue.domain import Failure
 from saraban.numbering.issue.service.metrics import ERROR, RETRY
 from saraban.ops.metrics import Sampler
 from tests.conftest import settings_in

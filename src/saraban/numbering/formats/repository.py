@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 from saraban.identity.models import Organization, User
 from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
-from saraban.numbering.series.domain.counter_key import PrintedCodes
+from saraban.numbering.series.domain.counter import PrintedCodes
 from saraban.numbering.series.domain.format_selection import DEFAULT_FORMAT, FormatKey, Narrowing
 from saraban.numbering.series.domain.states import OperationCode
 from saraban.numbering.series.models import (

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.kit.text import control_character, fold
-from saraban.numbering.series.domain.counter_key import ad_year
-from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.counter import LARGEST_STATED, ad_year
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template
 
 

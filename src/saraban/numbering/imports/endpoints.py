@@ -36,7 +36,7 @@ from saraban.numbering.imports.schemas import (
     ImportsOut,
     ImportSummaryOut,
 )
-from saraban.numbering.imports.service import uploads, workbook
+from saraban.numbering.imports.service import legacy_import, uploads
 from saraban.numbering.imports.service.uploads import CounterMove, ImportFile
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.register.endpoints import BINARY, MEDIA, WorkbookFormat, workbook_response
@@ -57,7 +57,7 @@ async def import_template(ctx: Context, form: WorkbookFormat = "xlsx") -> Respon
     """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
     folder = TemporaryDirectory(prefix="saraban-")
     path = Path(folder.name) / f"legacy-numbers.{form}"
-    workbook.write_template(path)
+    legacy_import.write_template(path)
     return workbook_response(path, form, folder)
 
 

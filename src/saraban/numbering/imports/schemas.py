@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Schema, SingleLine
-from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.counter import LARGEST_STATED
 from saraban.numbering.series.domain.states import ImportState
 
 

@@ -15,7 +15,7 @@ from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.errors import DomainError, Invalid
 from saraban.kit.http import async_dependency, client_address
 from saraban.kit.rate_limits import RateLimitResult
-from saraban.numbering.issue.domain.retry import NumberingFailed
+from saraban.numbering.issue.domain import NumberingFailed
 from saraban.numbering.issue.service import metrics
 from saraban.numbering.issue.service.allocator import Allocator
 from saraban.numbering.issue.service.rate_limits import NumberRateLimits, RateLimited, require_within_limits

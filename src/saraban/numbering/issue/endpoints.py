@@ -35,19 +35,11 @@ from saraban.numbering.issue.schemas import (
     VoidAndReplaceIn,
     VoidIn,
 )
-from saraban.numbering.issue.service import (
-    counter_reset,
-    issuance,
-    lifecycle,
-    manual_number,
-    number_plan,
-    refusals,
-    reservations,
-)
-from saraban.numbering.issue.service.format_choice import FormatChoice
+from saraban.numbering.issue.service import allocator, lifecycle, manual_number, number_plan, refusals
 from saraban.numbering.issue.service.lifecycle import NumberToVoid
 from saraban.numbering.issue.service.manual_number import CoveringRange, ManualNumber
 from saraban.numbering.issue.service.number_batch import Issued
+from saraban.numbering.issue.service.number_plan import FormatChoice
 from saraban.numbering.issue.service.number_request import NumberRequest
 from saraban.numbering.series.models import NumberErrorRow
 
@@ -82,7 +74,7 @@ async def generate(body: GenerateIn, ctx: KeyedContext, db: Db, numbers: Numbers
     With an `Idempotency-Key` the same request gives the same number however often it is sent.
     """
     operation = Operation.of(ctx, "POST /document-numbering/generate", body)
-    issued = await issuance.issue_number(ctx, db, numbers, once, operation, request=request_of(body))
+    issued = await allocator.issue_number(ctx, db, numbers, once, operation, request=request_of(body))
     return respond(number_out(issued), status=201, receipt=issued.receipt())
 
 
@@ -114,7 +106,7 @@ async def reserve(
     """
     lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
     operation = Operation.of(ctx, "POST /document-numbering/reserve", body)
-    issued = await issuance.issue_number(ctx, db, numbers, once, operation, request=request_of(body), lasts=lasts)
+    issued = await allocator.issue_number(ctx, db, numbers, once, operation, request=request_of(body), lasts=lasts)
     reserved = ReservationOut(**_number(issued), reservation_token=issued.public_id, expires_at=issued.expires_at)
     return respond(reserved, status=201, receipt=issued.receipt())
 
@@ -127,7 +119,7 @@ async def confirm(body: TokenIn, ctx: KeyedContext, db: Db, once: Idempotent) ->
 
 
 async def _confirm(ctx: RequestContext, body: TokenIn, session: AsyncSession) -> Receipt:
-    return (await reservations.confirm_reservation(ctx, session, token=body.reservation_token)).receipt()
+    return (await lifecycle.confirm_reservation(ctx, session, token=body.reservation_token)).receipt()
 
 
 @router.post("/cancel", response_model=NumberStateOut, summary="Cancel a reservation")
@@ -139,7 +131,7 @@ async def cancel(body: CancelReservationIn, ctx: KeyedContext, db: Db, once: Ide
 
 async def _cancel(ctx: RequestContext, body: CancelReservationIn, session: AsyncSession) -> Receipt:
     token, reason = body.reservation_token, body.reason
-    return (await reservations.cancel_reservation(ctx, session, token=token, reason=reason)).receipt()
+    return (await lifecycle.cancel_reservation(ctx, session, token=token, reason=reason)).receipt()
 
 
 @router.post("/void", response_model=NumberStateOut, summary="Void a number")
@@ -154,7 +146,7 @@ async def _void(ctx: RequestContext, body: VoidIn, session: AsyncSession) -> Rec
 
 
 async def _number_state(ctx: RequestContext, db: Database, receipt: Receipt) -> Response:
-    issued = await issuance.read_issued(ctx, db, receipt)
+    issued = await lifecycle.read_issued(ctx, db, receipt)
     shown = NumberStateOut.model_validate({**_number(issued), "status": issued.status})
     return respond(shown, receipt=receipt)
 
@@ -173,7 +165,7 @@ async def void_and_replace(
     operation = Operation.of(ctx, "POST /document-numbering/void-and-replace", body)
     number = NumberToVoid(body.public_id, body.reason)
     asked = request_of(body.replacement)
-    issued = await issuance.replace_number(ctx, db, numbers, once, operation, void=number, request=asked)
+    issued = await allocator.replace_number(ctx, db, numbers, once, operation, void=number, request=asked)
     replaced = ReplacementOut(voided_public_id=body.public_id, replacement=number_out(issued))
     return respond(replaced, status=201, receipt=issued.receipt())
 
@@ -224,7 +216,7 @@ async def override(body: ManualNumberIn, ctx: KeyedContext, db: Db, once: Idempo
     """
     operation = Operation.of(ctx, "POST /document-numbering/manual-override", body)
     receipt = await once.run(operation, partial(_override, ctx, body, operation.token))
-    return respond(number_out(await issuance.read_issued(ctx, db, receipt)), status=201, receipt=receipt)
+    return respond(number_out(await lifecycle.read_issued(ctx, db, receipt)), status=201, receipt=receipt)
 
 
 async def _override(ctx: RequestContext, body: ManualNumberIn, token: UUID, session: AsyncSession) -> Receipt:
@@ -253,7 +245,7 @@ async def reset_counter(body: ResetIn, ctx: KeyedContext, once: Idempotent) -> R
 
 
 async def _reset(ctx: RequestContext, body: ResetIn, session: AsyncSession) -> Receipt:
-    before, after = await counter_reset.reset_counter(
+    before, after = await manual_number.reset_counter(
         ctx,
         session,
         project_public_id=body.project_public_id,

@@ -7,9 +7,9 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Day, Schema, SingleLine
-from saraban.numbering.issue.domain.lifecycle import LONGEST_REASON, SHORTEST_REASON, SHORTEST_RESET_REASON
+from saraban.numbering.issue.domain import LONGEST_REASON, SHORTEST_REASON, SHORTEST_RESET_REASON
+from saraban.numbering.series.domain.counter import LARGEST_STATED
 from saraban.numbering.series.domain.format_selection import FormatReason
-from saraban.numbering.series.domain.sequence import LARGEST_STATED
 from saraban.numbering.series.domain.states import FormatSource, NumberState, RangeKind
 
 Code = Annotated[str, SingleLine(50)]

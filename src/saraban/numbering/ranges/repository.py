@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import Organization
 from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
-from saraban.numbering.series.domain.counter_key import SeriesKey
+from saraban.numbering.series.domain.counter import SeriesKey
 from saraban.numbering.series.domain.states import RangeKind
 from saraban.numbering.series.models import NumberCounter, NumberRange
 

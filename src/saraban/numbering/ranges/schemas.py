@@ -8,7 +8,7 @@ from pydantic import Field
 
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.schemas import GenerateIn, Reason
-from saraban.numbering.series.domain.sequence import LARGEST_STATED, RangeDraft
+from saraban.numbering.series.domain.counter import LARGEST_STATED, RangeDraft
 from saraban.numbering.series.domain.states import RangeKind
 
 

@@ -11,21 +11,26 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, 
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
-from saraban.numbering.issue.domain.lifecycle import checked_reason
-from saraban.numbering.issue.repository import ledger_entries
+from saraban.numbering.issue.domain import checked_reason
+from saraban.numbering.issue.repository import insert_audit
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, VIEW_COUNTERS, key_of_counter
 from saraban.numbering.issue.service.manual_number import check_main_series
 from saraban.numbering.issue.service.number_plan import Plan, free_sequences
 from saraban.numbering.issue.service.number_request import forget_resolutions
 from saraban.numbering.ranges import repository
-from saraban.numbering.series.domain.counter_key import CounterState, SeriesKey
+from saraban.numbering.series.domain.counter import LARGEST, CounterState, RangeDraft, SequenceRange, SeriesKey
 from saraban.numbering.series.domain.format_selection import Narrowing, matching_format_keys
-from saraban.numbering.series.domain.sequence import LARGEST, RangeDraft, SequenceRange
 from saraban.numbering.series.domain.states import RANGE_RELEASED, OperationCode, RangeKind
 from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.series.domain.tokens import ORIGINATOR
 from saraban.numbering.series.models import NumberCounter, NumberRange
-from saraban.numbering.series.repository import counters
+from saraban.numbering.series.repository import (
+    counter_state,
+    ensure_counter,
+    format_for,
+    locked_counter,
+    range_by_public_id,
+)
 from saraban.projects import service as projects
 from saraban.projects.service import OrganizationRef, ProjectRef
 
@@ -99,7 +104,7 @@ async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, d
     check_main_series(plan)
     await _planned_owner(session, plan, draft)
     key = SeriesKey(plan.project.id, plan.series, 0)
-    state = await counters.counter_state(session, key, lock=False) or CounterState(0, 0)
+    state = await counter_state(session, key, lock=False) or CounterState(0, 0)
     await _check_open(session, key, draft, state.last_number)
     closed = tuple(sorted((*state.closed, SequenceRange(draft.first, draft.last))))
     following = await _following(session, plan, key, replace(state, closed=closed))
@@ -126,7 +131,7 @@ async def create_range(ctx: RequestContext, session: AsyncSession, plan: Plan, d
     check_main_series(plan)
     draft = replace(draft, reason=checked_reason(draft.reason))
     owner = await _planned_owner(session, plan, draft)
-    await counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
+    await ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
     counter = await _locked(session, plan.project, plan.series, draft)
     _check_confirmed(draft, plan.template, counter)
     row = await _closed(replace(ctx, now=plan.now), session, counter, draft, owner)
@@ -149,7 +154,7 @@ async def create_range_in_series(
     codes = orjson.loads((await key_of_counter(session, counter)).text)
     document = Narrowing(codes["subType"] or "", codes["rfaType"] or "", codes["discipline"] or "")
     keys = matching_format_keys(counter.correspondence_type_id, document)
-    row = await counters.format_for(session, project_id=project.id, keys=keys)
+    row = await format_for(session, project_id=project.id, keys=keys)
     template = stored_template(row.format_template if row else FALLBACK)
     if owner is not None and owner.id != counter.originator_organization_id:
         _refuse_if_printed(template, str(codes["originator"]))
@@ -177,7 +182,7 @@ def _refuse_if_printed(template: Template, originator: str) -> None:
 
 
 async def _locked(session: AsyncSession, project: ProjectRef, series: str, draft: RangeDraft) -> NumberCounter:
-    counter = await counters.locked_counter(session, project_id=project.id, series=series)
+    counter = await locked_counter(session, project_id=project.id, series=series)
     if counter is None:
         raise unknown("/series", series)
     await _check_open(session, SeriesKey(project.id, series, 0), draft, counter.last_number)
@@ -255,10 +260,10 @@ async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id
     :raises RangeReleased: when it was released before
     """
     reason = checked_reason(reason)
-    found = await counters.range_by_public_id(session, public_id)
+    found = await range_by_public_id(session, public_id)
     if found is None or not ctx.caller.may(MANAGE_NUMBERS, Scope(project=found.project_id)):
         raise NotFound("There is no such range.")
-    counter = await counters.locked_counter(session, project_id=found.project_id, series=found.series)
+    counter = await locked_counter(session, project_id=found.project_id, series=found.series)
     row = await repository.locked_range(session, public_id)
     assert counter is not None and row is not None  # noqa: PT018  neither is ever deleted
     await session.refresh(row)
@@ -301,7 +306,7 @@ async def _note(
         "counter": counter.last_number if released else None,
     }
     counted_for = await key_of_counter(session, counter)
-    await ledger_entries.insert_audit(
+    await insert_audit(
         session,
         {
             "uuid": new_id(),

@@ -13,8 +13,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from saraban.kit.errors import DomainError
+from saraban.numbering.series.domain.counter import SequenceRange
 from saraban.numbering.series.domain.format_selection import Narrowing
-from saraban.numbering.series.domain.sequence import SequenceRange
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import stored_template
 

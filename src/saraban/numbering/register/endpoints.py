@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from saraban.identity.dependencies import Context
 from saraban.kit.http import Db, PageCursor, PageLimit, ReadSession
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
-from saraban.numbering.issue.service import format_choice
+from saraban.numbering.issue.service import number_plan
 from saraban.numbering.register.domain import LedgerLine, NumberRow, SeriesRow
 from saraban.numbering.register.schemas import (
     LedgerLineOut,
@@ -22,7 +22,7 @@ from saraban.numbering.register.schemas import (
     SeriesOut,
 )
 from saraban.numbering.register.service import ledger, number_history
-from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 router = APIRouter(route_class=RecordedRoute)
 Project = Annotated[UUID, Query(alias="projectPublicId")]
@@ -52,7 +52,7 @@ async def resolve(
     """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
     found = await number_history.resolve_number(ctx, session, project_public_id=project_public_id, number=number)
     current = found.current
-    choice = await format_choice.format_choice(session, current.public_id)
+    choice = await number_plan.format_choice(session, current.public_id)
     assert choice is not None
     return NumberResolutionOut(
         public_id=current.public_id,

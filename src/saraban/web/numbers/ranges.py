@@ -17,7 +17,7 @@ from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import Reason
 from saraban.numbering.ranges.schemas import ReleaseIn
-from saraban.numbering.series.domain.sequence import LARGEST_STATED
+from saraban.numbering.series.domain.counter import LARGEST_STATED
 from saraban.projects import service as projects
 from saraban.projects.schemas import PartySummary
 from saraban.projects.service import ProjectRef

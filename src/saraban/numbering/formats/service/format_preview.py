@@ -17,14 +17,20 @@ from saraban.numbering.formats.service.formats import (
 )
 from saraban.numbering.issue.service.number_plan import free_sequences
 from saraban.numbering.issue.service.number_request import DRAWING, DRAWING_CATEGORIES
-from saraban.numbering.series.domain import counter_key, tokens
-from saraban.numbering.series.domain.counter_key import CounterState, Period, PrintedCodes, SeriesKey
+from saraban.numbering.series.domain import tokens
+from saraban.numbering.series.domain.counter import (
+    CounterState,
+    Period,
+    PrintedCodes,
+    SequenceExhausted,
+    SeriesKey,
+    token_values,
+)
 from saraban.numbering.series.domain.format_selection import FormatKey, matching_format_keys
-from saraban.numbering.series.domain.sequence import SequenceExhausted
 from saraban.numbering.series.domain.states import OverflowRule
 from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.series.models import FormatRow, NumberFormat
-from saraban.numbering.series.repository import counters
+from saraban.numbering.series.repository import counter_state
 from saraban.projects import service as projects
 
 NEXT = 3
@@ -121,8 +127,8 @@ async def _samples(
 
     :param keys: of all formats of the project; what another of them numbers is no example of this one
     """
-    counters = await repository.recent_series(session, project_id=project.id, key=key, limit=_LOOKED_AT)
-    fitting = [(matching_format_keys(type_id, document), codes) for type_id, document, codes in counters]
+    recent = await repository.recent_series(session, project_id=project.id, key=key, limit=_LOOKED_AT)
+    fitting = [(matching_format_keys(type_id, document), codes) for type_id, document, codes in recent]
     found = [one for one in fitting if next(fits for fits in one[0] if fits in keys) == key][:EXAMPLES]
     printable = await projects.printable_codes(session, project_id=project.id)
     organizations = sorted(printable.organizations)
@@ -162,7 +168,7 @@ def _completed(codes: PrintedCodes, organizations: list[str]) -> PrintedCodes:
 async def _example(
     session: AsyncSession, project_id: int, codes: PrintedCodes, period: Period, old: PrintRule, new: PrintRule
 ) -> FormatExample:
-    values = counter_key.token_values(codes, period=period)
+    values = token_values(codes, period=period)
     try:
         before, *_ = await _next(session, project_id, values, old)
     except DomainError:
@@ -187,7 +193,7 @@ async def _next(
         return how.template.base(values, sequence=sequence)
 
     key = SeriesKey(project_id, series, 0)
-    state = await counters.counter_state(session, key, lock=False) or CounterState(0, 0)
+    state = await counter_state(session, key, lock=False) or CounterState(0, 0)
     free = await free_sequences(session, key, state, number=number, base=base, count=NEXT)
     if how.refuses and how.template.overflows(free[-1]):
         raise SequenceExhausted

@@ -16,13 +16,13 @@ from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering.formats import repository
 from saraban.numbering.formats.domain import FormatChanges, FormatDraft, FormatTarget
-from saraban.numbering.issue.repository import ledger_entries
+from saraban.numbering.issue.repository import insert_audit
 from saraban.numbering.issue.service.number_request import DRAWING, forget_resolutions, not_of_type
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
 from saraban.numbering.series.domain.states import OperationCode, OverflowRule
 from saraban.numbering.series.domain.template import Template, stored_template
 from saraban.numbering.series.models import FormatRow, NumberFormat
-from saraban.numbering.series.repository.counters import raise_versions
+from saraban.numbering.series.repository import raise_versions
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef, TypeRef
 
@@ -319,7 +319,7 @@ async def _note(
     """Keep the change in the audit, and have every allocator look again."""
     await raise_versions(session, project_id=row.project_id)
     forget_resolutions(session)
-    await ledger_entries.insert_audit(
+    await insert_audit(
         session,
         {
             "uuid": new_id(),

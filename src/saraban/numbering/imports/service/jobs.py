@@ -24,17 +24,17 @@ from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.errors import DiskFull, DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.numbering.imports import repository
-from saraban.numbering.imports.service import legacy_import, workbook
+from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import (
     ImportLease,
     ImportObserver,
     ImportOutcome,
     LeaseLost,
+    ResultWorkbook,
     SourceFile,
 )
 from saraban.numbering.imports.service.rows import CheckedRow
 from saraban.numbering.imports.service.uploads import result_key, source_key
-from saraban.numbering.imports.service.workbook import ResultWorkbook
 from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import ImportRow
 
@@ -177,13 +177,15 @@ class ImportWorker:
 
     async def _check(self, turn: _Turn) -> None:
         async with self._unpacked(turn) as path:
-            await self._tell(turn, rows_total=await asyncio.to_thread(lambda: sum(1 for _ in workbook.rows_of(path))))
+            await self._tell(
+                turn, rows_total=await asyncio.to_thread(lambda: sum(1 for _ in legacy_import.rows_of(path)))
+            )
             with ResultWorkbook(path.with_name("result.xlsx")) as sheet:
                 outcome = await legacy_import.dry_run(
                     await self._context(turn),
                     self._db,
                     project_public_id=turn.found.project,
-                    lines=workbook.rows_of(path),
+                    lines=legacy_import.rows_of(path),
                     observer=_observer(turn, sheet),
                 )
             await self._store(turn, path.with_name("result.xlsx"))
@@ -205,7 +207,7 @@ class ImportWorker:
                     await self._context(turn),
                     self._db,
                     project_public_id=turn.found.project,
-                    lines=workbook.rows_of(path),
+                    lines=legacy_import.rows_of(path),
                     file=SourceFile(row.file_name, row.file_sha256),
                     moves=row.moves,
                     ticket=turn.ticket,

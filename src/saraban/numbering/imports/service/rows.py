@@ -18,9 +18,7 @@ from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.issue.service.manual_number import sequence_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
 from saraban.numbering.issue.service.number_request import NumberParties, NumberRequest, check_permission, resolve
-from saraban.numbering.series.domain import counter_key
-from saraban.numbering.series.domain.counter_key import NO_RECIPIENT
-from saraban.numbering.series.domain.sequence import SequenceExhausted
+from saraban.numbering.series.domain.counter import NO_RECIPIENT, SequenceExhausted, year_of_issue
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import stored_template
 from saraban.projects import service as projects
@@ -188,9 +186,7 @@ class RowReader:
     async def _grouped(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         request = self._request(line)
         moment = self._moment(line) or self._ctx.now
-        year = (
-            line.issued.year if line.issued else line.year or counter_key.year_of_issue(self._ctx.now, self._ctx.zone)
-        )
+        year = line.issued.year if line.issued else line.year or year_of_issue(self._ctx.now, self._ctx.zone)
         try:
             made = await plan(replace(self._ctx, now=moment), session, request=request)
         except DomainError:

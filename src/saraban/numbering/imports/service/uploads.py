@@ -26,7 +26,7 @@ from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.kit.spreadsheets import unreadable
 from saraban.numbering.imports import repository
-from saraban.numbering.imports.service.workbook import MOST_BYTES
+from saraban.numbering.imports.service.legacy_import import MOST_BYTES
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import ImportRow, NumberImport

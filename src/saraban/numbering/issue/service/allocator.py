@@ -10,6 +10,7 @@ while waiting for a lock or a back-off.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
@@ -17,14 +18,18 @@ import structlog
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.batching import BatchQueue, TurnMissed, Waiter
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, database_fault, violates_constraint
 from saraban.kit.errors import DomainError
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.locks import LockBusy, Locks, LockServiceDown
-from saraban.numbering.issue.domain.retry import Attempts, Failure, RetryBudget
-from saraban.numbering.issue.repository import ledger_entries, number_batch
+from saraban.kit.operation import Operation
+from saraban.numbering.issue import repository
+from saraban.numbering.issue.domain import Attempts, Failure, RetryBudget
 from saraban.numbering.issue.service import metrics
+from saraban.numbering.issue.service.lifecycle import NumberToVoid, bind_reservation, read_issued, void_for
 from saraban.numbering.issue.service.number_batch import (
     CounterMissing,
     CounterMoved,
@@ -37,11 +42,11 @@ from saraban.numbering.issue.service.number_batch import (
     issue_batch,
     issued_of,
 )
-from saraban.numbering.issue.service.number_plan import Plan, replan
+from saraban.numbering.issue.service.number_plan import Plan, plan_apart, replan
+from saraban.numbering.issue.service.number_request import NumberRequest
 from saraban.numbering.issue.service.refusals import FAILURES, RefusalLog
-from saraban.numbering.issue.service.reservations import bind_reservation
-from saraban.numbering.series.domain.counter_key import CounterState
-from saraban.numbering.series.repository import counters
+from saraban.numbering.series.domain.counter import CounterState
+from saraban.numbering.series.repository import ensure_counter
 
 log = structlog.get_logger(__name__)
 _REMEMBERED_SERIES = 10_000
@@ -250,7 +255,7 @@ class Allocator:
         if not asking:
             return
         async with self._db.reading() as session:
-            entries = await ledger_entries.by_tokens(session, [waiter.item.request.token for waiter in asking])
+            entries = await repository.by_tokens(session, [waiter.item.request.token for waiter in asking])
         for waiter in asking:
             waiter.item.uncertain = False
             entry = entries.get(waiter.item.request.token)
@@ -301,13 +306,11 @@ class Allocator:
     async def _ensure_counter(self, series: _OpenSeries, plan: Plan) -> None:
         if not self._packet:
             async with self._db.reading() as session:
-                self._packet = await number_batch.largest_packet(session) // 2  # quoting may double what it quotes
+                self._packet = await repository.largest_packet(session) // 2  # quoting may double what it quotes
         series.queue.room = self._packet
         if series.name in self._remembered or plan.range:
             return
-        await self._db.transact(
-            lambda session: counters.ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
-        )
+        await self._db.transact(lambda session: ensure_counter(session, key=plan.key, series=plan.series, now=plan.now))
 
     async def _record(self, error: DomainError, pending: PendingIssue) -> None:
         ctx = pending.request.ctx
@@ -324,6 +327,48 @@ class Allocator:
         await self.failures.redis_down(
             str(down), context=_context(plan), user_id=ctx.caller.user_id, address=ctx.address, now=plan.now
         )
+
+
+async def issue_number(
+    ctx: RequestContext,
+    db: Database,
+    numbers: Allocator,
+    idempotency: Idempotency,
+    operation: Operation,
+    *,
+    request: NumberRequest,
+    lasts: timedelta | None = None,
+) -> Issued:
+    """
+    Issue the next number for no document; a repetition shows the one that was issued.
+
+    :param lasts: reserve it for so long
+    """
+    async with idempotency.claim(operation) as claim:
+        if claim.receipt is not None:
+            return await read_issued(ctx, db, claim.receipt)
+        plan = await plan_apart(ctx, db, request=request)
+        return await numbers.issue(IssueRequest(ctx, plan, operation.token, claim, lasts=lasts))
+
+
+async def replace_number(
+    ctx: RequestContext,
+    db: Database,
+    numbers: Allocator,
+    idempotency: Idempotency,
+    operation: Operation,
+    *,
+    void: NumberToVoid,
+    request: NumberRequest,
+) -> Issued:
+    """Void a number that no document carries and issue another one in its place, in one transaction that links the two."""
+    async with idempotency.claim(operation) as claim:
+        if claim.receipt is not None:
+            return await read_issued(ctx, db, claim.receipt)
+        plan = await plan_apart(ctx, db, request=request)
+        write = partial(void_for, ctx, void, plan.project.id)
+        outcome = {"voided": str(void.public_id)}
+        return await numbers.issue(IssueRequest(ctx, plan, operation.token, claim, write=write, outcome=outcome))
 
 
 class _OwnRowsFailed(Exception):  # never leaves this module
@@ -399,7 +444,7 @@ def _failure_of(error: Exception) -> Failure | None:
     if isinstance(error, CounterMissing):
         return Failure.COLLISION
     if isinstance(error, IntegrityError):
-        ours = violates_constraint(error, *number_batch.NUMBER_CONSTRAINTS, *number_batch.TOKEN_CONSTRAINTS)
+        ours = violates_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
         return Failure.TAKEN if ours else None
     fault = database_fault(error)
     return _FAILURES.get(fault) if fault else None  # a full disk is nobody's to wait for

@@ -1,32 +1,44 @@
-"""A number after it was issued: revised, restored, cancelled, made void, replaced. Rows are added, never deleted."""
+"""
+A number after it was issued: shown, revised, restored, cancelled, made void, replaced; a reservation confirmed or taken up in time,
+cancelled or expired (REQ-NUM-13). Rows are added, never deleted.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext, Scope
-from saraban.kit.db import violates_constraint
-from saraban.kit.errors import NotFound
+from saraban.identity import service as identity
+from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.kit.clock import FixedClock
+from saraban.kit.db import Database, violates_constraint
+from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
 from saraban.kit.ids import new_id
-from saraban.numbering.issue.domain.lifecycle import (
+from saraban.kit.operation import Receipt
+from saraban.numbering.issue import repository
+from saraban.numbering.issue.domain import (
     NumberActor,
     NumberHeld,
     NumberNotInState,
+    ReservationExpired,
     checked_reason,
     required_state,
 )
-from saraban.numbering.issue.repository import ledger_entries, number_batch
 from saraban.numbering.issue.service.number_batch import Holder, Issued, issued_of
-from saraban.numbering.series.domain.sequence import NumberNotHeld, NumberTaken
+from saraban.numbering.issue.service.number_plan import Plan
+from saraban.numbering.issue.service.number_request import permission_to_create
+from saraban.numbering.series.domain import tokens
+from saraban.numbering.series.domain.counter import NO_DISCIPLINE, NumberNotHeld, NumberTaken
 from saraban.numbering.series.domain.states import NumberState, OperationCode, RenderingKind
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
+from saraban.numbering.series.repository import database_now
 
 _SHAPE = ("project", "originator", "recipient", "type", "contract", "subType", "rfaType", "discipline", "category")
 MANAGE_NUMBERS = "numbering.manage_formats"
@@ -43,16 +55,16 @@ class RecordedKey(NamedTuple):
 
 
 async def key_of_counter(session: AsyncSession, counter: NumberCounter) -> RecordedKey:
-    return _key(await ledger_entries.codes_of_counter(session, counter), counter.current_year)
+    return _key(await repository.codes_of_counter(session, counter), counter.current_year)
 
 
 async def key_of_number(session: AsyncSession, entry: LedgerEntry) -> RecordedKey:
     """Return what the number was issued for."""
-    found = await ledger_entries.recorded_issue(session, entry.public_id)
+    found = await repository.recorded_issue(session, entry.public_id)
     return (
         RecordedKey(*found)
         if found is not None
-        else _key(await ledger_entries.codes_of_entry(session, entry), entry.issue_year)
+        else _key(await repository.codes_of_entry(session, entry), entry.issue_year)
     )
 
 
@@ -106,7 +118,7 @@ async def cancel_number(ctx: RequestContext, session: AsyncSession, *, holder: H
 
 
 async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
-    entry = await ledger_entries.by_holder(session, holder.public_id, lock=True)
+    entry = await repository.by_holder(session, holder.public_id, lock=True)
     if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != NumberState.CONFIRMED:
         raise NumberNotHeld
     return entry
@@ -114,14 +126,14 @@ async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
 
 async def _printed_before(session: AsyncSession, entry: LedgerEntry, printed: str) -> bool:
     """Whether a revision that was withdrawn has printed the same already."""
-    return await ledger_entries.printed_by(session, project_id=entry.project_id, number=printed) == entry.id
+    return await repository.printed_by(session, project_id=entry.project_id, number=printed) == entry.id
 
 
 async def _insert_rendering(
     session: AsyncSession, entry: LedgerEntry, printed: str, revision_label: str, now: datetime
 ) -> None:
     try:
-        await ledger_entries.insert_rendering(
+        await repository.insert_rendering(
             session,
             {
                 "project_id": entry.project_id,
@@ -133,7 +145,7 @@ async def _insert_rendering(
             },
         )
     except IntegrityError as error:
-        if violates_constraint(error, *number_batch.NUMBER_CONSTRAINTS):
+        if violates_constraint(error, *repository.NUMBER_CONSTRAINTS):
             raise NumberTaken(values={"number": printed}) from error
         raise
 
@@ -156,7 +168,7 @@ async def record_operation(
     """
     await session.flush()
     issued_for = issued_for or await key_of_number(session, entry)
-    await ledger_entries.insert_audit(
+    await repository.insert_audit(
         session,
         {
             "uuid": new_id(),
@@ -199,7 +211,7 @@ async def voidable(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, project_id: int | None
 ) -> LedgerEntry:
     """Return a number that the caller may make void now."""
-    entry = await ledger_entries.by_public_id(session, public_id, lock=True)
+    entry = await repository.by_public_id(session, public_id, lock=True)
     if entry is None or (project_id is not None and entry.project_id != project_id):
         raise NotFound("There is no such number.")
     here = Scope(project=entry.project_id)
@@ -238,7 +250,7 @@ async def replace_held_number(
 
     The old number keeps its holder and its renderings, so it still finds the document.
     """
-    entry = await ledger_entries.by_public_id(session, number, lock=True)
+    entry = await repository.by_public_id(session, number, lock=True)
     if entry is None or entry.holder_public_id != holder.public_id or entry.holder_kind != holder.kind:
         raise NotFound("The document does not carry this number.")
     await _made_void(ctx, session, entry, who=NumberActor.DOCUMENT, reason=reason, by=replacement)
@@ -250,8 +262,8 @@ async def _made_void(
     values: dict[str, object] = {"document_number_status": NumberState.VOID, "voided_at": ctx.now, "reason": reason}
     if by is not None:
         values["replaced_by_uuid"] = by.public_id
-        await ledger_entries.link_replacement(session, public_id=by.public_id, replaces=entry.public_id)
-    if not await ledger_entries.void_number(
+        await repository.link_replacement(session, public_id=by.public_id, replaces=entry.public_id)
+    if not await repository.void_number(
         session, public_id=entry.public_id, source=required_state(NumberState.VOID, who), values=values
     ):
         raise NumberNotInState(values={"number": entry.document_number})
@@ -262,6 +274,185 @@ async def _made_void(
     return issued_of(entry)
 
 
+async def read_issued(ctx: RequestContext, db: Database, receipt: Receipt) -> Issued:
+    """
+    Return the number of a receipt as it stands now.
+
+    :raises NotFound: for who may not see it any more
+    """
+    async with db.reading() as session:
+        entry = await repository.by_public_id(session, receipt.resource_id)
+        if entry is None or not await _may_still_see(ctx, session, entry):
+            raise NotFound("There is no such number.")
+        return replace(issued_of(entry), repeated=receipt.repeated)
+
+
+async def _may_still_see(ctx: RequestContext, session: AsyncSession, entry: LedgerEntry) -> bool:
+    """Whoever sees the ledger, manages its numbers or could issue such a one; and a reservation, who holds it."""
+    if may_see(ctx, entry) or (entry.reserved_at is not None and entry.user_id == ctx.caller.user_id):
+        return True
+    _, _, type_code = await repository.project_and_type_of(session, entry)
+    here = Scope(project=entry.project_id)
+    return any(ctx.caller.may(one, here) for one in (MANAGE_NUMBERS, permission_to_create(type_code)))
+
+
 def may_see(ctx: RequestContext, entry: LedgerEntry) -> bool:
     parties = {entry.originator_organization_id}
     return bool(parties & ctx.caller.organization_ids) or ctx.caller.may(VIEW_COUNTERS, Scope(project=entry.project_id))
+
+
+_NOT_OF_THIS = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not match the reserved number.")
+_EXPIRED = "The reservation was not confirmed in time."
+BATCH = 500
+_ANY_ZONE = ZoneInfo("UTC")  # an expiry names no day
+
+
+async def confirm_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID) -> Issued:
+    """
+    Make a reserved number final, for no document yet; repeated, it gives the same answer.
+
+    :raises NotFound: for a token of nobody's or of somebody else's
+    :raises ReservationExpired: after the expiry by the database's clock
+    :raises NumberNotInState: when it was cancelled
+    """
+    values: dict[str, object] = {"confirmed_at": ctx.now}
+    if await _settled(session, ctx.caller, token, NumberState.CONFIRMED, values):
+        entry = await own_reservation(ctx, session, token)
+        await record_operation(ctx, session, entry, OperationCode.CONFIRM)
+        return issued_of(entry)
+    entry = await own_reservation(ctx, session, token)
+    if entry.document_number_status == NumberState.CONFIRMED:
+        return issued_of(entry)
+    raise _refusal(entry)
+
+
+async def bind_reservation(
+    ctx: RequestContext, session: AsyncSession, *, token: UUID, plan: Plan, holder: Holder, fields: Mapping[str, str]
+) -> Issued:
+    """
+    Give a reserved number to a document, in the transaction that writes it.
+
+    :param plan: what the document would get; the number must print the same parties and codes
+    :param fields: what the document's own schema calls a field, where it differs
+    :raises Invalid: naming the field in which the document and its number disagree
+    """
+    _check_agrees(await own_reservation(ctx, session, token), plan, fields)
+    values: dict[str, object] = {
+        "confirmed_at": ctx.now,
+        "holder_kind": holder.kind,
+        "holder_public_id": holder.public_id,
+    }
+    if not await _settled(session, ctx.caller, token, NumberState.CONFIRMED, values):
+        raise _refusal(await own_reservation(ctx, session, token))
+    entry = await own_reservation(ctx, session, token)
+    await record_operation(ctx, session, entry, OperationCode.CONFIRM)
+    return issued_of(entry)
+
+
+async def cancel_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID, reason: str) -> Issued:
+    """
+    Cancel a reservation; the number stays in the ledger. Repeated, it gives the same answer.
+
+    :raises NumberNotInState: when it is confirmed already
+    """
+    reason = checked_reason(reason)
+    values: dict[str, object] = {"cancelled_at": ctx.now, "reason": reason}
+    if await _settled(session, ctx.caller, token, NumberState.CANCELLED, values):
+        entry = await own_reservation(ctx, session, token)
+        await record_operation(ctx, session, entry, OperationCode.CANCEL, reason=reason)
+        return issued_of(entry)
+    entry = await own_reservation(ctx, session, token)
+    if entry.document_number_status == NumberState.CANCELLED:
+        return issued_of(entry)
+    raise _refusal(entry)
+
+
+async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
+    """Expire a bounded number of reservations whose time is over, as the user `system`, and count them."""
+    database_time = await database_now(session)
+    entries = await repository.overdue(
+        session, source=required_state(NumberState.EXPIRED, NumberActor.TIMER), now=database_time, limit=BATCH
+    )
+    if not entries:
+        return 0
+    ctx = await identity.system_context(session, FixedClock(now, _ANY_ZONE))
+    for entry in entries:
+        entry.document_number_status, entry.reason = NumberState.EXPIRED, _EXPIRED
+    for entry in entries:
+        await record_operation(ctx, session, entry, OperationCode.EXPIRE, reason=_EXPIRED)
+    return len(entries)
+
+
+async def own_reservation(ctx: RequestContext, session: AsyncSession, token: UUID) -> LedgerEntry:
+    """
+    :raises NotFound: also for a token of somebody else's: whether it exists is nobody's business
+    """
+    entry = await repository.by_public_id(session, token)
+    if entry is None or entry.user_id != ctx.caller.user_id or entry.reserved_at is None:
+        raise NotFound("There is no such reservation of yours.")
+    return entry
+
+
+async def _settled(
+    session: AsyncSession, caller: Caller, token: UUID, target: NumberState, values: dict[str, object]
+) -> bool:
+    return await repository.end_reservation(
+        session,
+        public_id=token,
+        source=required_state(target, NumberActor.RESERVER),
+        user_id=caller.user_id,
+        now=await database_now(session),
+        values={"document_number_status": target, **values},
+    )
+
+
+def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
+    if entry.document_number_status in {NumberState.RESERVED, NumberState.EXPIRED}:
+        return ReservationExpired(f"The reservation of {entry.document_number} has expired.")
+    return NumberNotInState(
+        f"{entry.document_number} is {entry.document_number_status}.", values={"number": entry.document_number}
+    )
+
+
+def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> None:
+    """What the number prints, and whom it was reserved for, must be the document's; the year stays the reservation's."""
+    pointers = {
+        "/projectPublicId": entry.project_id == plan.project.id,
+        "/correspondenceTypeCode": entry.correspondence_type_id == plan.type.id,
+        "/originatorOrganizationPublicId": entry.originator_organization_id == plan.originator.id,
+        "/recipients": entry.recipient_organization_id == plan.key.recipient_organization_id,
+    }
+    prints = _prints(plan)
+    for token, pointer in _FIELDS.items():
+        if token in entry.format_values:
+            pointers[pointer] = pointers.get(pointer, True) and entry.format_values[token] == prints[token]
+    faults = [
+        FieldProblem(fields.get(pointer, pointer), "not_as_reserved", _NOT_OF_THIS)
+        for pointer, agrees in pointers.items()
+        if not agrees
+    ]
+    if faults:
+        raise Invalid("The document is not the one that the number was reserved for.", fields=faults)
+
+
+_FIELDS = {
+    tokens.PROJECT: "/projectPublicId",
+    tokens.ORIGINATOR: "/originatorOrganizationPublicId",
+    tokens.RECIPIENT: "/recipients",
+    tokens.CORR_TYPE: "/correspondenceTypeCode",
+    tokens.SUB_TYPE: "/subTypeCode",
+    tokens.RFA_TYPE: "/rfaTypeCode",
+    tokens.DISCIPLINE: "/disciplineCode",
+}
+
+
+def _prints(plan: Plan) -> dict[str, str]:
+    return {
+        tokens.PROJECT: plan.project.code,
+        tokens.ORIGINATOR: plan.originator.code,
+        tokens.RECIPIENT: plan.recipient.code if plan.recipient else "",
+        tokens.CORR_TYPE: plan.type.code,
+        tokens.SUB_TYPE: (plan.sub_type.number or "") if plan.sub_type else "",
+        tokens.RFA_TYPE: plan.rfa_type.code if plan.rfa_type else "",
+        tokens.DISCIPLINE: plan.discipline.code if plan.discipline else NO_DISCIPLINE,
+    }

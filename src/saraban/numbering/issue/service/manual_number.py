@@ -1,6 +1,7 @@
 """
-A number that an administrator states instead of drawing it (REQ-NUM-25): it must be one that the format could print, and
-the counter stays where it is unless the jump that was shown is confirmed.
+What administrators do by hand. A number that is stated (REQ-NUM-25) must be one that the format could print, and the counter
+stays where it is unless the jump that was shown is confirmed. A counter that is reset (REQ-NUM-17) lets free sequences be used
+again, and no number is ever issued twice.
 """
 
 from dataclasses import dataclass, replace
@@ -11,28 +12,29 @@ import orjson
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext, Scope
+from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
-from saraban.kit.errors import Invalid, invalid
+from saraban.kit.errors import Forbidden, Invalid, invalid, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
-from saraban.numbering.issue.domain.lifecycle import NumberInRange, checked_reason
-from saraban.numbering.issue.repository import ledger_entries, number_batch
-from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, RecordedKey, record_operation
+from saraban.numbering.issue import repository
+from saraban.numbering.issue.domain import SHORTEST_RESET_REASON, NumberInRange, checked_reason
+from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, RecordedKey, key_of_counter, record_operation
 from saraban.numbering.issue.service.number_batch import Issued, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
 from saraban.numbering.issue.service.number_request import NumberRequest
-from saraban.numbering.series.domain.sequence import LARGEST_STATED, NumberTaken, SequenceExhausted
+from saraban.numbering.series.domain.counter import LARGEST_STATED, NumberTaken, SequenceExhausted
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, RangeKind, RenderingKind
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
-from saraban.numbering.series.repository import counters
+from saraban.numbering.series.repository import covering_range, ensure_counter, last_number, locked_counter
+from saraban.projects import service as projects
 
 
 async def lock_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> NumberCounter:
     """Return the main counter of the plan's series, made if it is absent, locked until the transaction ends."""
-    await counters.ensure_counter(session, key=plan.key, series=plan.series, now=now)
-    counter = await counters.locked_counter(session, project_id=plan.project.id, series=plan.series)
+    await ensure_counter(session, key=plan.key, series=plan.series, now=now)
+    counter = await locked_counter(session, project_id=plan.project.id, series=plan.series)
     assert counter is not None
     return counter
 
@@ -48,7 +50,7 @@ async def skip_to(
     await session.flush()
     if to == old + 1:
         return
-    await ledger_entries.insert_audit(
+    await repository.insert_audit(
         session,
         {
             "uuid": new_id(),
@@ -152,9 +154,9 @@ async def manual_number_effect(
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
     check_main_series(plan)
     sequence = _sequence(plan, statement)
-    last = await counters.last_number(session, project_id=plan.project.id, series=plan.series)
+    last = await last_number(session, project_id=plan.project.id, series=plan.series)
     number, base = plan.number(sequence), plan.base(sequence)
-    found = await ledger_entries.taken_numbers(
+    found = await repository.taken_numbers(
         session, project_id=plan.project.id, bases=[base, number], numbers=[base, number]
     )
     closed = await _closed(session, plan, sequence)
@@ -162,7 +164,7 @@ async def manual_number_effect(
 
 
 async def _closed(session: AsyncSession, plan: Plan, sequence: int) -> CoveringRange | None:
-    found = await counters.covering_range(session, project_id=plan.project.id, series=plan.series, sequence=sequence)
+    found = await covering_range(session, project_id=plan.project.id, series=plan.series, sequence=sequence)
     if found is None:
         return None
     row, organization, code = found
@@ -292,7 +294,7 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
     try:
         session.add(entry)
         await session.flush()
-        await ledger_entries.insert_rendering(
+        await repository.insert_rendering(
             session,
             {
                 "project_id": entry.project_id,
@@ -304,7 +306,7 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
             },
         )
     except IntegrityError as error:
-        if violates_constraint(error, *number_batch.NUMBER_CONSTRAINTS):
+        if violates_constraint(error, *repository.NUMBER_CONSTRAINTS):
             raise NumberTaken(values={"number": plan.number(entry.sequence_number)}) from error
         raise
 
@@ -337,3 +339,62 @@ def _not_confirmed(old: int, jump: int) -> Invalid:
         new=old + jump,
         jump=jump,
     )
+
+
+RESET_COUNTER = "numbering.reset_counter"
+
+
+def may_reset_counter(ctx: RequestContext) -> bool:
+    """Only a Super Admin may, and only with the right."""
+    return ctx.caller.may(RESET_COUNTER, Scope()) and ctx.caller.may(EVERYTHING, Scope())
+
+
+async def reset_counter(
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, series: str, to: int, reason: str
+) -> tuple[int, int]:
+    """
+    Set the main counter of a series back; numbers that were issued above it are skipped.
+
+    :returns: where it stood, and where it stands
+    :raises Forbidden: for everybody but a Super Admin
+    :raises Invalid: for an unknown series, a counter that would go forward, or a reason that is too short
+    """
+    if not may_reset_counter(ctx):
+        raise Forbidden("Only a Super Admin resets a counter.")
+    reason = checked_reason(reason, shortest=SHORTEST_RESET_REASON)
+    project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
+    counter = await locked_counter(session, project_id=project.id, series=series)
+    if counter is None:
+        raise unknown("/series", series)
+    old = counter.last_number
+    if to > old:
+        raise invalid(
+            "/lastNumber",
+            "forward",
+            "ตัวนับอยู่ที่ {last} ตั้งใหม่ให้มากกว่านี้ไม่ได้",
+            "The counter is at {last}; it can only be reset to a lower value.",
+            last=old,
+        )
+    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, ctx.now
+    await session.flush()
+    counted_for = await key_of_counter(session, counter)
+    await repository.insert_audit(
+        session,
+        {
+            "uuid": new_id(),
+            "operation": OperationCode.RESET,
+            "project_id": project.id,
+            "document_type": counted_for.type,
+            "series": series,
+            "counter_key": counted_for.text,
+            "sequence_number": to,
+            "old_value": str(old),
+            "new_value": str(to),
+            "reason": reason,
+            "user_id": ctx.caller.user_id,
+            "ip_address": ctx.address[:45] or None,
+            "idempotency_key": ctx.key,
+            "created_at": ctx.now,
+        },
+    )
+    return old, to

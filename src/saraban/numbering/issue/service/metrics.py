@@ -11,7 +11,7 @@ from typing import NamedTuple
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from saraban.numbering.issue.domain.retry import Failure
+from saraban.numbering.issue.domain import Failure
 
 _REASONS = tuple(failure for failure in Failure if failure is not Failure.TAKEN)  # stepping over is no retry
 _ATTEMPTS = 10

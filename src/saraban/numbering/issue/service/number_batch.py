@@ -21,14 +21,20 @@ from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import DriverConnection
-from saraban.numbering.issue.domain.retry import Attempts
-from saraban.numbering.issue.repository import ledger_entries, number_batch
+from saraban.numbering.issue import repository
+from saraban.numbering.issue.domain import Attempts
 from saraban.numbering.issue.service.number_plan import Plan
-from saraban.numbering.series.domain.counter_key import CounterState, SeriesKey
-from saraban.numbering.series.domain.sequence import LARGEST, SequenceExhausted, open_sequences, sequence_ranges
+from saraban.numbering.series.domain.counter import (
+    LARGEST,
+    CounterState,
+    SequenceExhausted,
+    SeriesKey,
+    open_sequences,
+    sequence_ranges,
+)
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.models import LedgerEntry
-from saraban.numbering.series.repository import counters
+from saraban.numbering.series.repository import counter_state, database_now
 
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
 
@@ -215,7 +221,7 @@ async def issue_batch(
         if issued_batch is not None:
             return issued_batch
     plan = batch[0].plan
-    counter = await counters.counter_state(
+    counter = await counter_state(
         connected, _series_key(plan), lock=lock_path.locks_row or lock_path.kind == "database"
     )
     if counter is None:
@@ -254,7 +260,7 @@ async def _attempt(
     if any(pending.request.lasts is not None for pending in batch):
         await _set_expiries(connected, batch, issued_batch)
     issued = [(pending, one) for pending, one in zip(batch, outcomes, strict=True) if isinstance(one, Issued)]
-    moved = await number_batch.write_batch(
+    moved = await repository.write_batch(
         await DriverConnection.of(connected),
         _series_key(plan),
         seen=counter,
@@ -319,7 +325,7 @@ async def _taken(
             for sequence in candidates
         }
         names = sorted(set().union(*printed.values()))
-        found = await ledger_entries.taken_numbers(
+        found = await repository.taken_numbers(
             connected, project_id=batch[0].plan.project.id, bases=names, numbers=names
         )
         taken |= {sequence for sequence, forms in printed.items() if forms & found}
@@ -332,7 +338,7 @@ async def _taken(
 async def _set_expiries(
     connected: SessionOrConnection, batch: Sequence[PendingIssue], issued_batch: IssuedBatch
 ) -> None:
-    now = await counters.database_now(connected)
+    now = await database_now(connected)
     for position, (pending, one) in enumerate(zip(batch, issued_batch.outcomes, strict=True)):
         if pending.request.lasts is not None and isinstance(one, Issued):
             issued_batch.outcomes[position] = replace(
@@ -432,9 +438,9 @@ async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: Asy
     """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
     request, plan = pending.request, pending.plan
     reason = "Caller gone before the number could be handed over."
-    if not await ledger_entries.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=plan.now):
+    if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=plan.now):
         return
-    await ledger_entries.insert_audit(
+    await repository.insert_audit(
         session,
         {
             "uuid": new_id(),

@@ -1,5 +1,5 @@
 """
-Everything that can be decided about a number before any lock is taken: whose it is, which format, which series.
+Everything that can be decided about a number before any lock is taken: whose it is, which format and why that one, which series.
 
 Reads only. A plan is enough to issue the number without asking the database for a code again, and to preview it.
 """
@@ -16,8 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.kit.errors import unknown
-from saraban.numbering.issue.repository import ledger_entries
+from saraban.kit.errors import Text, unknown
+from saraban.numbering.issue import repository
+from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.numbering.issue.service.number_request import (
     DRAWING,
     DRAWING_CATEGORIES,
@@ -32,14 +33,25 @@ from saraban.numbering.issue.service.number_request import (
     requested_year,
     resolve,
 )
-from saraban.numbering.series.domain import counter_key
-from saraban.numbering.series.domain.counter_key import CounterKey, CounterState, Period, PrintedCodes, SeriesKey
-from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
-from saraban.numbering.series.domain.sequence import LARGEST, SequenceExhausted, open_sequences
-from saraban.numbering.series.domain.states import FormatSource
+from saraban.numbering.series.domain.counter import (
+    LARGEST,
+    NO_RECIPIENT,
+    NONE,
+    CounterKey,
+    CounterState,
+    Period,
+    PrintedCodes,
+    SequenceExhausted,
+    SeriesKey,
+    open_sequences,
+    printed_values,
+    token_values,
+)
+from saraban.numbering.series.domain.format_selection import FormatKey, FormatReason, Narrowing, reason_text
+from saraban.numbering.series.domain.states import FormatSource, NumberSource
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template, TemplateText
 from saraban.numbering.series.domain.tokens import REV, SEQ
-from saraban.numbering.series.repository import counters
+from saraban.numbering.series.repository import counter_state
 from saraban.projects.service import (
     ContractRef,
     DisciplineRef,
@@ -212,13 +224,13 @@ async def replan(session: AsyncSession, old: Plan) -> Plan:
 
 def _made(request: NumberRequest, resolved: ResolvedRequest, *, year: int, now: datetime, zone: ZoneInfo) -> Plan:
     parties, template = resolved.parties, resolved.template
-    values = counter_key.token_values(_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
+    values = token_values(_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
     series = template.series(values, resets=resolved.resets)
     if resolved.range_series is not None and resolved.range_series != series:
         raise unknown("/rangePublicId", str(request.range_public_id))
     codes = _key_in_codes(parties, year, request)
     codes_text = orjson.dumps(codes).decode()
-    printed, revision = counter_key.printed_values(template, values), requested_revision(request.revision)
+    printed, revision = printed_values(template, values), requested_revision(request.revision)
     return Plan(
         request=request,
         parties=parties,
@@ -267,13 +279,11 @@ def _counter_key(parties: NumberParties, year: int) -> CounterKey:
     return CounterKey(
         project_id=parties.project.id,
         originator_organization_id=parties.originator.id,
-        recipient_organization_id=(
-            parties.recipient.id if parties.recipient and counts_recipient else counter_key.NO_RECIPIENT
-        ),
+        recipient_organization_id=(parties.recipient.id if parties.recipient and counts_recipient else NO_RECIPIENT),
         correspondence_type_id=parties.type.id,
-        sub_type_id=parties.sub_type.id if parties.sub_type else counter_key.NONE,
-        rfa_type_id=parties.rfa_type.id if parties.rfa_type else counter_key.NONE,
-        discipline_id=parties.discipline.id if parties.discipline else counter_key.NONE,
+        sub_type_id=parties.sub_type.id if parties.sub_type else NONE,
+        rfa_type_id=parties.rfa_type.id if parties.rfa_type else NONE,
+        discipline_id=parties.discipline.id if parties.discipline else NONE,
         current_year=year,
     )
 
@@ -315,7 +325,7 @@ async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
 async def next_sequences(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
     """Return the next sequences, as things stand."""
     key = SeriesKey(plan.project.id, plan.series, plan.range)
-    state = await counters.counter_state(session, key, lock=False) or CounterState(0, 0)
+    state = await counter_state(session, key, lock=False) or CounterState(0, 0)
     chosen = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=count)
     if chosen[-1] > (LARGEST if state.end is None else state.end) or (
         plan.refuses_overflow and plan.template.overflows(chosen[-1])
@@ -337,7 +347,7 @@ async def free_sequences(
     after, found = state.last_number, list[int]()
     while len(found) < count:
         candidates = list(islice(open_sequences(after, closed=state.closed), _BLOCK))
-        names = await ledger_entries.taken_numbers(
+        names = await repository.taken_numbers(
             session,
             project_id=key.project_id,
             bases=[base(sequence) for sequence in candidates],
@@ -346,3 +356,73 @@ async def free_sequences(
         found += [one for one in candidates if base(one) not in names and number(one) not in names]
         after = candidates[-1]
     return found[:count]
+
+
+_STATED: dict[str, FormatReason] = {
+    NumberSource.OVERRIDE: FormatReason.STATED,
+    NumberSource.IMPORT: FormatReason.IMPORTED,
+}
+_CHOSEN: dict[str, FormatReason] = {
+    FormatSource.DEFAULT: FormatReason.DEFAULT,
+    FormatSource.FALLBACK: FormatReason.FALLBACK,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormatChoice:
+    """
+    The format of one number.
+
+    :param public_id: None for the system's fallback, and where it was not recorded
+    :param narrowing: what that format is narrowed to
+    """
+
+    template: str
+    reason: FormatReason
+    type_code: str
+    public_id: UUID | None = None
+    narrowing: Narrowing = Narrowing()  # noqa: RUF009  a tuple
+
+    @property
+    def words(self) -> Text:
+        return reason_text(self.reason, type_code=self.type_code, narrowing=self.narrowing)
+
+    def shown(self) -> NumberFormatOut:
+        return NumberFormatOut(
+            public_id=self.public_id,
+            template=self.template,
+            sub_type_code=self.narrowing.sub_type or None,
+            rfa_type_code=self.narrowing.rfa_type or None,
+            discipline_code=self.narrowing.discipline or None,
+            reason=self.reason,
+            reason_th=self.words.th,
+            reason_en=self.words.en,
+        )
+
+    @classmethod
+    def of_plan(cls, plan: Plan) -> "FormatChoice":
+        """The format that would number a document now."""
+        reason = reason_of(NumberSource.DRAW, plan.source, plan.narrowing)
+        return cls(plan.template.text, reason, plan.type.code, plan.format_public_id, plan.narrowing)
+
+
+async def format_choice(session: AsyncSession, public_id: UUID) -> FormatChoice | None:
+    """Give the format of a number of the ledger; None where there is no such number."""
+    row = await repository.format_of_number(session, public_id)
+    if row is None:
+        return None
+    template, source, chosen, type_code, format_id, *codes = row
+    narrowing = Narrowing(*(code or "" for code in codes))
+    return FormatChoice(template, reason_of(source, chosen, narrowing), type_code, format_id, narrowing)
+
+
+def reason_of(source: str, chosen: str | None, narrowing: Narrowing) -> FormatReason:
+    """
+    :param source: of the number: `DRAW`, `OVERRIDE`, `IMPORT`, `MIGRATED`
+    :param chosen: `specific`, `default` or `fallback`; None where it was not kept
+    """
+    if source in _STATED:
+        return _STATED[source]
+    if chosen == FormatSource.SPECIFIC:
+        return FormatReason.NARROWED if any(narrowing) else FormatReason.TYPE
+    return _CHOSEN.get(chosen or "", FormatReason.NOT_RECORDED)

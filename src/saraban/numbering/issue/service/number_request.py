@@ -18,12 +18,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import Invalid, invalid, unknown
-from saraban.numbering.series.domain import counter_key
+from saraban.numbering.series.domain.counter import ad_year, year_of_issue
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing, matching_format_keys
 from saraban.numbering.series.domain.states import FormatSource, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
 from saraban.numbering.series.models import NumberFormat
-from saraban.numbering.series.repository import counters
+from saraban.numbering.series.repository import format_for, range_by_public_id
 from saraban.projects import service as projects
 from saraban.projects.service import (
     ContractRef,
@@ -152,10 +152,10 @@ def check_recipient_type(request: NumberRequest, recipient: OrganizationRef | No
 
 
 def requested_year(ctx: RequestContext, request: NumberRequest, parties: NumberParties) -> int:
-    current = counter_key.year_of_issue(ctx.now, ctx.zone)
+    current = year_of_issue(ctx.now, ctx.zone)
     if request.year is None:
         return current
-    stated = counter_key.ad_year(request.year)
+    stated = ad_year(request.year)
     if stated == current:
         return stated
     ctx.caller.require(OTHER_YEAR_PERMISSION, scope_of(parties))
@@ -261,7 +261,7 @@ def _engine(session: AsyncSession) -> sa.Engine:
 async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRequest:
     parties = await _parties(session, request)
     keys = matching_format_keys(parties.type.id, narrowing_of(parties))
-    row = await counters.format_for(session, project_id=parties.project.id, keys=keys)
+    row = await format_for(session, project_id=parties.project.id, keys=keys)
     number, series = await _range(session, request, parties)
     return ResolvedRequest(
         parties=parties,
@@ -295,7 +295,7 @@ def _source(row: NumberFormat | None) -> FormatSource:
 async def _range(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> tuple[int, str | None]:
     if request.range_public_id is None:
         return 0, None
-    row = await counters.range_by_public_id(session, request.range_public_id)
+    row = await range_by_public_id(session, request.range_public_id)
     if row is None or row.project_id != parties.project.id or row.released_at is not None or row.kind != RangeKind.KEPT:
         raise unknown("/rangePublicId", str(request.range_public_id))
     if row.organization_id is not None and row.organization_id != parties.originator.id:

@@ -20,10 +20,10 @@ from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.kit.trace import trace_id
-from saraban.numbering.issue.domain.retry import NumberingBusy, NumberingConflict, NumberingFailed
-from saraban.numbering.issue.repository import number_errors
+from saraban.numbering.issue import repository
+from saraban.numbering.issue.domain import NumberingBusy, NumberingConflict, NumberingFailed
 from saraban.numbering.issue.service import metrics
-from saraban.numbering.series.domain.sequence import SequenceExhausted
+from saraban.numbering.series.domain.counter import SequenceExhausted
 from saraban.numbering.series.models import NumberErrorRow
 
 VIEW_LOGS = "system.view_logs"
@@ -61,14 +61,14 @@ async def list_errors(
     :raises Forbidden: for who may not read the system's logs: a row may name a project, or nobody at all
     """
     ctx.caller.require(VIEW_LOGS, Scope())
-    return await number_errors.errors_page(
+    return await repository.errors_page(
         session, kind=kind, username=username, trace=trace, since=since, cursor=cursor, limit=limit
     )
 
 
 async def delete_old_errors(session: AsyncSession, *, now: datetime, keep: timedelta = ERROR_RETENTION) -> int:
     """Delete a bounded number of rows that are older than `keep`, and return their number."""
-    return await number_errors.delete_errors(session, before=now - keep, limit=_DELETED_AT_ONCE)
+    return await repository.delete_errors(session, before=now - keep, limit=_DELETED_AT_ONCE)
 
 
 _ErrorRow = dict[str, Any]  # by column
@@ -191,6 +191,6 @@ class RefusalLog:
 
 
 async def _insert(session: AsyncSession, rows: Sequence[_ErrorRow], *, doubtful: bool) -> None:
-    there = await number_errors.existing_errors(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
+    there = await repository.existing_errors(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
     if missing := [row for row in rows if row["uuid"] not in there]:
-        await number_errors.insert_errors(session, missing)
+        await repository.insert_errors(session, missing)

@@ -17,8 +17,8 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from saraban.identity.models import Organization, User
 from saraban.numbering.register.domain import ExportedNumber, Gap, GapReason, NumberRow, SeriesRow
+from saraban.numbering.series.domain.counter import SequenceRange
 from saraban.numbering.series.domain.format_selection import Narrowing
-from saraban.numbering.series.domain.sequence import SequenceRange
 from saraban.numbering.series.domain.states import RANGE_RELEASED, NumberSource, OperationCode, RangeKind
 from saraban.numbering.series.models import (
     LedgerEntry,

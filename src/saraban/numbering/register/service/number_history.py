@@ -10,16 +10,22 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.errors import NotFound
 from saraban.kit.text import fold
-from saraban.numbering.issue.domain.lifecycle import NumberActor, required_state
-from saraban.numbering.issue.repository import ledger_entries
-from saraban.numbering.issue.service.format_choice import FormatChoice, format_choice
+from saraban.numbering.issue.domain import NumberActor, required_state
+from saraban.numbering.issue.repository import (
+    by_holder,
+    by_printed_number,
+    by_public_id,
+    project_and_type_of,
+    recorded_issue,
+)
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, may_see
+from saraban.numbering.issue.service.number_plan import FormatChoice, format_choice
 from saraban.numbering.issue.service.number_request import NumberRequest
 from saraban.numbering.register.repository import ledger
 from saraban.numbering.series.domain.states import NumberState
 from saraban.numbering.series.domain.tokens import RFA_TYPE
 from saraban.numbering.series.models import LedgerEntry, NumberOperation, NumberRendering
-from saraban.numbering.series.repository import counters
+from saraban.numbering.series.repository import database_now
 from saraban.projects import service as projects
 
 
@@ -52,12 +58,12 @@ async def resolve_number(
     :raises NotFound: also where the caller neither administers the project nor is one of the number's parties
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    entry = await ledger_entries.by_printed_number(session, project_id=project.id, number=fold(number))
+    entry = await by_printed_number(session, project_id=project.id, number=fold(number))
     if entry is None or not may_see(ctx, entry):
         raise NotFound("No such number is known here.")
     current, seen = entry, {entry.public_id}
     while current.replaced_by_uuid is not None and current.replaced_by_uuid not in seen:
-        following = await ledger_entries.by_public_id(session, current.replaced_by_uuid)
+        following = await by_public_id(session, current.replaced_by_uuid)
         if following is None:
             break
         current = following
@@ -67,11 +73,11 @@ async def resolve_number(
 
 async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:
     """Return the code of the RFA type that a number was issued for; None for what is no RFA."""
-    issued_for = await ledger_entries.recorded_issue(session, number)
+    issued_for = await recorded_issue(session, number)
     if issued_for is not None:
         found = orjson.loads(issued_for[1]).get("rfaType")
         return str(found) if found else None
-    entry = await ledger_entries.by_public_id(session, number)
+    entry = await by_public_id(session, number)
     return entry.format_values.get(RFA_TYPE) if entry else None
 
 
@@ -103,10 +109,10 @@ async def number_history(ctx: RequestContext, session: AsyncSession, *, public_i
     """
     :raises NotFound: also for who neither sees the project's counters nor belongs to the number's originator
     """
-    entry = await ledger_entries.by_public_id(session, public_id)
+    entry = await by_public_id(session, public_id)
     if entry is None or not may_see(ctx, entry):
         raise NotFound("There is no such number.")
-    project, project_code, type_code = await ledger_entries.project_and_type_of(session, entry)
+    project, project_code, type_code = await project_and_type_of(session, entry)
     beside = [one for one in (entry.replaces_uuid, entry.replaced_by_uuid) if one is not None]
     may_void = _may_void(ctx.caller, entry)
     choice = await format_choice(session, public_id)
@@ -121,8 +127,8 @@ async def number_history(ctx: RequestContext, session: AsyncSession, *, public_i
         history=await ledger.operations_on(session, public_id),
         neighbours=await ledger.printed_numbers(session, beside) if beside else {},
         may_void=may_void,
-        may_replace=may_void and await ledger_entries.recorded_issue(session, public_id) is not None,
-        may_settle=_may_settle(replace(ctx, now=await counters.database_now(session)), entry),
+        may_replace=may_void and await recorded_issue(session, public_id) is not None,
+        may_settle=_may_settle(replace(ctx, now=await database_now(session)), entry),
     )
 
 
@@ -149,11 +155,11 @@ async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id:
 
     :raises NotFound: also for a number whose issue is not recorded: nobody knows what to issue another one for
     """
-    entry = await ledger_entries.by_public_id(session, public_id)
-    kept = await ledger_entries.recorded_issue(session, public_id)
+    entry = await by_public_id(session, public_id)
+    kept = await recorded_issue(session, public_id)
     if entry is None or kept is None or not may_see(ctx, entry):
         raise NotFound("There is no such number.")
-    project, _, type_code = await ledger_entries.project_and_type_of(session, entry)
+    project, _, type_code = await project_and_type_of(session, entry)
     detail = await projects.read_project(ctx, session, public_id=project)
     issued_for = orjson.loads(kept[1])
     organizations = {one.organization_code: one.public_id for one in detail.organizations}
@@ -176,5 +182,5 @@ async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id:
 
 async def number_of_holder(ctx: RequestContext, session: AsyncSession, *, holder: UUID) -> UUID | None:
     """Return the public id of the number that a document carries, to who may read the number's life."""
-    entry = await ledger_entries.by_holder(session, holder)
+    entry = await by_holder(session, holder)
     return entry.public_id if entry is not None and may_see(ctx, entry) else None

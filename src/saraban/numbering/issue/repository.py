@@ -1,24 +1,35 @@
-"""Single numbers: read, changed by conditional statements (of two at once one wins), and recorded in the audit."""
+"""
+Single numbers: read, changed by conditional statements (of two at once one wins), and recorded in the audit; a whole batch of
+them, written in one round trip; refused and failed calls.
+"""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, cast
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from saraban.identity.models import Organization
+from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
+from saraban.kit.pagination import Page, newest_first, page_of
+from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_statement
+from saraban.numbering.series.domain.counter import CounterState, SeriesKey
 from saraban.numbering.series.domain.states import NumberState, OperationCode
 from saraban.numbering.series.models import (
     AUDIT,
+    AUDIT_COLUMNS,
+    COUNTERS,
     LEDGER,
+    LEDGER_COLUMNS,
     RENDERINGS,
     LedgerEntry,
     NumberAudit,
     NumberCounter,
+    NumberError,
+    NumberErrorRow,
     NumberFormat,
     NumberRendering,
 )
@@ -233,3 +244,144 @@ def _code(code: InstrumentedAttribute[str], key: InstrumentedAttribute[int], val
 async def _named(session: AsyncSession, **wanted: sa.ScalarSelect[str]) -> Mapping[str, str | None]:
     statement: AnySelect = sa.select(*(one.label(name) for name, one in wanted.items()))
     return dict((await session.execute(statement)).mappings().one())
+
+
+# Whoever sets `last_number` by hand may forget the version.
+_ADVANCE = (
+    f"UPDATE {COUNTERS.name} SET last_number = {{}}, version = version + 1, updated_at = {{}} "  # noqa: S608  no values yet
+    "WHERE project_id = {} AND series = {} AND `range` = {} AND version = {} AND last_number = {}"
+)
+# The ledger's rows that the statement before has written, each with its key.
+_PRINT = (
+    f"INSERT INTO {RENDERINGS.name} (project_id, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
+    f"SELECT project_id, id, document_number, revision_label, 'ISSUE', created_at FROM {LEDGER.name}{{}} "
+    "WHERE {} AND project_id = {} AND series = {} AND `range` = {} AND sequence_number BETWEEN {} AND {}"
+)
+# What the driver says when a number (not a token or anything else) is already there.
+NUMBER_CONSTRAINTS = (
+    "idx_docnum_ledger_base",
+    "idx_docnum_rendering_number",
+    "document_number_reservations.base_number",
+    "document_number_renderings.document_number",
+)
+TOKEN_CONSTRAINTS = ("idx_docnum_ledger_token", "document_number_reservations.token")
+
+
+async def write_batch(
+    driver: DriverConnection,
+    place: SeriesKey,
+    *,
+    seen: CounterState,
+    to: int,
+    now: datetime,
+    entries: Sequence[Sequence[object]],
+    audits: Sequence[Sequence[object]],
+) -> bool:
+    """
+    Move the counter if its version is still the one that was seen, and write the rows if it was.
+
+    :param entries: rows of the ledger, in the order of `LEDGER_COLUMNS`; their printed forms follow from them
+    :param audits: rows of the audit, in the order of `AUDIT_COLUMNS`
+    :returns: whether the counter was moved; if not, nothing was written
+    """
+    moment = str(now.astimezone(UTC).replace(tzinfo=None))
+    advance = (to, moment, *place, seen.version, seen.last_number)
+    if driver.on_sqlite:
+        if await driver.run([_filled(driver, _ADVANCE, advance)]) != [1]:
+            return False
+        # Not `last_insert_rowid()`, which moves while the statement runs.
+        written = f"id > (SELECT max(id) FROM {LEDGER.name}) - {len(entries)}"  # noqa: S608
+        await driver.run(
+            [
+                insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries),
+                _print(driver, "", written, place, seen.last_number + 1, to),
+                insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits),
+            ]
+        )
+        return True
+    # All in one round trip: what follows the first statement does nothing unless that has moved the counter.
+    moved = "@moved = 1"
+    changed = await driver.run(
+        [
+            _filled(driver, _ADVANCE, advance),
+            SqlStatement("SET @moved = ROW_COUNT()"),
+            insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries, only_if=moved),
+            # Left to itself the server reads all of the series.
+            _print(
+                driver,
+                " FORCE INDEX (PRIMARY)",
+                f"{moved} AND id >= LAST_INSERT_ID()",
+                place,
+                seen.last_number + 1,
+                to,
+            ),
+            insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits, only_if=moved),
+        ]
+    )
+    return changed[0] == 1
+
+
+def _print(driver: DriverConnection, how: str, which: str, place: SeriesKey, first: int, last: int) -> SqlStatement:
+    return _filled(driver, _PRINT.replace("{}", how, 1).replace("{}", which, 1), (*place, first, last))
+
+
+def _filled(driver: DriverConnection, text: str, values: Sequence[object]) -> SqlStatement:
+    """Put the values into the places that are left open for them."""
+    if driver.on_sqlite:
+        return SqlStatement(text.replace("{}", "?"), values)
+    return SqlStatement(text.format(*map(driver.literal, values)))
+
+
+async def largest_packet(session: AsyncSession) -> int:
+    """Return the bytes that one statement may have: `max_allowed_packet`; SQLite's own limit is far away."""
+    if session.get_bind().dialect.name == "sqlite":
+        return 1 << 30
+    return int((await session.execute(sa.text("SELECT @@max_allowed_packet"))).scalar_one())
+
+
+_INSERT = sa.insert(cast(sa.Table, NumberError.__table__))
+
+
+async def errors_page(
+    session: AsyncSession,
+    *,
+    kind: str | None,
+    username: str | None,
+    trace: str | None,
+    since: datetime | None,
+    cursor: str | None,
+    limit: int,
+) -> Page[NumberErrorRow]:
+    statement: AnySelect = sa.select(NumberError, User.username).outerjoin(User, User.user_id == NumberError.user_id)
+    if kind is not None:
+        statement = statement.where(NumberError.error_type == kind)
+    if username is not None:
+        statement = statement.where(User.username == username)
+    if trace is not None:
+        statement = statement.where(NumberError.trace_id == trace)
+    if since is not None:
+        statement = statement.where(NumberError.created_at >= since)
+    statement = newest_first(
+        statement, at=NumberError.created_at, public_id=NumberError.public_id, cursor=cursor, limit=limit
+    )
+    rows = [NumberErrorRow(*row) for row in (await session.execute(statement)).all()]
+    return page_of(rows, limit=limit, key=lambda row: (row.error.created_at, row.error.public_id))
+
+
+async def existing_errors(session: AsyncSession, public_ids: Sequence[UUID]) -> frozenset[UUID]:
+    """Return which of these rows stand there already."""
+    rows = await session.scalars(sa.select(NumberError.public_id).where(NumberError.public_id.in_(public_ids)))
+    return frozenset(rows)
+
+
+async def insert_errors(session: AsyncSession, rows: Sequence[dict[str, object]]) -> None:
+    await session.execute(_INSERT, list(rows))
+
+
+async def delete_errors(session: AsyncSession, *, before: datetime, limit: int) -> int:
+    """Delete the oldest rows from before a moment, at most `limit`, and return their number."""
+    old = sa.select(NumberError.id).where(NumberError.created_at < before).order_by(NumberError.created_at)
+    ids = (await session.scalars(old.limit(limit))).all()
+    if ids:
+        await session.execute(sa.delete(NumberError).where(NumberError.id.in_(ids)))
+    return len(ids)

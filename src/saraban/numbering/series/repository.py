@@ -10,9 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
 from saraban.kit.db import SessionOrConnection
-from saraban.numbering.series.domain.counter_key import CounterKey, CounterState, SeriesKey
+from saraban.numbering.series.domain.counter import CounterKey, CounterState, SequenceRange, SeriesKey
 from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
-from saraban.numbering.series.domain.sequence import SequenceRange
 from saraban.numbering.series.models import (
     COUNTERS,
     NumberCounter,

@@ -1,0 +1,243 @@
+"""
+The lifecycle of a number (REQ-NUM-12): who may take it from which state to which, for what reason, and what refuses the rest.
+And what to do after an attempt at a number failed (REQ-LCK-06, REQ-LCK-07, REQ-LCK-08): again, when, on which path, or no more.
+Each class of failure has its own budget.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from saraban.kit.errors import ASK_ADMIN, REFRESH, RETRY, DomainError, ErrorKind, Invalid, Text, invalid
+from saraban.kit.text import control_character, fold
+from saraban.numbering.series.domain.states import NumberState
+
+SHORTEST_REASON, LONGEST_REASON = 5, 500
+SHORTEST_RESET_REASON = 20  # it makes numbers come again
+
+
+class NumberActor(StrEnum):
+    """Who takes a step."""
+
+    RESERVER = "the one who reserved it"
+    TIMER = "the system's timer"
+    DOCUMENT = "its document"
+    ADMINISTRATOR = "a project administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTransition:
+    source: NumberState
+    target: NumberState
+    who: NumberActor
+
+
+TRANSITIONS = (
+    NumberTransition(NumberState.RESERVED, NumberState.CONFIRMED, NumberActor.RESERVER),
+    NumberTransition(NumberState.RESERVED, NumberState.CANCELLED, NumberActor.RESERVER),
+    NumberTransition(NumberState.RESERVED, NumberState.EXPIRED, NumberActor.TIMER),
+    NumberTransition(NumberState.CONFIRMED, NumberState.VOID, NumberActor.ADMINISTRATOR),
+    NumberTransition(NumberState.CONFIRMED, NumberState.VOID, NumberActor.DOCUMENT),
+    NumberTransition(NumberState.CONFIRMED, NumberState.CANCELLED, NumberActor.DOCUMENT),
+)
+
+
+def required_state(target: NumberState, who: NumberActor) -> NumberState:
+    """
+    Return the state a number must be in for `who` to take it to `target`.
+
+    :raises KeyError: for a step that the table does not have: a fault of ours
+    """
+    return {(step.target, step.who): step.source for step in TRANSITIONS}[target, who]
+
+
+class ReservationExpired(DomainError):
+    """The reservation's time is over, whether or not the timer has marked it."""
+
+    kind, code = ErrorKind.GONE, "RESERVATION_EXPIRED"
+    says = Text("การจองเลขที่นี้หมดอายุแล้ว", "This reservation has expired.")
+    recovery = (Text("จองเลขที่ใหม่", "Reserve a new number."),)
+
+
+class NumberNotInState(DomainError):
+    """The number is not in the state that this step starts from."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_STATE_CONFLICT"
+    says = Text(
+        "สถานะปัจจุบันของเลขที่ “{number}” ไม่อนุญาตให้ทำรายการนี้",
+        "The status of the number “{number}” does not allow this.",
+    )
+    recovery = (REFRESH,)
+
+
+class NumberHeld(DomainError):
+    """A number that a document carries cannot be made void behind the document's back."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_HELD"
+    says = Text("เลขที่ “{number}” มีเอกสารใช้อยู่", "The number “{number}” is used by a document.")
+    recovery = (Text("ยกเลิกเอกสาร หรือออกเลขที่ใหม่ให้เอกสาร", "Cancel the document, or renumber it."),)
+
+
+class NumberInRange(DomainError):
+    """The stated number lies in a range that is barred, or kept for another organization."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_IN_RANGE"
+    says = Text(
+        "เลขที่ “{number}” อยู่ในช่วง {first}–{last} ซึ่งระงับการใช้ หรือจองไว้ให้องค์กรอื่น",
+        "The number “{number}” is in the range {first}–{last}, which is blocked or reserved for another organization.",
+    )
+    recovery = (Text("ระบุเลขอื่น หรือปลดช่วงเลขนั้นก่อน", "Enter another number, or release the range first."),)
+
+
+def checked_reason(reason: str, *, shortest: int = SHORTEST_REASON) -> str:
+    """
+    Return a reason as it is kept: folded, without outer blanks.
+
+    :raises Invalid: at `/reason`, for one that is too short, too long or not printable
+    """
+    text = fold(reason).strip()
+    if not text:
+        raise _refusal("required", "จำเป็นต้องระบุเหตุผล", "A reason is required.")
+    if len(text) < shortest:
+        raise _refusal(
+            "too_short", "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are required.", least=shortest
+        )
+    if len(text) > LONGEST_REASON:
+        raise _refusal(
+            "too_long", "ยาวได้ไม่เกิน {most} ตัวอักษร", "At most {most} characters are allowed.", most=LONGEST_REASON
+        )
+    if control_character(text) is not None:
+        raise _refusal("control_character", "มีอักขระควบคุมที่ใช้ไม่ได้", "It has a character that cannot be used.")
+    return text
+
+
+def _refusal(code: str, th: str, en: str, **values: object) -> Invalid:
+    return invalid("/reason", code, th, en, **values)
+
+
+class Failure(StrEnum):
+    """Why an attempt ended; the value is the `reason` label of `docnum_retry_total`."""
+
+    LOCK = "lock_timeout"
+    CONFLICT = "version_conflict"
+    CONNECTION = "database_connection"
+    COLLISION = "database_collision"
+    TAKEN = "number_taken"
+
+
+class NumberingBusy(DomainError):
+    """Another request kept the series for the whole time that was allowed (REQ-LCK-06)."""
+
+    kind, code = ErrorKind.BUSY, "NUMBERING_BUSY"
+    says = Text("ระบบกำลังยุ่ง กรุณาลองใหม่ภายหลัง", "The system is busy. Please try again later.")
+    recovery = (RETRY,)
+
+
+class NumberingConflict(DomainError):
+    """The counter was changed by another request on every attempt (REQ-LCK-07)."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBERING_CONFLICT"
+    says = Text("เลขที่เอกสารถูกเปลี่ยน กรุณาลองใหม่", "The document number has changed. Please try again.")
+    recovery = (REFRESH,)
+
+
+class NumberingFailed(DomainError):
+    """The database could not be reached on any attempt (REQ-LCK-08)."""
+
+    kind, code = ErrorKind.BROKEN, "NUMBERING_DATABASE_ERROR"
+    says = Text(
+        "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ", "Something went wrong in the system. Please contact the administrator."
+    )
+    recovery = (RETRY, ASK_ADMIN)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudget:
+    """
+    How often each class of failure is tried again; every figure is a setting.
+
+    :param pause: seconds before the first retry after a lock timeout or a lost connection; each further pause is twice as long
+    :param deadline: seconds in which waiting for the series and every rerun that costs no budget must end
+    """
+
+    lock: int = 5
+    conflict: int = 2
+    connection: int = 3
+    collision: int = 10
+    pause: float = 1.0
+    deadline: float = 35.0
+
+    def allows(self, failure: Failure) -> float:
+        return {
+            Failure.LOCK: self.lock,
+            Failure.CONFLICT: self.conflict,
+            Failure.CONNECTION: self.connection,
+            Failure.COLLISION: self.collision,
+            # A taken number is stepped over; that is no conflict and spends no retry (REQ-NUM-05).
+            Failure.TAKEN: math.inf,
+        }[failure]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryDelay:
+    """Try once more, `delay` seconds from now."""
+
+    delay: float
+
+
+@dataclass(slots=True)
+class Attempts:
+    """
+    The failures of one request so far.
+
+    :param met: what kept its series last, whoever's attempt it was
+    """
+
+    budget: RetryBudget
+    failures: Counter[Failure] = field(default_factory=Counter)
+    met: Failure | None = None
+
+    @property
+    def retries(self) -> int:
+        """Attempts after the first, as the audit keeps them."""
+        return sum(count for failure, count in self.failures.items() if failure is not Failure.TAKEN)
+
+    def left(self, elapsed: float) -> float:
+        """Return the seconds that may still be spent waiting."""
+        return max(self.budget.deadline - elapsed, 0.0)
+
+    def after(self, failure: Failure, *, elapsed: float) -> RetryDelay:
+        """
+        Return when to try again.
+
+        :param elapsed: seconds since the request arrived
+        :raises NumberingBusy, NumberingConflict, NumberingFailed: when the budget of this class is spent
+        """
+        self.met = failure
+        self.failures[failure] += 1
+        count = self.failures[failure]
+        if count > self.budget.allows(failure):
+            raise _END[failure](retry_after=3 if failure is not Failure.CONNECTION else None)
+        delay = _delay(failure, count, self.budget.pause)
+        if elapsed + delay >= self.budget.deadline:
+            raise self.too_late()
+        return RetryDelay(delay)
+
+    def too_late(self) -> DomainError:
+        """Return what a request is told at its deadline: a database that does not answer is not "busy"."""
+        return NumberingFailed() if self.met is Failure.CONNECTION else NumberingBusy(retry_after=3)
+
+
+_END: dict[Failure, type[DomainError]] = {
+    Failure.LOCK: NumberingBusy,
+    Failure.CONFLICT: NumberingConflict,
+    Failure.CONNECTION: NumberingFailed,
+    Failure.COLLISION: NumberingBusy,
+}
+
+
+def _delay(failure: Failure, count: int, pause: float) -> float:
+    if failure in {Failure.LOCK, Failure.CONNECTION}:
+        return float(pause * 2 ** (count - 1))
+    return 0.02 * count if failure is Failure.COLLISION else 0.0
