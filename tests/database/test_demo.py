@@ -9,7 +9,8 @@ import pytest_asyncio
 from redis import Redis
 
 from saraban import bootstrap
-from saraban.documents.demo.service import loader, walk_through
+from saraban.documents.demo.domain import SCRIPTS
+from saraban.documents.demo.service import walk_through
 from tests.conftest import settings_in
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ async def on_servers(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> "
 
 class TestDemo:
     async def test_is_loaded_once_and_told_twice(self, on_servers: "System") -> None:
-        assert await bootstrap.load_documents(on_servers) == len(loader.SCRIPTS)
+        assert await bootstrap.load_documents(on_servers) == len(SCRIPTS)
         assert await bootstrap.load_documents(on_servers) == 0
 
         stage = bootstrap.stage(on_servers)

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 
-from saraban.documents.demo.service import demo_actions
+from saraban.documents.demo import service as demo
 from saraban.kit.clock import local_date
 from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.worker.loop import Worker
@@ -43,7 +43,7 @@ class Site:
         return unwrapped(answer)
 
     async def upload(self, who: str, name: str) -> str:
-        sent = {"file": (name, demo_actions.content(name))}
+        sent = {"file": (name, demo.content(name))}
         answer = await (await self.sign_in(who)).post(f"{API}/attachments", files=sent)
         assert answer.status_code == httpx.codes.CREATED, answer.text
         return str(answer.json()["publicId"])

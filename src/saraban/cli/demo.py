@@ -99,7 +99,8 @@ async def _play(system: "System", console: "Console") -> "list[WalkthroughDocume
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from saraban import bootstrap
-    from saraban.documents.demo.service import STEPS, walk_through
+    from saraban.documents.demo.domain import STEPS
+    from saraban.documents.demo.service import walk_through
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=False) as progress:

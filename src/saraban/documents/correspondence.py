@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from saraban.documents.core import service as core
-from saraban.documents.core.domain.kind import KindRules
+from saraban.documents.core.domain import KindRules
 from saraban.documents.core.schemas import DocumentSummary, NewDocument
 from saraban.kit.schema import Schema
 from saraban.workflow.runtime.schemas import WorkflowItem

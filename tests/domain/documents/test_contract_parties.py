@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.documents.core.domain.parties import may_write_in
+from saraban.documents.core.domain import may_write_in
 
 OWNER, CONSULTANT, CONTRACTOR, OTHER_CONTRACTOR, SUBCONTRACTOR, DESIGNER = range(1, 7)
 OF_PROJECT = {

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from saraban.documents.core.domain.dates import date_faults
+from saraban.documents.core.domain import date_faults
 
 TODAY, EARLIER, TOMORROW = date(2026, 11, 22), date(2026, 11, 20), date(2026, 11, 23)
 

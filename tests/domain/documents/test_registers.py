@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saraban.documents.circulation import domain as circulation
-from saraban.documents.core.domain.kind import CANCELLED, DRAFT, TERMINATED, KindRules
+from saraban.documents.core.domain import CANCELLED, DRAFT, TERMINATED, KindRules
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import RFA_RULES
 from saraban.documents.transmittal.service import TRANSMITTAL_RULES

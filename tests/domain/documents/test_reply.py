@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.documents.core.domain.parties import Correspondents, is_reply
+from saraban.documents.core.domain import Correspondents, is_reply
 
 ORIGINAL = Correspondents(1, {2, 3})
 

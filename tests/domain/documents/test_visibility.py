@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.documents.core.domain.visibility import Placement, may_see, reach_of
+from saraban.documents.core.domain import Placement, may_see, reach_of
 from saraban.identity.domain.context import Grant
 
 VIEW = frozenset({"document.view"})

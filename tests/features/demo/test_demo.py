@@ -19,16 +19,9 @@ from saraban.cli.output import EXIT_CODES, run_app
 from saraban.config import Settings
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document
-from saraban.documents.demo.service import (
-    STEPS,
-    DemoMissing,
-    demo_actions,
-    find_demo_project,
-    load,
-    loader,
-    walk_through,
-)
-from saraban.documents.demo.service.demo_walkthrough import WalkthroughDocument
+from saraban.documents.demo import service as demo
+from saraban.documents.demo.domain import SCRIPTS, STEPS
+from saraban.documents.demo.service import DemoMissing, WalkthroughDocument, find_demo_project, load, walk_through
 from saraban.identity.models import User
 from saraban.kit.clock import local_date
 from saraban.kit.dates import BUDDHIST_OFFSET
@@ -49,7 +42,7 @@ def loaded_folder(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path) -
 
     async def fill() -> None:
         async with bootstrap.closing(bootstrap.wire(settings_in(folder))) as system:
-            assert await bootstrap.load_documents(system) == len(loader.SCRIPTS)
+            assert await bootstrap.load_documents(system) == len(SCRIPTS)
 
     run_apart(fill())
     return folder
@@ -79,7 +72,7 @@ class TestDocuments:
             heads = await session.scalar(sa.select(sa.func.count()).select_from(Document))
             sheets = await session.scalar(sa.select(sa.func.count()).select_from(Circulation))
 
-        assert heads + sheets == len(loader.SCRIPTS) >= 20
+        assert heads + sheets == len(SCRIPTS) >= 20
         assert states >= {
             "draft", "in_review", "pending_review", "pending_approval", "approved", "rejected",
             "revision_requested", "submitted", "completed", "routing",
@@ -122,21 +115,17 @@ class TestDocuments:
 
     @pytest.mark.parametrize("acts", [0, 2])
     async def test_go_on_where_they_were_broken_off(self, system: "System", acts: int) -> None:
-        stage, first, now = bootstrap.stage(system), loader.SCRIPTS[0], system.clock.now()
+        stage, first, now = bootstrap.stage(system), SCRIPTS[0], system.clock.now()
         async with system.db.reading() as session:
             found = await find_demo_project(session, now, stage.zone)
-        document = await demo_actions.write(stage, found, first, now=now - timedelta(days=first.age), known={})
+        document = await demo.write(stage, found, first, now=now - timedelta(days=first.age), known={})
         for act in first.acts[:acts]:
-            document = await demo_actions.take_action(
-                stage, found, document, act, script=first, now=now - timedelta(days=first.age)
-            )
+            document = await demo.take_action(stage, found, first, document, act, now - timedelta(days=first.age))
 
-        assert await load(stage, now=now, scripts=loader.SCRIPTS[:2]) == 1
+        assert await load(stage, now=now, scripts=SCRIPTS[:2]) == 1
 
         public_id = UUID(document["data"]["publicId"])
-        whole = await demo_actions.read(
-            context(caller=found.looker, now=now), stage, public_id=public_id, where=first.where
-        )
+        whole = await demo.read(context(caller=found.looker, now=now), stage, public_id, first.where)
         assert whole["workflow"]["currentState"] == "approved"
 
     async def test_are_left_out_where_a_demo_account_is_closed(self, system: "System") -> None:
@@ -252,7 +241,7 @@ def _app():  # type: ignore[no-untyped-def]
 
 class TestFiles:
     def test_a_page_has_a_table_that_finds_its_objects(self) -> None:
-        page = demo_actions.page("ผล (test) report.pdf")
+        page = demo.pdf_page("ผล (test) report.pdf")
 
         start = int(page.rsplit(b"startxref\n", 1)[1].split(b"\n")[0])
         places = [int(line[:10]) for line in page[start:].split(b"\n")[3:8]]
@@ -260,7 +249,7 @@ class TestFiles:
         assert [page[place:].split(b" ")[0] for place in places] == [b"1", b"2", b"3", b"4", b"5"]
 
     def test_a_picture_is_a_whole_png(self) -> None:
-        picture = demo_actions.picture()
+        picture = demo.png_picture()
 
         assert picture.startswith(b"\x89PNG\r\n\x1a\n")
         assert picture[-8:-4] == b"IEND"

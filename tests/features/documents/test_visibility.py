@@ -5,8 +5,7 @@ from random import Random  # noqa: TID251  seeded: the same documents and caller
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import DRAFT
-from saraban.documents.core.domain.visibility import VIEW, Placement, Reach, may_see
+from saraban.documents.core.domain import DRAFT, VIEW, Placement, Reach, may_see
 from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.correspondence import CORRESPONDENCE

@@ -8,7 +8,7 @@ Those are the people of its organization who hold the right to, there or in its 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from saraban.documents.core.domain.kind import KindRules
+from saraban.documents.core.domain import KindRules
 from saraban.identity.domain.context import EVERYTHING, Grant, Scope, allows
 from saraban.workflow.language.outcome import Outcome
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saraban.documents.core.domain.kind import KindRules
+from saraban.documents.core.domain import KindRules
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.outcome import BY_NAME, NOTHING, Meaning, Outcome
 

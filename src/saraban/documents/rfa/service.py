@@ -6,8 +6,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
-from saraban.documents.core.domain.kind import DRAFT
-from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.domain import DRAFT, Reach
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.rfa import repository
 from saraban.documents.rfa.domain import RFA_RULES, may_ask, verdict

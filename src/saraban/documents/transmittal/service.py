@@ -9,8 +9,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
-from saraban.documents.core.domain.kind import KindRules
-from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.domain import KindRules, Reach
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.transmittal import repository

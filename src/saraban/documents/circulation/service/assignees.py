@@ -14,8 +14,7 @@ from saraban.documents.circulation.models import Circulation, CirculationRouting
 from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.schemas import AssigneeAnswer, CirculationAssignee, CirculationChanges
 from saraban.documents.core import service as core
-from saraban.documents.core.domain.changes import field_changes
-from saraban.documents.core.domain.dates import is_overdue
+from saraban.documents.core.domain import field_changes, is_overdue
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
 from saraban.kit.clock import local_date

@@ -36,8 +36,7 @@ from saraban.documents.circulation.service.assignees import (
 )
 from saraban.documents.circulation.service.workflow_subject import CirculationSubject, facts_of
 from saraban.documents.core import service as core
-from saraban.documents.core.domain.changes import field_changes
-from saraban.documents.core.domain.dates import is_overdue
+from saraban.documents.core.domain import field_changes, is_overdue
 from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import local_date

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.domain import Reach
 from saraban.documents.core.models import (
     Document,
     DocumentRecipient,

@@ -12,7 +12,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.visibility import Reach
+from saraban.documents.core.domain import Reach
 from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.documents.core.repository.documents import DocumentRow, may_see_revision
 from saraban.identity.models import Organization

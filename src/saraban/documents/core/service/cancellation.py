@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import DRAFT, KindRules
+from saraban.documents.core.domain import DRAFT, KindRules
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.service.checks import require_edit, require_withdraw

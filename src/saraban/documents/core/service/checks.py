@@ -12,10 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.dates import date_faults, earliest_due
-from saraban.documents.core.domain.kind import KindRules
-from saraban.documents.core.domain.parties import may_write_in
-from saraban.documents.core.domain.visibility import reach
+from saraban.documents.core.domain import KindRules, date_faults, earliest_due, may_write_in, reach
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import NewDocument

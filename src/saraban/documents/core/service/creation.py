@@ -8,8 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.dates import end_of_day, start_of_day
-from saraban.documents.core.domain.kind import DRAFT, KindRules
+from saraban.documents.core.domain import DRAFT, KindRules, end_of_day, start_of_day
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes

@@ -7,9 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.documents.core.domain.dates import day_of
-from saraban.documents.core.domain.kind import DRAFT
-from saraban.documents.core.domain.visibility import reach
+from saraban.documents.core.domain import DRAFT, day_of, reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer, RevisionList
 from saraban.documents.core.service.checks import require_create, require_edit, require_withdraw

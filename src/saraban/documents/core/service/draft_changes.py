@@ -11,9 +11,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.changes import field_changes
-from saraban.documents.core.domain.dates import day_of, end_of_day, start_of_day
-from saraban.documents.core.domain.visibility import reach
+from saraban.documents.core.domain import day_of, end_of_day, field_changes, reach, start_of_day
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import KindRules
+from saraban.documents.core.domain import KindRules
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency

@@ -9,10 +9,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
-from saraban.documents.core.domain.dates import day_of, is_overdue
-from saraban.documents.core.domain.kind import KindRules
-from saraban.documents.core.domain.parties import Correspondents, is_reply
-from saraban.documents.core.domain.visibility import reach
+from saraban.documents.core.domain import Correspondents, KindRules, day_of, is_overdue, is_reply, reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentRow, RecipientRow
 from saraban.documents.core.schemas import (

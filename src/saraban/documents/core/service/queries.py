@@ -10,9 +10,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import AccessRule
-from saraban.documents.core.domain.dates import start_of_day
-from saraban.documents.core.domain.kind import KindRules
-from saraban.documents.core.domain.visibility import Reach, reach
+from saraban.documents.core.domain import KindRules, Reach, reach, start_of_day
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentFilters, DocumentRow
 from saraban.documents.core.service.kind import AnyKind

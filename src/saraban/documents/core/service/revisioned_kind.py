@@ -12,9 +12,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.changes import field_changes
-from saraban.documents.core.domain.kind import CANCELLED, counts_as_issued
-from saraban.documents.core.domain.visibility import Reach, reach
+from saraban.documents.core.domain import CANCELLED, Reach, counts_as_issued, field_changes, reach
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes

@@ -8,8 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.dates import end_of_day
-from saraban.documents.core.domain.kind import CANCELLED, DRAFT, revision_label
+from saraban.documents.core.domain import CANCELLED, DRAFT, end_of_day, revision_label
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes

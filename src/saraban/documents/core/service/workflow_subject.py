@@ -12,8 +12,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain.kind import KindRules, counts_as_issued
-from saraban.documents.core.domain.visibility import Placement, Reach, may_see, reach, reach_of
+from saraban.documents.core.domain import KindRules, Placement, Reach, counts_as_issued, may_see, reach, reach_of
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow

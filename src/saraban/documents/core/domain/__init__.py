@@ -1,1 +1,0 @@
-"""What a document is, decided without a database: labels, dates, who may see what."""
