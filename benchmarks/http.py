@@ -138,12 +138,15 @@ class Site:
         )
         return head.encode() + body
 
-    async def created(self, register: str) -> str:
-        """Create one document, and give its public id."""
+    async def issued(self, register: str) -> str:
+        """Create one document, submit it, and give its public id: a transmittal carries no draft."""
         headers = {"Authorization": f"Bearer {self._token}"}
         async with httpx.AsyncClient(base_url=f"http://{HOST}:{self.port}", timeout=30, headers=headers) as client:
-            answer = await client.post(f"/api/v1/{register}", json=self.draft(register))
-            return str(answer.raise_for_status().json()["data"]["publicId"])
+            created = (await client.post(f"/api/v1/{register}", json=self.draft(register))).raise_for_status().json()
+            instance = created["workflow"]["instancePublicId"]
+            step = await client.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "submit"})
+            step.raise_for_status()
+            return str(created["data"]["publicId"])
 
     @property
     def generate(self) -> bytes:

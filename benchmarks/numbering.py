@@ -242,7 +242,7 @@ async def load_test(b: Bench) -> list[Row]:
     mix = ["rfas"] * 4 + ["transmittals"] * 3 + ["correspondences"] * 3
     rows: list[Row] = []
     async with _site(b) as site, http.Clients(site.port, 100) as clients:
-        carried = await site.created("correspondences")
+        carried = await site.issued("correspondences")
         operation = clients.sending([site.document(register, carried) for register in mix])
         for per_second, lasts in ((50, 7.5 * b.seconds), (100, 3.75 * b.seconds)):
             b.say(f"load test, {per_second}/s")

@@ -17,7 +17,8 @@ NO_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "
 # The database's own transactions, and the allocator's shared one (two named exceptions of the house).
 MAY_COMMIT = {"kit/db.py", "kit/idempotency.py", "numbering/issue/service/allocator.py"}
 DOORS = (
-    *("cli/", "worker/", "ops/", "app.py", "bootstrap.py", "web/", "kit/db.py", "kit/idempotency.py"),
+    *("cli/", "worker/", "ops/", "app.py", "bootstrap.py", "web/"),
+    *("kit/db.py", "kit/http.py", "kit/idempotency.py"),
     # Whatever goes wrong in what is shared is handed to the callers who wait for it.
     "kit/batching.py",
     *("numbering/issue/service/allocator.py", "workflow/runtime/service/transitions.py"),

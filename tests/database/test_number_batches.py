@@ -15,10 +15,12 @@ from redis.asyncio import Redis as RedisClient
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
-from saraban.kit.db import Database, SessionOrConnection
+from saraban.kit.db import Database
+from saraban.kit.idempotency import Claim, IdempotencyKey, KeyInUse
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
-from saraban.kit.operation import Receipt
+from saraban.kit.operation import Operation, Receipt
+from saraban.kit.pipeline import DriverConnection, SqlStatement
 from saraban.numbering import service as numbering
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import NumberingBusy
@@ -78,17 +80,16 @@ async def with_further_organizations(db: Database, count: int) -> dict[str, UUID
         return dict(rows.all())
 
 
-class Claim:
-    """The claim of a key, which does something when the receipt is written."""
+class LeavingClaim(Claim):
+    """The claim of a key whose caller leaves at the moment when the receipt is written."""
 
-    def __init__(self, on_complete: Callable[[Receipt], None]) -> None:
-        self._on_complete = on_complete
+    def __init__(self, db: Database, operation: Operation, leave: Callable[[], None]) -> None:
+        super().__init__(db, operation)
+        self._leave = leave
 
-    async def complete(self, _session: SessionOrConnection, receipt: Receipt) -> None:
-        self._on_complete(receipt)
-
-    async def complete_found(self, receipt: Receipt) -> None:
-        raise AssertionError(receipt)
+    def completion(self, driver: DriverConnection, receipt: Receipt) -> SqlStatement:
+        self._leave()
+        return super().completion(driver, receipt)
 
 
 class TestBatch:
@@ -189,37 +190,6 @@ class TestBatch:
         assert len({one.number for one in twice}) == 1
         assert len(await world.ledger()) == 1
 
-    async def test_keeps_the_answer_of_each_in_its_transaction(self, world: World) -> None:
-        """Somebody whose answer cannot be kept gets no number; nobody else in the batch notices."""
-        allocator = world.allocator()
-        plan = await world.plan(world.letter())
-        kept: list[int] = []
-
-        class Refused(Exception):
-            """Raised by the caller's own part."""
-
-        def keep(receipt: Receipt) -> None:
-            kept.append(int(str(receipt.outcome["number"]).split("-")[2]))
-
-        def refuse(_receipt: Receipt) -> None:
-            raise Refused
-
-        answers = await asyncio.gather(
-            *(
-                allocator.issue(
-                    numbering.IssueRequest(context(caller=world.caller, address=""), plan, claim=Claim(part))
-                )
-                for part in (keep, keep, refuse, keep)
-            ),
-            return_exceptions=True,
-        )
-
-        issued = [one for one in answers if isinstance(one, numbering.Issued)]
-        assert isinstance(answers[2], Refused)
-        assert sorted(one.sequence for one in issued) == [1, 2, 3]
-        assert set(kept) >= {1, 2, 3}
-        await check_accounts(world)
-
 
 class TestTwoServers:
     async def test_that_take_turns_look_before_they_write(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,23 +241,24 @@ class TestCaller:
         assert len(await world.ledger()) == 2
         await check_accounts(world)
 
-    async def test_that_left_on_the_way_has_its_number_cancelled_with_the_reason(self, world: World) -> None:
+    async def test_that_left_on_the_way_has_its_number_cancelled_with_the_reason(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         allocator = world.allocator()
         plan = await world.plan(world.letter())
-        leaving: list[asyncio.Task[Any]] = []
+        write = repository.write_batch
 
-        def leave(_receipt: Receipt) -> None:
-            leaving[0].cancel()
+        async def written(*args: Any, **more: Any) -> bool:
+            leaving.cancel()
+            return await write(*args, **more)
 
-        leaving.append(
-            asyncio.create_task(
-                allocator.issue(
-                    numbering.IssueRequest(context(caller=world.caller, address=""), plan, claim=Claim(leave))
-                )
+        with monkeypatch.context() as patched:  # the caller leaves after the batch has begun and before it is committed
+            patched.setattr(repository, "write_batch", written)
+            leaving = asyncio.create_task(
+                allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
             )
-        )
-        with pytest.raises(asyncio.CancelledError):
-            await leaving[0]
+            with pytest.raises(asyncio.CancelledError):
+                await leaving
         following = await allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
 
         gone = (await world.ledger())[0]
@@ -302,16 +273,39 @@ class TestCaller:
         keyed = context(caller=world.caller, address="", key="k")
         leaving: list[asyncio.Task[Any]] = []
 
-        def leave(_receipt: Receipt) -> None:
-            leaving[0].cancel()
-
-        leaving.append(asyncio.create_task(allocator.issue(numbering.IssueRequest(keyed, plan, token, Claim(leave)))))
+        claim = LeavingClaim(world.db, Operation.of(keyed, "POST /x", {}), lambda: leaving[0].cancel())
+        await world.db.transact(claim.take)
+        leaving.append(asyncio.create_task(allocator.issue(numbering.IssueRequest(keyed, plan, token, claim))))
         with pytest.raises(asyncio.CancelledError):
             await leaving[0]
         again = await allocator.issue(numbering.IssueRequest(keyed, plan, token))
 
         assert again.sequence == 1
         assert [entry.document_number_status for entry in await world.ledger()] == ["CONFIRMED"]
+
+
+class TestKey:
+    async def test_that_was_taken_over_costs_nobody_else_of_the_batch_a_number(self, world: World) -> None:
+        allocator, plan = world.allocator(), await world.plan(world.letter())
+        requests = []
+        for number in range(20):
+            keyed = context(caller=world.caller, address="", key=f"k{number}")
+            claim = Claim(world.db, Operation.of(keyed, "POST /x", {}))
+            await world.db.transact(claim.take)
+            requests.append(numbering.IssueRequest(keyed, plan, new_id(), claim))
+        lost = requests[7].claim
+        assert lost is not None
+        lost.id = new_id()  # as if the row said so: the lease ended, and another process claimed the key
+
+        told = await asyncio.gather(*map(allocator.issue, requests), return_exceptions=True)
+
+        refused = [place for place, one in enumerate(told) if isinstance(one, KeyInUse)]
+        assert refused == [7]
+        async with world.db.reading() as session:
+            kept = (await session.scalars(sa.select(IdempotencyKey.resource_uuid))).all()
+        assert {one for one in kept if one} == {one.public_id for one in told if isinstance(one, numbering.Issued)}
+        assert sorted(one.sequence for one in told if isinstance(one, numbering.Issued)) == list(range(1, 20))
+        await check_accounts(world)
 
 
 class TestFormat:

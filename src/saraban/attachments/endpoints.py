@@ -20,7 +20,7 @@ from saraban.attachments.domain.storage import Storage
 from saraban.attachments.schemas import AttachmentDetail, UploadedFile
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.dependencies import Context, KeyedContext, guarded
-from saraban.kit.http import Db, Idempotent, Now, PathId, ReadSession, problem_response, respond
+from saraban.kit.http import Db, Idempotent, Now, PathId, ReadSession, problem_response, read_after_commit, respond
 
 router = APIRouter(prefix="/attachments", tags=["attachments"])
 
@@ -68,7 +68,7 @@ async def upload(
         rules=rules,
         clock=clock,
     )
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         row = await attachments.find(ctx, session, public_id=receipt.resource_id, rules=readers)
     return respond(UploadedFile.of(row), status=201, receipt=receipt)
 

@@ -5,12 +5,14 @@ Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
 from typing import Annotated, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
+import structlog
 from fastapi import Depends, Header, Path, Query, Request
 from pydantic import BaseModel, WithJsonSchema
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,13 +20,14 @@ from starlette.responses import JSONResponse, Response
 
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, invalid
+from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
 from saraban.kit.trace import trace_id
 
+log = structlog.get_logger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -121,6 +124,44 @@ def respond(
     repeated = {"Idempotent-Replay": "true"} if receipt is not None and receipt.repeated else {}
     body = model.model_dump(mode="json", by_alias=True)
     return OrjsonResponse(body, status_code=status, headers={**(headers or {}), **repeated})
+
+
+class DoneButNotShown(DomainError):
+    """What was asked is done and stays done; what it is now could not be read after it. There is nothing to send again."""
+
+    kind, code = ErrorKind.BUSY, "DONE_BUT_NOT_SHOWN"
+    says = Text("ดำเนินการเสร็จแล้ว แต่ยังแสดงผลไม่ได้", "It is done, but the result cannot be shown now.")
+    recovery = (
+        Text("อย่าส่งซ้ำ ให้เปิดดูรายการนั้นภายหลัง", "Do not send it again; look at the resource later."),
+        Text(
+            "คำขอที่มี Idempotency-Key ส่งซ้ำด้วย key เดิมได้ ระบบจะแสดงผลโดยไม่ดำเนินการซ้ำ",
+            "A request with an Idempotency-Key may be sent again with it: it is shown, and not done twice.",
+        ),
+    )
+
+
+@contextmanager
+def showing_done_work() -> Iterator[None]:
+    """
+    Tell a fault after the commit apart from one before it: whoever is told to try again would do it twice.
+
+    :raises DoneButNotShown: for what nobody expected
+    """
+    try:
+        yield
+    except DomainError:
+        raise
+    except Exception as error:
+        log.exception("done_but_not_shown")
+        raise DoneButNotShown from error
+
+
+@asynccontextmanager
+async def read_after_commit(db: Database) -> AsyncIterator[AsyncSession]:
+    """Read what is shown of work that is committed."""
+    with showing_done_work():
+        async with db.reading() as session:
+            yield session
 
 
 def problem_response(request: Request, error: DomainError) -> Response:

@@ -9,7 +9,7 @@ What is shown is made after the commit, from the receipt, for the rights of whoe
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,6 +27,7 @@ from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_f
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
+from saraban.kit.pipeline import DriverConnection, SqlStatement, update_statement
 
 log = structlog.get_logger(__name__)
 _PATIENCE = 1.0  # seconds
@@ -116,17 +117,18 @@ class Claim:
 
         :raises KeyInUse: when the lease ended and another request took the key over; the work has to be rolled back
         """
-        if self.row is None:
-            return
+        if await complete_claims(session, [(self, receipt)]):
+            raise KeyInUse(retry_after=1)
+
+    def completion(self, driver: DriverConnection, receipt: Receipt) -> SqlStatement:
+        """Return the statement that stores the receipt; it changes no row once another request has taken the key over."""
         stored = {
             "resource_kind": receipt.kind,
             "resource_uuid": receipt.public_id,
             "outcome": receipt.outcome_text(),
             "completed_at": self._operation.now,
         }
-        done = await session.execute(sa.update(_KEYS).where(self._is_mine).values(stored))
-        if done.rowcount != 1:  # type: ignore[attr-defined]
-            raise KeyInUse(retry_after=1)
+        return update_statement(driver, _KEYS, stored, where={"id": [self.row], "claim": [self.id]}, by_key=True)
 
     async def complete_found(self, receipt: Receipt) -> None:
         """Store the receipt of work that was found done: another process committed it and died."""
@@ -134,16 +136,27 @@ class Claim:
 
     async def release(self) -> None:
         """Free the key of work that was not done."""
+        mine = sa.and_(_KEYS.c.id == self.row, _KEYS.c.claim == self.id, _KEYS.c.completed_at.is_(None))
         try:
-            await self._db.transact(lambda session: session.execute(sa.delete(_KEYS).where(self._is_mine)))
+            await self._db.transact(lambda session: session.execute(sa.delete(_KEYS).where(mine)))
         except Exception as error:
             if database_fault(error) is None:
                 raise
             log.warning("idempotency.not_released", error=str(error)[:300])
 
-    @property
-    def _is_mine(self) -> sa.ColumnElement[bool]:
-        return sa.and_(_KEYS.c.id == self.row, _KEYS.c.claim == self.id, _KEYS.c.completed_at.is_(None))
+
+async def complete_claims(session: SessionOrConnection, done: Iterable[tuple[Claim, Receipt]]) -> list[Claim]:
+    """
+    Store the receipts of several requests in the transaction that did their work, in one round trip on MariaDB.
+
+    :returns: the claims whose key another request has taken over; while there is one, nothing may be committed
+    """
+    keyed = [(claim, receipt) for claim, receipt in done if claim.row is not None]
+    if not keyed:
+        return []
+    driver = await DriverConnection.of(session)
+    changed = await driver.run([claim.completion(driver, receipt) for claim, receipt in keyed])
+    return [claim for (claim, _), count in zip(keyed, changed, strict=True) if count != 1]
 
 
 class Idempotency:

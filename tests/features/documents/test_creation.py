@@ -1,11 +1,14 @@
 """Writing documents: the number, the rows and the proof together, or nothing."""
 
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
 
 from saraban.audit.models import AuditLog
+from saraban.documents.core import dependencies
 from saraban.documents.core.models import Document
 from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
@@ -243,3 +246,22 @@ class TestContract:
         assert letter.json()["errors"][0]["code"] == "not_a_party"
         assert (mine.status_code, theirs.status_code) == (201, 201)
         assert await count_of(app.state.db, LedgerEntry) == before + 2
+
+
+class TestAnswer:
+    async def test_of_what_is_done_but_cannot_be_shown_says_so_and_is_told_again_by_its_key(
+        self, desk: Desk, app: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever is told to try again, as for a fault before the commit, writes the document twice."""
+        client = await desk.as_("dc.contractor")
+        before = await count_of(app.state.db, Document)
+        lost = OperationalError("SELECT", None, Exception("the connection is gone"))
+        with monkeypatch.context() as patched:  # no database of the test fails between a commit and the next read
+            patched.setattr(dependencies, "show", AsyncMock(side_effect=lost))
+            answer = await client.post("/api/v1/rfas", json=(body := desk.rfa()), headers={"Idempotency-Key": "k"})
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "DONE_BUT_NOT_SHOWN")
+        assert "Retry-After" not in answer.headers
+        again = await client.post("/api/v1/rfas", json=body, headers={"Idempotency-Key": "k"})
+        assert (again.status_code, again.headers["Idempotent-Replay"]) == (201, "true")
+        assert await count_of(app.state.db, Document) == before + 1

@@ -11,7 +11,7 @@ from saraban.documents.core.service import AnyKind, DocumentSearch, DocumentServ
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, invalid
-from saraban.kit.http import OrjsonResponse, async_dependency, respond
+from saraban.kit.http import OrjsonResponse, async_dependency, read_after_commit, respond
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Day
@@ -108,7 +108,7 @@ async def present(
     :param located: with its address, as for what is new
     :param created: the document itself is new, and is shown to who wrote it without a right to read
     """
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         answer = await show(ctx, session, kind, receipt, created=created)
     headers = {"Location": f"/api/v1/{kind.rules.path}/{receipt.public_id}"} if located else {}
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": etag(answer)})

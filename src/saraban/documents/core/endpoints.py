@@ -16,7 +16,7 @@ from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRev
 from saraban.documents.core.service import AnyKind, DocumentSearch, RevisionedKind
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, async_dependency
+from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, async_dependency, read_after_commit
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT
 
@@ -117,7 +117,7 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
     ) -> Response:
         """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
         await core.edit(ctx, services, kind, public_id, body, if_match)
-        async with services.db.reading() as session:
+        async with read_after_commit(services.db) as session:
             return document(await core.read(ctx, session, kind, public_id=public_id))
 
     create.__annotations__["body"] = kind.new

@@ -16,6 +16,7 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    read_after_commit,
 )
 from saraban.kit.schema import SingleLine
 from saraban.numbering.formats.domain import TOKEN_MEANINGS, TemplatePiece, parse_template
@@ -113,7 +114,7 @@ async def read_format(
 async def save_format(body: FormatIn, db: Db, ctx: Context, response: Response, language: Language) -> FormatOut:
     """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
     row = await db.transact(lambda session: formats.save_format(ctx, session, body.target, body.draft))
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         return await _shown(session, row, response, language)
 
 
@@ -132,7 +133,7 @@ async def change_format(
     row = await db.transact(
         lambda session: formats.change_format(ctx, session, public_id=public_id, version=version, changes=body.changes)
     )
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         return await _shown(session, row, response, language)
 
 

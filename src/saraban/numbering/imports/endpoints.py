@@ -22,6 +22,7 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    read_after_commit,
     respond,
 )
 from saraban.kit.operation import Operation, Receipt
@@ -89,7 +90,7 @@ async def upload_import(
     """
     sheet = ImportFile.of(sent.name, sent.chunks())
     receipt = await uploads.upload_import(ctx, db, storage, once, project_public_id=project_public_id, sheet=sheet)
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         found = await uploads.read_import(ctx, session, public_id=receipt.resource_id)
     headers = {"Location": f"{request.url.path}/{receipt.public_id}"}
     return respond(_import(found, language), status=202, receipt=receipt, headers=headers)
@@ -125,7 +126,7 @@ async def commit_import(
     """One transaction for each 1,000 lines; lines that are refused harm no others, and what is there already is left alone."""
     operation = Operation.of(ctx, f"POST /document-numbering/imports/{public_id}/commit", body)
     receipt = await once.run(operation, partial(_start, ctx, public_id, body))
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         found = await uploads.read_import(ctx, session, public_id=public_id)
     return respond(_import(found, language), status=202, receipt=receipt)
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond, showing_done_work
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.issue.schemas import (
@@ -146,7 +146,8 @@ async def _void(ctx: RequestContext, body: VoidIn, session: AsyncSession) -> Rec
 
 
 async def _number_state(ctx: RequestContext, db: Database, receipt: Receipt) -> Response:
-    issued = await lifecycle.read_issued(ctx, db, receipt)
+    with showing_done_work():
+        issued = await lifecycle.read_issued(ctx, db, receipt)
     shown = NumberStateOut.model_validate({**_number(issued), "status": issued.status})
     return respond(shown, receipt=receipt)
 
@@ -216,7 +217,9 @@ async def override(body: ManualNumberIn, ctx: KeyedContext, db: Db, once: Idempo
     """
     operation = Operation.of(ctx, "POST /document-numbering/manual-override", body)
     receipt = await once.run(operation, partial(_override, ctx, body, operation.token))
-    return respond(number_out(await lifecycle.read_issued(ctx, db, receipt)), status=201, receipt=receipt)
+    with showing_done_work():
+        issued = await lifecycle.read_issued(ctx, db, receipt)
+    return respond(number_out(issued), status=201, receipt=receipt)
 
 
 async def _override(ctx: RequestContext, body: ManualNumberIn, token: UUID, session: AsyncSession) -> Receipt:

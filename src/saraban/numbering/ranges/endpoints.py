@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, read_after_commit, respond
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.endpoints import request_of
@@ -35,7 +35,7 @@ async def create_range(body: RangeIn, ctx: KeyedContext, db: Db, once: Idempoten
     """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
     operation = Operation.of(ctx, "POST /document-numbering/ranges", body)
     receipt = await once.run(operation, partial(_create, ctx, body))
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         found = await service.read_range(ctx, session, receipt.resource_id)
     return respond(_range(found), status=201, receipt=receipt)
 
@@ -78,7 +78,7 @@ async def release_range(public_id: PathId, body: ReleaseIn, ctx: KeyedContext, d
     """The main series gives what it has not passed yet; what the range gave stays issued."""
     operation = Operation.of(ctx, f"POST /document-numbering/ranges/{public_id}", body)
     receipt = await once.run(operation, partial(_release, ctx, public_id, body))
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         found = await service.read_range(ctx, session, public_id)
     shown = ReleasedOut.model_validate({"public_id": public_id, "released_at": found.range.released_at})
     return respond(shown, receipt=receipt)

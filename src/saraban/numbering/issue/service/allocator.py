@@ -8,7 +8,7 @@ while waiting for a lock or a back-off.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -23,7 +23,7 @@ from saraban.kit.batching import BatchQueue, TurnMissed, Waiter
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, database_fault, violates_constraint
 from saraban.kit.errors import DomainError
-from saraban.kit.idempotency import Idempotency
+from saraban.kit.idempotency import Idempotency, KeyInUse, complete_claims
 from saraban.kit.locks import LockBusy, Locks, LockServiceDown
 from saraban.kit.operation import Operation
 from saraban.numbering.issue import repository
@@ -221,9 +221,14 @@ class Allocator:
         has_rows = batch[0].request.write is not None  # then it is alone
         async with self._db.writing() if has_rows else self._db.writing_connection() as connected:
             issued_batch = await issue_batch(connected, batch, path)
-            for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True):
-                if isinstance(outcome, Issued):
-                    await _complete(connected, waiter, outcome)
+            issued = [
+                (waiter, outcome)
+                for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True)
+                if isinstance(outcome, Issued)
+            ]
+            if isinstance(connected, AsyncSession):
+                await _write_rows(connected, issued)
+            await _complete_claims(connected, issued)
         self._remember(series.name, issued_batch.counter)
         path.locks_row = path.searches = False
         series.met = None
@@ -378,18 +383,28 @@ class _OwnRowsFailed(Exception):  # never leaves this module
         self.waiter = waiter
 
 
-async def _complete(connected: SessionOrConnection, waiter: Waiting, issued: Issued) -> None:
-    """Write what belongs to a number in its transaction: the rows of its holder, the receipt of its key."""
-    request = waiter.item.request
-    try:
-        if request.write is not None and isinstance(connected, AsyncSession):
-            await waiter.run(request.write(connected, issued))
-        if request.claim is not None:
-            await request.claim.complete(connected, request.receipt(issued))
-    except Exception as error:
-        if _failure_of(error) is not None:
-            raise
-        raise _OwnRowsFailed(waiter) from error
+async def _write_rows(session: AsyncSession, issued: Iterable[tuple[Waiting, Issued]]) -> None:
+    """Write the rows of a number's holder in its transaction; what refuses them is of this waiter alone."""
+    for waiter, one in issued:
+        write = waiter.item.request.write
+        assert write is not None
+        try:
+            await waiter.run(write(session, one))
+        except Exception as error:
+            if _failure_of(error) is not None:
+                raise
+            raise _OwnRowsFailed(waiter) from error
+
+
+async def _complete_claims(connected: SessionOrConnection, issued: Iterable[tuple[Waiting, Issued]]) -> None:
+    """Store the receipts of those who sent a key; who lost it is refused, and the others are served again."""
+    claims = {
+        waiter.item.request.claim: (waiter, waiter.item.request.receipt(one))
+        for waiter, one in issued
+        if waiter.item.request.claim is not None
+    }
+    for lost in await complete_claims(connected, [(claim, receipt) for claim, (_, receipt) in claims.items()]):
+        raise _OwnRowsFailed(claims[lost][0]) from KeyInUse(retry_after=1)
 
 
 async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSession) -> Issued:

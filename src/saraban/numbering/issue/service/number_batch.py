@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,6 +17,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import SessionOrConnection
 from saraban.kit.errors import DomainError
+from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import DriverConnection
@@ -42,14 +42,6 @@ _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
 NUMBER = "number"
 Outcome = Mapping[str, str | int | None]
 Write = Callable[[AsyncSession, "Issued"], Coroutine[object, object, None]]
-
-
-class KeyClaim(Protocol):
-    """As much of the claim of a request's key as numbers need."""
-
-    async def complete(self, session: SessionOrConnection, receipt: Receipt) -> None: ...
-
-    async def complete_found(self, receipt: Receipt) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +96,7 @@ class IssueRequest:
     ctx: RequestContext
     plan: Plan
     token: UUID = field(default_factory=new_id)
-    claim: KeyClaim | None = None
+    claim: Claim | None = None
     holder: Holder | None = None
     write: Write | None = None
     outcome: Outcome = field(default_factory=dict)

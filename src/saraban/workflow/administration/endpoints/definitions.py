@@ -11,7 +11,7 @@ from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, read_after_commit, respond
 from saraban.kit.operation import Operation
 from saraban.kit.pagination import Page
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
@@ -85,7 +85,7 @@ async def publish_definition(
         raise WorkflowNotValid(fields=twice)
     work = partial(versions.publish, ctx, raw=body.dsl, activate=body.activate)
     receipt = await idempotency.run(Operation.of(ctx, "POST /workflow/definitions", body), work)
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         shown = PublishedOut.model_validate(await versions.read(session, public_id=receipt.resource_id))
         await _say_what_starts(ctx, session, shown)
     await definitions.delete(code=shown.code, version=shown.version)
@@ -157,7 +157,7 @@ async def _switched(
     made = await db.transact(partial(versions.set_active, ctx, code=code, version=version, is_active=is_active))
     await definitions.delete(code=code)
     shown = ActivatedOut.model_validate(made)
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         await _say_what_starts(ctx, session, shown)
         if shown.is_active:
             faults = await versions.refused_today(session, code=code, version=version)

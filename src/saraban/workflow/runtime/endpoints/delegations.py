@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
-from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, read_after_commit, respond
 from saraban.kit.operation import Operation
 from saraban.workflow.runtime.schemas import delegations as schemas
 from saraban.workflow.runtime.service import delegations as service
@@ -44,7 +44,7 @@ async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempo
     """
     work = partial(service.delegate, ctx, wanted=service.NewDelegation(**body.model_dump()))
     receipt = await idempotency.run(Operation.of(ctx, "POST /delegations", body), work)
-    async with db.reading() as session:
+    async with read_after_commit(db) as session:
         view = await service.read(ctx, session, public_id=receipt.resource_id)
     headers = {"Location": f"/api/v1/delegations/{view.public_id}", "ETag": view.etag}
     return respond(_out(view), status=201, receipt=receipt, headers=headers)

@@ -8,7 +8,7 @@ from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, respond, showing_done_work
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.schemas.review import BranchAnswerIn
@@ -57,7 +57,8 @@ async def take_step(
 
 async def show_transitioned(ctx: RequestContext, transitions: Transitions, done: Transitioned) -> RawResponse:
     """Answer with the instance as it is now, and what was done to it."""
-    envelope = await transitions.show(ctx, done)
+    with showing_done_work():
+        envelope = await transitions.show(ctx, done)
     shown = schemas.transitioned_answer(envelope, done.receipt)
     return respond(shown, receipt=done.receipt, headers={"ETag": f'"{envelope.version_no}"'})
 
@@ -127,4 +128,6 @@ async def answer_branch(
         ),
     )
     # No ETag: the instance's version is not what this address is guarded by.
-    return respond(schemas.instance_answer(await transitions.show(ctx, done)), receipt=done.receipt)
+    with showing_done_work():
+        envelope = await transitions.show(ctx, done)
+    return respond(schemas.instance_answer(envelope), receipt=done.receipt)

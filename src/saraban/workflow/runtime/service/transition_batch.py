@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import Caller
 from saraban.kit.errors import DomainError, NotFound
+from saraban.kit.idempotency import KeyInUse, complete_claims
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Step, TransitionNotPossible
 from saraban.workflow.language.subject import InstanceStatus
@@ -65,9 +66,9 @@ async def transition_batch(
             request.see(decision.held.snapshot)
     written = await persist_transitions(session, list(decided.values())) if decided else []
     done = dict(zip(decided, written, strict=True))
-    for request, one in done.items():
-        if request.claim is not None:
-            await request.claim.complete(session, one.receipt)
+    receipts = [(request.claim, one.receipt) for request, one in done.items() if request.claim is not None]
+    if await complete_claims(session, receipts):
+        raise KeyInUse(retry_after=1)  # where several shared, each comes alone now
     return [done.get(request) for request in requests]
 
 
