@@ -11,11 +11,10 @@ from saraban.identity.domain.context import Caller
 from saraban.kit.db import Database
 from saraban.kit.operation import Receipt
 from saraban.workflow.runtime.domain.delegation import DelegateAway, DelegationChained
-from saraban.workflow.runtime.models.delegations import DelegationRow
-from saraban.workflow.runtime.repository import delegations as delegation_rows
+from saraban.workflow.runtime.models import DelegationRow
+from saraban.workflow.runtime.repository import delegation_rows
 from saraban.workflow.runtime.service import delegations
-from saraban.workflow.runtime.service.delegated_rights import delegated_rights_of
-from saraban.workflow.runtime.service.delegations import NewDelegation
+from saraban.workflow.runtime.service.delegations import NewDelegation, delegated_rights_of
 from tests.demo_people import fill
 from tests.factories.contexts import context
 

@@ -21,8 +21,7 @@ from saraban.projects import service as projects
 from saraban.projects.models import Project
 from saraban.workflow.administration.service import migration
 from saraban.workflow.administration.service.migration import MigrationPlan
-from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.runtime.models.review import WorkflowBranch
+from saraban.workflow.runtime.models import WorkflowBranch, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service import assignment
 from saraban.workflow.service import Command
 from tests.factories.contexts import context

@@ -22,7 +22,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation
 from saraban.kit.trace import begin_trace, trace_id
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.runtime.service import transition_batch
+from saraban.workflow.runtime.service import transitions
 from saraban.workflow.runtime.service.transitions import LANES
 from saraban.workflow.service import Command, Transitioned, Transitions
 from tests.factories.contexts import context
@@ -271,7 +271,7 @@ class TestWhoLeaves:
     async def test_on_the_way_harms_nobody(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
         instances = [await office.pending() for _ in range(3)]
         reached, go_on = asyncio.Event(), asyncio.Event()
-        persist = transition_batch.persist_transitions
+        persist = transitions.persist_transitions
 
         async def slowly(session: Any, decided: Any) -> Any:
             reached.set()
@@ -279,7 +279,7 @@ class TestWhoLeaves:
             return await persist(session, decided)
 
         monkeypatch.setattr(
-            transition_batch, "persist_transitions", slowly
+            transitions, "persist_transitions", slowly
         )  # holds the transaction at a moment that the test knows
         calls = [asyncio.ensure_future(await asked(office, each)) for each in instances]
         await reached.wait()
@@ -302,7 +302,7 @@ class TestLostConnection:
             raise OperationalError("COMMIT", {}, Exception(2013, "Lost connection"))
 
         monkeypatch.setattr(
-            transition_batch, "persist_transitions", lost
+            transitions, "persist_transitions", lost
         )  # the moment is what matters, which no server can be told
         calls = [await asked(office, each) for each in instances]
 
@@ -333,7 +333,7 @@ class TestHeldUp:
     ) -> None:
         office = await new_office(mariadb)
         first, *others = [await office.pending() for _ in range(4)]
-        settle_all, reached, go_on = transition_batch.persist_transitions, asyncio.Event(), asyncio.Event()
+        settle_all, reached, go_on = transitions.persist_transitions, asyncio.Event(), asyncio.Event()
 
         async def slowly(session: Any, decided: Any) -> Any:
             if decided[0].held.row.id == first:
@@ -341,7 +341,7 @@ class TestHeldUp:
                 await go_on.wait()
             return await settle_all(session, decided)
 
-        monkeypatch.setattr(transition_batch, "persist_transitions", slowly)
+        monkeypatch.setattr(transitions, "persist_transitions", slowly)
         held = asyncio.ensure_future(await asked(office, first))
         await reached.wait()
         waited = [asyncio.ensure_future(await asked(office, each)) for each in others[:2]]

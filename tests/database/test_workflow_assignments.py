@@ -13,7 +13,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 from saraban.workflow.language.registers import Matter
-from saraban.workflow.runtime.models.assignments import WorkflowAssignment
+from saraban.workflow.runtime.models import WorkflowAssignment
 from saraban.workflow.runtime.service import definitions
 from tests.factories.contexts import context
 from tests.factories.letterbox import new_office

@@ -27,8 +27,8 @@ from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.schemas import instance_answer
-from saraban.workflow.runtime.service.transition_batch import BY_RIGHT, transition_batch
 from saraban.workflow.runtime.service.transition_request import InstanceSnapshot, TransitionRequest
+from saraban.workflow.runtime.service.transitions import BY_RIGHT, transition_batch
 from saraban.workflow.service import (
     Command,
     Envelope,

@@ -24,8 +24,7 @@ from saraban.projects.models import (
     ReviewTeamMember,
     RfaType,
 )
-from saraban.workflow.runtime.models import WorkflowDefinition
-from saraban.workflow.runtime.models.assignments import WorkflowAssignment
+from saraban.workflow.runtime.models import WorkflowAssignment, WorkflowDefinition
 
 Rows = Sequence[AnyRow]
 Ts = TypeVarTuple("Ts")

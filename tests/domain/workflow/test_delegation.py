@@ -13,7 +13,7 @@ from saraban.identity.domain.context import EVERYTHING, Caller, Grant, Scope
 from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.workflow.engine import decisions
 from saraban.workflow.language.definition import Definition, Require, State, Transition
-from saraban.workflow.runtime.domain import authorization
+from saraban.workflow.runtime.domain import delegation
 from saraban.workflow.runtime.domain.delegation import (
     DelegateAway,
     Delegation,
@@ -248,8 +248,8 @@ class TestActing:
     def test_names_whom_it_is_for(self) -> None:
         own = decisions.Facts(person(2, user=B), subject())
 
-        (choice,) = authorization.choices(self.REVIEWED, "open", own, [reviewer(A)])
-        taken = authorization.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A)], named=None)
+        (choice,) = delegation.choices(self.REVIEWED, "open", own, [reviewer(A)])
+        taken = delegation.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A)], named=None)
 
         assert (choice.code, choice.in_own_right) == ("approve", False)
         assert [one.public_id for one in choice.on_behalf_of] == [UUID(int=A)]
@@ -257,7 +257,7 @@ class TestActing:
         assert decisions.advance(self.REVIEWED, "open", "approve", taken).next_state == "done"
 
     def test_says_own_right_and_others_apart(self) -> None:
-        (choice,) = authorization.choices(self.REVIEWED, "open", decisions.Facts(reviewer(B), subject()), [reviewer(A)])
+        (choice,) = delegation.choices(self.REVIEWED, "open", decisions.Facts(reviewer(B), subject()), [reviewer(A)])
 
         assert choice.in_own_right
         assert len(choice.on_behalf_of) == 1
@@ -266,10 +266,10 @@ class TestActing:
     def test_makes_neither_of_both_his_own_judge(self, submitter: int) -> None:
         own = decisions.Facts(person(2, user=B), subject(submitter_user_id=submitter))
 
-        assert authorization.choices(self.OTHERS, "open", own, [reviewer(A)]) == ()
+        assert delegation.choices(self.OTHERS, "open", own, [reviewer(A)]) == ()
         with pytest.raises(decisions.ActionForbidden):
-            authorization.chosen(self.OTHERS, "open", "approve", own, [reviewer(A)], named=None)
-        asked = authorization.chosen(self.OTHERS, "open", "approve", own, [reviewer(A)], named=UUID(int=A))
+            delegation.chosen(self.OTHERS, "open", "approve", own, [reviewer(A)], named=None)
+        asked = delegation.chosen(self.OTHERS, "open", "approve", own, [reviewer(A)], named=UUID(int=A))
         with pytest.raises(decisions.ActionForbidden):
             decisions.advance(self.OTHERS, "open", "approve", asked)
 
@@ -277,21 +277,19 @@ class TestActing:
         own = decisions.Facts(person(2, user=B), subject())
 
         with pytest.raises(Invalid) as refused:
-            authorization.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A), reviewer(C)], named=None)
+            delegation.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A), reviewer(C)], named=None)
 
         assert [(one.pointer, one.code, one.values["publicId"]) for one in refused.value.fields] == [
             ("/onBehalfOf", "ambiguous", str(UUID(int=key))) for key in (A, C)
         ]
-        named = authorization.chosen(
-            self.REVIEWED, "open", "approve", own, [reviewer(A), reviewer(C)], named=UUID(int=C)
-        )
+        named = delegation.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A), reviewer(C)], named=UUID(int=C))
         assert named.caller.user_id == C
 
     def test_refuses_somebody_who_has_lent_nothing(self) -> None:
         own = decisions.Facts(reviewer(B), subject())
 
         with pytest.raises(Invalid) as refused:
-            authorization.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A)], named=UUID(int=C))
+            delegation.chosen(self.REVIEWED, "open", "approve", own, [reviewer(A)], named=UUID(int=C))
 
         assert refused.value.fields[0].code == "not_delegated"
 
@@ -307,7 +305,7 @@ class TestActing:
         seats = [seat for one in delegators if (seat := lent(one, delegate)) is not None]
         own = decisions.Facts(delegate, about)
 
-        found = authorization.choices(self.OTHERS, "open", own, seats)
+        found = delegation.choices(self.OTHERS, "open", own, seats)
 
         rightful = [
             decisions.available(self.OTHERS, "open", decisions.Facts(one, about)) for one in [delegate, *delegators]

@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 
-from saraban.workflow.runtime.domain.expected_path import ahead
+from saraban.workflow.engine.decisions import expected_path
 from saraban.workflow.verification import definition_checks
 
 
@@ -27,4 +27,4 @@ class TestAhead:
         ],
     )
     def test_follows_the_first_action_that_leads_on(self, name: str, state: str, path: list[str]) -> None:
-        assert [step.name for step in ahead(shipped(name), state)] == path
+        assert [step.name for step in expected_path(shipped(name), state)] == path

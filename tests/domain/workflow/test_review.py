@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
 from saraban.workflow.administration.domain import definition_changes, diagram, history_replay, simulation
+from saraban.workflow.engine import decisions
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import compiled
 from saraban.workflow.language.review import (
@@ -25,7 +26,6 @@ from saraban.workflow.language.review import (
     most,
     verdict,
 )
-from saraban.workflow.runtime.domain import expected_path
 from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
 
@@ -259,7 +259,7 @@ class TestReading:
         read = definition_checks.verify(definition())
 
         assert read.states["reviewed"].targets == ("approved", "rejected")
-        assert [state.name for state in expected_path.ahead(read, "reviewed")] == ["approved"]
+        assert [state.name for state in decisions.expected_path(read, "reviewed")] == ["approved"]
         assert compiled(read)["states"]["reviewed"]["review"] == {
             "for": {"to": "approved"},
             "against": {"to": "rejected"},

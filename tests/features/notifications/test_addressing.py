@@ -13,7 +13,7 @@ from saraban.notifications.domain.notices import notices
 from saraban.notifications.repository import DocumentParties
 from saraban.notifications.service.audience import AudienceDirectory
 from saraban.worker.loop import Worker
-from saraban.workflow.runtime.service.notification_audience import ACTS, NotificationAudience, SubjectState
+from saraban.workflow.runtime.service.assignees import ACTS, NotificationAudience, SubjectState
 from saraban.workflow.verification import definition_checks
 from tests.circulations import lose_the_right, order
 from tests.domain.workflow.actors import person, subject

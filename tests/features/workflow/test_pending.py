@@ -20,7 +20,7 @@ from saraban.workflow.administration.service.migration import MigrationPlan
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import WorkflowWorkItem
 from saraban.workflow.runtime.service import assignment, definitions, transition_metrics
-from saraban.workflow.runtime.service.pending import InstanceState, pending_with
+from saraban.workflow.runtime.service.assignees import InstanceState, pending_with
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
@@ -221,7 +221,7 @@ class TestShown:
         self, office: Office, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         instance = await waiting(office, CONTROLS)
-        monkeypatch.setattr("saraban.workflow.runtime.service.pending.MOST", 1)
+        monkeypatch.setattr("saraban.workflow.runtime.service.assignees.MOST", 1)
 
         asked = (await found(office, instance, by="dc.contractor")).waiting_for
 

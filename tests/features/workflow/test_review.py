@@ -18,11 +18,9 @@ from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeamMember
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.domain.review_response import BranchClosed
-from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
-from saraban.workflow.runtime.models.delegations import DelegationRow
-from saraban.workflow.runtime.models.review import WorkflowBranch
+from saraban.workflow.runtime.models import DelegationRow, WorkflowBranch, WorkflowHistory, WorkflowInstance
 from saraban.workflow.runtime.service import assignment
-from saraban.workflow.runtime.service.delegated_rights import delegators_of
+from saraban.workflow.runtime.service.delegations import delegators_of
 from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict
 from tests.definitions import EXAMPLES
 from tests.factories.contexts import context

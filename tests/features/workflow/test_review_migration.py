@@ -12,8 +12,7 @@ from saraban.workflow.administration.domain.migration import MigrationOutcome
 from saraban.workflow.administration.schemas.interventions import MigratedOut
 from saraban.workflow.administration.service import migration
 from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan
-from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.runtime.models.review import WorkflowBranch
+from saraban.workflow.runtime.models import WorkflowBranch, WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.service import VersionConflict
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office

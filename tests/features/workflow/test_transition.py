@@ -18,9 +18,9 @@ from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service.persist_transition import persist_transitions
-from saraban.workflow.runtime.service.transition_batch import BY_RIGHT, decide_by_right, hold
 from saraban.workflow.runtime.service.transition_metrics import TRANSITIONS
 from saraban.workflow.runtime.service.transition_request import InstanceSnapshot, TransitionRequest
+from saraban.workflow.runtime.service.transitions import BY_RIGHT, decide_by_right, hold
 from saraban.workflow.service import (
     ActionForbidden,
     Command,

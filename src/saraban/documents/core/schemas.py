@@ -10,9 +10,14 @@ from pydantic import Field
 
 from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
 from saraban.numbering.issue.schemas import NumberFormatOut
-from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut, WorkflowItem
-from saraban.workflow.runtime.schemas.interventions import ReassignedOut, VersionsOut
-from saraban.workflow.runtime.schemas.step_data import ChangedValueOut
+from saraban.workflow.runtime.schemas import (
+    ChangedValueOut,
+    HistoryFileOut,
+    LabelOut,
+    ReassignedOut,
+    VersionsOut,
+    WorkflowItem,
+)
 
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]

@@ -12,7 +12,7 @@ from saraban.notifications import repository
 from saraban.notifications.domain.notices import Notice
 from saraban.notifications.repository import DocumentParties
 from saraban.workflow.engine.pending_assignees import ACTS, SubjectState
-from saraban.workflow.runtime.service.notification_audience import NotificationAudience, audience_of
+from saraban.workflow.runtime.service.assignees import NotificationAudience, audience_of
 from saraban.workflow.service import Subjects
 
 

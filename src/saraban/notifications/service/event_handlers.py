@@ -21,7 +21,7 @@ from saraban.notifications.service import mail_queue
 from saraban.notifications.service.audience import AudienceDirectory, directory
 from saraban.notifications.service.mail_queue import MailSettings
 from saraban.notifications.service.preferences import preferences_of
-from saraban.workflow.runtime.service.delegated_rights import Delegates, delegates_of
+from saraban.workflow.runtime.service.delegations import Delegates, delegates_of
 from saraban.workflow.service import Subjects
 
 NOTICE = "notification.created"

@@ -39,8 +39,7 @@ from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
-from saraban.workflow.runtime.schemas import TransitionIn
-from saraban.workflow.runtime.schemas.review import BranchAnswerIn
+from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
 from saraban.workflow.runtime.service import review
 from saraban.workflow.runtime.service.step_data import step_data_of
 from saraban.workflow.service import (

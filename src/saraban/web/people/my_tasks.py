@@ -23,7 +23,7 @@ from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
-from saraban.workflow.runtime.schemas.delegations import DelegationIn
+from saraban.workflow.runtime.schemas import DelegationIn
 from saraban.workflow.runtime.service import delegations
 from saraban.workflow.runtime.service.delegations import DelegationView, NewDelegation
 

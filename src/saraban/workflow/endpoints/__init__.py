@@ -1,10 +1,10 @@
-"""The workflow's HTTP door; each module is one subject."""
+"""The workflow's HTTP door."""
 
 from fastapi import APIRouter
 
 from saraban.workflow.administration.endpoints import definitions, interventions, workflow_assignments
-from saraban.workflow.runtime.endpoints import delegations, instances
+from saraban.workflow.runtime import endpoints
 
 router = APIRouter(tags=["workflow"])
-for subject in (workflow_assignments, definitions, delegations, instances, interventions):
+for subject in (workflow_assignments, definitions, endpoints, interventions):
     router.include_router(subject.router)

@@ -320,3 +320,20 @@ def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:
         return False
     acts_for_it = bool(caller.organization_ids & origin) or caller.may(EVERYTHING, scope)
     return acts_for_it and caller.may(subject.edit_permission, scope)
+
+
+def expected_path(definition: Definition, name: str) -> tuple[State, ...]:
+    """
+    Return what lies ahead when everything goes well, as a timeline shows it in grey.
+
+    It follows the first action of each state that leads on, up to a terminal state or one seen before.
+    """
+    states: list[State] = []
+    seen = {name}
+    while True:
+        onward = [target for target in definition.states[name].targets if target not in seen]
+        if not onward:
+            return tuple(states)
+        name = onward[0]
+        seen.add(name)
+        states.append(definition.states[name])

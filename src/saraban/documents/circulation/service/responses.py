@@ -19,8 +19,8 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text,
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Represented
-from saraban.workflow.runtime.domain import authorization
-from saraban.workflow.runtime.service.delegated_rights import delegators_of
+from saraban.workflow.runtime.domain import delegation
+from saraban.workflow.runtime.service.delegations import delegators_of
 
 
 class NotRouting(DomainError):
@@ -76,11 +76,11 @@ async def _assignee(
         return ctx.caller, _checked(ctx.caller, row, own)
     seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
     if named is not None:
-        seat = authorization.seat_of(seats, named)
+        seat = delegation.seat_of(seats, named)
         return seat, _checked(seat, row, own_row(seat, row.assignees))
     theirs = [(seat, part) for seat in seats if (part := own_row(seat, row.assignees)) and may_answer(seat, row, part)]
     if len(theirs) > 1:
-        raise authorization.several([seat for seat, _ in theirs])
+        raise delegation.several([seat for seat, _ in theirs])
     return theirs[0] if theirs else (ctx.caller, _checked(ctx.caller, row, own))
 
 

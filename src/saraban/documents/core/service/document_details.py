@@ -18,9 +18,14 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import Forbidden
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
-from saraban.workflow.runtime.schemas import HistoryFileOut, LabelOut, WorkflowItem
-from saraban.workflow.runtime.schemas.interventions import ReassignedOut, VersionsOut
-from saraban.workflow.runtime.schemas.step_data import ChangedValueOut
+from saraban.workflow.runtime.schemas import (
+    ChangedValueOut,
+    HistoryFileOut,
+    LabelOut,
+    ReassignedOut,
+    VersionsOut,
+    WorkflowItem,
+)
 
 _PAGE = 100
 _ABSENT = "onBehalfOfPublicId"

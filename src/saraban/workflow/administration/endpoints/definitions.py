@@ -46,7 +46,7 @@ from saraban.workflow.administration.service import simulation, versions, workfl
 from saraban.workflow.administration.service.versions import DefinitionView
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
-from saraban.workflow.runtime.schemas.labels import LabelOut
+from saraban.workflow.runtime.schemas import LabelOut
 
 router = APIRouter()
 

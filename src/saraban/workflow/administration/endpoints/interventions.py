@@ -24,7 +24,7 @@ from saraban.workflow.administration.schemas.interventions import (
 from saraban.workflow.administration.service import interventions, migration
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
-from saraban.workflow.runtime.endpoints.instances import show_transitioned
+from saraban.workflow.runtime.endpoints import show_transitioned
 from saraban.workflow.runtime.schemas import LabelOut
 from saraban.workflow.runtime.service.transition_request import Command
 

@@ -9,8 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import User
 from saraban.kit.db import AnyRow
 from saraban.projects.models import Contract, Project, RfaType
-from saraban.workflow.runtime.models import WorkflowDefinition
-from saraban.workflow.runtime.models.assignments import WorkflowAssignment
+from saraban.workflow.runtime.models import WorkflowAssignment, WorkflowDefinition
 
 _C, _D = WorkflowAssignment, WorkflowDefinition
 

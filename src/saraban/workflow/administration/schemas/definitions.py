@@ -9,8 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from saraban.kit.json import Json
 from saraban.kit.schema import MultiLine, Schema
-from saraban.workflow.runtime.schemas import Storable
-from saraban.workflow.runtime.schemas.labels import LabelOut
+from saraban.workflow.runtime.schemas import LabelOut, Storable
 
 _DEFINITION: Final[dict[str, Json]] = {
     "workflow": "SITE_MEMO",

@@ -8,8 +8,7 @@ from pydantic import Field
 from saraban.kit.json import Json
 from saraban.kit.schema import MultiLine, Schema, SingleLine
 from saraban.workflow.administration.schemas.definitions import DefinitionFault
-from saraban.workflow.runtime.schemas import Payload
-from saraban.workflow.runtime.schemas.labels import LabelOut
+from saraban.workflow.runtime.schemas import LabelOut, Payload
 
 Name = Annotated[str, SingleLine(100)]
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from saraban.kit.schema import Schema, SingleLine
 from saraban.workflow.administration.schemas.definitions import DefinitionDetailOut, DefinitionOut
-from saraban.workflow.runtime.schemas.labels import LabelOut
+from saraban.workflow.runtime.schemas import LabelOut
 
 Kind = Literal["correspondence", "rfa", "transmittal", "circulation"]
 

@@ -27,13 +27,10 @@ from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.runtime.domain.review_response import BranchClosed
-from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.models.review import WorkflowBranch
-from saraban.workflow.runtime.repository import branch_rows
+from saraban.workflow.runtime.models import Instance, WorkflowBranch
+from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions
-from saraban.workflow.runtime.service.subject_facts import seen
-from saraban.workflow.runtime.service.subjects import Subjects
-from saraban.workflow.runtime.service.transition_batch import check_running
+from saraban.workflow.runtime.service.subjects import Subjects, seen
 from saraban.workflow.runtime.service.transition_request import (
     Command,
     Decision,
@@ -44,7 +41,7 @@ from saraban.workflow.runtime.service.transition_request import (
     TransitionRequest,
     VersionLost,
 )
-from saraban.workflow.runtime.service.transitions import Transitions
+from saraban.workflow.runtime.service.transitions import Transitions, check_running
 
 MOST_PEOPLE = 200
 
@@ -231,7 +228,7 @@ async def _branch_given(
 ) -> tuple[Step, StepRecord, Callable[[AsyncSession], Awaitable[None]]]:
     """The branch asks the person from here on; the rest of the step finds it so."""
     row, project = held.row, held.facts.scope.project
-    branch = await branch_rows.branch(session, instance_id=row.id, public_id=branch_public_id)
+    branch = await assignee_rows.branch(session, instance_id=row.id, public_id=branch_public_id)
     if branch is None:
         th, en = "ไม่พบสายพิจารณานี้", "The instance has no such branch."
         raise invalid("/branchPublicId", "unknown", th, en)
@@ -253,7 +250,7 @@ async def _branch_given(
 
 async def _give_branch(branch: WorkflowBranch, person: Caller, now: datetime, session: AsyncSession) -> None:
     values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": now}
-    if not await branch_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
+    if not await assignee_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
         raise VersionLost("The branch changed between the lock and the update.")
 
 

@@ -33,14 +33,12 @@ from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
-from saraban.workflow.runtime.domain.event_order import not_before
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
-from saraban.workflow.runtime.repository import branch_rows
+from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, assignment, branches, definitions, instances
+from saraban.workflow.runtime.service.instances import due_on
 from saraban.workflow.runtime.service.persist_transition import persist_transitions
-from saraban.workflow.runtime.service.step_rules import due_on
-from saraban.workflow.runtime.service.subject_facts import facts_of
-from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.subjects import Subjects, facts_of
 from saraban.workflow.runtime.service.transition_request import (
     Command,
     Decision,
@@ -290,7 +288,7 @@ def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str, version: i
         values={"definition_id": run.definition_id},
     )
     # The step itself closes branches only where the new version knows of reviews.
-    closes = partial(branches.close, instance_id=row.id, now=not_before(row.updated_at, now)) if one.round else None
+    closes = partial(branches.close, instance_id=row.id, now=row.not_before(now)) if one.round else None
     return Decision(held, step, Command(interventions.MIGRATE), now, record, write=closes)
 
 
@@ -298,7 +296,7 @@ async def _stay(session: AsyncSession, run: _Run, one: _Examined, facts: Subject
     """Let an instance go on in its state, under the new version."""
     row, found = one.row, one.found
     versions = {"before": version, "after": run.plan.version}
-    assigned, now = row.assigned_user_id if found.keeps_person else None, not_before(row.updated_at, run.ctx.now)
+    assigned, now = row.assigned_user_id if found.keeps_person else None, row.not_before(run.ctx.now)
     values: dict[str, Any] = {
         "definition_id": run.definition_id,
         "assigned_user_id": assigned,
@@ -336,7 +334,7 @@ async def _wait_on(session: AsyncSession, run: _Run, row: Instance, facts: Subje
         await instances.renew_work_items(session, here)
         return
     waiting = waiting_of(run.definition, state.name, facts)
-    await branch_rows.await_organizations(
+    await assignee_rows.await_organizations(
         session, instance_id=row.id, state=state.name, organizations=waiting.organizations, since=here.at
     )
     await assignment.renew_people(session, row=row, definition=run.definition, facts=facts, now=now)

@@ -15,9 +15,8 @@ from saraban.workflow.administration.domain.review_migration import MigratedBran
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.review import Assignee, BranchStatus, Review
 from saraban.workflow.language.subject import SubjectFacts
-from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.models.review import WorkflowBranch
-from saraban.workflow.runtime.repository import branch_rows as repository
+from saraban.workflow.runtime.models import Instance, WorkflowBranch
+from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import branches
 from saraban.workflow.runtime.service.transition_request import VersionLost
 
@@ -34,7 +33,7 @@ async def rounds(
     """
     asking = [row.id for row in rows if definitions[row.definition_id].state(row.current_state).review is not None]
     found: dict[UUID, list[WorkflowBranch]] = {}
-    for row in await repository.latest_rounds(session, asking) if asking else ():
+    for row in await assignee_rows.latest_rounds(session, asking) if asking else ():
         found.setdefault(row.WorkflowBranch.instance_id, []).append(row.WorkflowBranch)
     return found
 
@@ -68,12 +67,12 @@ async def carry(
         values = {"position": places.get(one.name, len(places) + place), "updated_at": now}
         values |= _asks(anew[one.name]) if one.name in anew else {}
         values |= {"status": BranchStatus.SKIPPED} if one.name in carried.closed else {}
-        if not await repository.rewrite(session, public_id=one.id, expected=one.version_no, values=values):
+        if not await assignee_rows.rewrite(session, public_id=one.id, expected=one.version_no, values=values):
             raise VersionLost("The branch changed between the lock and the update.")
     there = {one.name for one in round_}
     rows = [branches.row_of(row, opened, one.name, after, now) for one in carried.opened if one.name not in there]
     if rows:
-        await repository.add(session, rows)
+        await assignee_rows.add(session, rows)
 
 
 def _asks(assignee: Assignee) -> dict[str, Json]:

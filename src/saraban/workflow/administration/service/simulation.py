@@ -21,10 +21,9 @@ from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
-from saraban.workflow.runtime.repository import branch_rows
+from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import branches
-from saraban.workflow.runtime.service.subject_facts import facts_of
-from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.subjects import Subjects, facts_of
 
 AT_ONCE = 100
 
@@ -131,7 +130,7 @@ async def _steps(session: AsyncSession, instances: Sequence[Instance]) -> dict[U
     steps = await repository.bare_steps(session, ids)
     files = await attachments.step_attachments(session, [step.id for step in steps])
     answered = any(step.action == ANSWER for step in steps)
-    rows = await branch_rows.of_instances(session, ids) if answered else ()
+    rows = await assignee_rows.of_instances(session, ids) if answered else ()
     kept = await branches.hidden_answers(session, rows)
     said = {branch.history_id: branch for branch in rows if not kept.hides(branch)}
     found: dict[UUID, list[RecordedStep]] = {}

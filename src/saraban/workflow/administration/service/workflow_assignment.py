@@ -23,8 +23,8 @@ from saraban.projects.service import ProjectRef
 from saraban.workflow.administration.repository import workflow_assignments as repository
 from saraban.workflow.administration.repository.versions import locked_versions
 from saraban.workflow.language.registers import REGISTERS, Register
-from saraban.workflow.runtime.models.assignments import WorkflowAssignment
-from saraban.workflow.runtime.repository.assignments import EVERY_TYPE, EVERYWHERE
+from saraban.workflow.runtime.models import WorkflowAssignment
+from saraban.workflow.runtime.repository import EVERY_TYPE, EVERYWHERE
 from saraban.workflow.runtime.service import definitions
 from saraban.workflow.verification.register_fit import misfits
 

@@ -1,11 +1,14 @@
 """
-Who is asked for what he holds, and whether there is anybody at all who may see what a step asks for.
+Whom instances wait for: who is asked for what they hold, whether there is anybody at all who may see it and act, how people
+read of it, and who may hear of it.
 
-Only steps that ask people for what they hold, or organizations that may not see the subject as such, cost a query.
+Only steps that ask people for what they hold, or organizations that may not see the subject as such, cost a query; a list
+costs a fixed number. Only for one that is read by itself are the people of such organizations looked at.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,13 +16,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
 from saraban.identity.service import rights_lock
+from saraban.kit.db import AnyRow
 from saraban.workflow.engine import pending_assignees
-from saraban.workflow.engine.pending_assignees import PendingAssignees
-from saraban.workflow.language.definition import Definition, Require
-from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.engine.pending_assignees import ACTS, PendingAssignees, SubjectState, assignees_of
+from saraban.workflow.language.definition import CANCELLED, Definition, Require
+from saraban.workflow.language.review import BranchView, Person
+from saraban.workflow.language.subject import NOBODY_ASKED, AskedOrganization, InstanceStatus, SubjectFacts, WaitingFor
+from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.repository import assignees as repository
+from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import definitions
+from saraban.workflow.runtime.service.subjects import Subjects
 
 AT_ONCE = 50
 
@@ -36,7 +43,7 @@ async def people(session: AsyncSession, requires: Iterable[Require], *, facts: S
         return {}
     roles = frozenset[str]().union(*(one.roles for one in asked))
     permissions = frozenset[str]().union(*(one.permissions for one in asked))
-    found = await repository.holders(session, roles=roles, permissions=permissions, scope=facts.scope)
+    found = await assignee_rows.holders(session, roles=roles, permissions=permissions, scope=facts.scope)
     callers = await identity.load_callers(session, sorted(found))
     return {
         person.user_id: person
@@ -91,7 +98,7 @@ async def act_for(
     if all(one.roles or one.permissions for one in asked):
         roles = frozenset[str]().union(*(one.roles for one in asked))
         permissions = frozenset[str]().union(*(one.permissions for one in asked))
-        found = await repository.holders(session, roles=roles, permissions=permissions, scope=facts.scope)
+        found = await assignee_rows.holders(session, roles=roles, permissions=permissions, scope=facts.scope)
     else:
         found = frozenset(one.public_id for one in await identity.users_of(session, frozenset(organizations)))
     keys, places = sorted(found), frozenset(organizations)
@@ -115,9 +122,241 @@ async def members_of(session: AsyncSession, organizations: Collection[int]) -> d
 async def places_of(session: AsyncSession, person: Caller) -> Mapping[UUID, Collection[str]]:
     """Return the states, by version, that may ask a person by name or for what he holds."""
     found: dict[UUID, list[str]] = {}
-    for key in await repository.versions_running(session):
+    for key in await assignee_rows.versions_running(session):
         definition = await definitions.load(session, key)
         states = [name for name in definition.states if pending_assignees.concerns(definition, name, person)]
         if states:
             found[key] = states
     return found
+
+
+MOST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceState:
+    """An instance with what it is judged by."""
+
+    row: Instance
+    definition: Definition
+    facts: SubjectFacts
+
+
+def pending_by_definition(row: Instance, definition: Definition, facts: SubjectFacts) -> PendingAssignees:
+    """Return whom an instance waits for by its definition; what was given to one person waits for him alone."""
+    if row.assigned_user_id is not None:
+        return PendingAssignees(users=frozenset({row.assigned_user_id}))
+    if is_first_draft(row, definition):
+        return PendingAssignees(frozenset({facts.originator_organization_id}))
+    return assignees_of(definition, row.current_state, facts)
+
+
+def pending_without_query(standing: InstanceState, ahead: PendingAssignees | None = None) -> WaitingFor | None:
+    """
+    Return whom an instance waits for where that needs no query, or None: where it is organizations alone, whose codes
+    are known, and one of them is sure to see it.
+
+    :param ahead: whom it waits for, where that was just asked
+    """
+    row, facts = standing.row, standing.facts
+    state = standing.definition.state(row.current_state)
+    if state.terminal or row.status != InstanceStatus.ACTIVE:
+        return NOBODY_ASKED
+    if row.assigned_user_id is not None or state.review is not None:
+        return None
+    found = ahead or pending_by_definition(row, standing.definition, facts)
+    if found.users or found.named or found.holders:
+        return None
+    known, open_ = facts.organizations, _open(standing, found)
+    asked = [AskedOrganization(*known[key]) for key in open_ if key in known]
+    if len(asked) < len(open_) or not open_:
+        return None
+    return WaitingFor(tuple(asked if len(asked) == 1 else sorted(asked, key=_code)))
+
+
+def _open(standing: InstanceState, ahead: PendingAssignees) -> list[int]:
+    """Those of the organizations that are sure to see it: nobody is said to be waited for who could not open it."""
+    return [key for key in ahead.organizations if standing.facts.open_to(key, standing.row.current_state)]
+
+
+def _code(asked: AskedOrganization) -> str:
+    return asked.code
+
+
+async def pending_with(session: AsyncSession, standing: Iterable[InstanceState]) -> dict[UUID, WaitingFor]:
+    """Return whom each instance waits for; one that has ended waits for nobody."""
+    told: dict[UUID, WaitingFor] = {}
+    found: dict[UUID, tuple[InstanceState, PendingAssignees]] = {}
+    for one in standing:
+        plainly = pending_without_query(one)
+        if plainly is not None:
+            told[one.row.id] = plainly
+        else:
+            found[one.row.id] = (one, pending_by_definition(one.row, one.definition, one.facts))
+    return told | (await _looked_up(session, found) if found else {})
+
+
+async def pending_with_exactly(session: AsyncSession, one: InstanceState) -> WaitingFor:
+    """
+    Tell the same of one instance, and look besides among the people of organizations that see it for one who may
+    act: what a step, and a list of many, do not look for.
+    """
+    found = (await pending_with(session, [one]))[one.row.id]
+    reviewed = one.definition.state(one.row.current_state).review is not None  # its branches say it
+    plainly = found.nobody or found.people_count or reviewed or is_first_draft(one.row, one.definition)
+    if plainly or not found.organizations:
+        return found
+    state = one.row.current_state
+    places = pending_by_definition(one.row, one.definition, one.facts).organizations
+    acts = await act_for(session, places, definition=one.definition, state=state, facts=one.facts)
+    return replace(found, nobody=not acts)
+
+
+async def _looked_up(
+    session: AsyncSession, found: Mapping[UUID, tuple[InstanceState, PendingAssignees]]
+) -> dict[UUID, WaitingFor]:
+    people = await _people(session, [key for key, (one, ahead) in found.items() if _by_person(one, ahead)])
+    known = {key: words for one, _ in found.values() for key, words in one.facts.organizations.items()}
+    unknown = {key for _, ahead in found.values() for key in ahead.organizations} - known.keys()
+    if unknown:
+        known |= await repository.organizations(session, sorted(unknown))
+    able = await _able(session, found, people)
+    stuck = {key for key, those in able.items() if not those}
+    return {
+        key: WaitingFor(
+            tuple(
+                sorted(
+                    (AskedOrganization(*known[each]) for each in able.get(key) or _open(one, ahead) if each in known),
+                    key=_code,
+                )
+            ),
+            *_shown(one, people.get(key, ())),
+            nobody=key in stuck,
+        )
+        for key, (one, ahead) in found.items()
+    }
+
+
+def with_branches(found: WaitingFor, branches: Sequence[BranchView]) -> WaitingFor:
+    """Tell of an instance under review that it waits for nobody when one of its branches does."""
+    return replace(found, nobody=True) if any(one.nobody for one in branches) else found
+
+
+def _by_person(one: InstanceState, ahead: PendingAssignees) -> bool:
+    reviewed = one.definition.state(one.row.current_state).review is not None
+    return reviewed or bool(ahead.users or ahead.named or ahead.holders)
+
+
+async def _people(session: AsyncSession, asking: Sequence[UUID]) -> dict[UUID, list[Any]]:
+    found: dict[UUID, list[Any]] = {}
+    for row in await assignee_rows.asked_people(session, asking, most=MOST) if asking else ():
+        found.setdefault(row.instance_id, []).append(row)
+    return found
+
+
+def _shown(one: InstanceState, rows: Sequence[Any]) -> tuple[tuple[Person, ...], int]:
+    review = one.definition.state(one.row.current_state).review
+    if not rows or (review is not None and review.hidden):
+        return (), 0
+    return tuple(Person(row.public_id, name_of(row)) for row in rows), rows[0].count
+
+
+def name_of(row: AnyRow) -> str:
+    return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
+
+
+async def _able(
+    session: AsyncSession,
+    found: Mapping[UUID, tuple[InstanceState, PendingAssignees]],
+    people: Mapping[UUID, Sequence[Any]],
+) -> dict[UUID, list[int]]:
+    """
+    The organizations with somebody who may see it and act, for those instances that no organization is sure to see.
+
+    For organizations that are sure to see it nobody is looked for.
+    """
+    doubtful = {
+        key: (one, ahead)
+        for key, (one, ahead) in found.items()
+        if key not in people
+        and not _open(one, ahead)
+        and pending_assignees.expects(one.definition, one.row.current_state)
+        and one.definition.state(one.row.current_state).review is None  # its branches say it
+    }
+    places = {each for _, ahead in doubtful.values() for each in ahead.organizations}
+    members = await members_of(session, places) if places else {}
+    return {
+        key: [
+            each
+            for each in ahead.organizations
+            if any(
+                pending_assignees.may_act(one.definition, one.row.current_state, person, one.facts)
+                for person in members[each]
+            )
+        ]
+        for key, (one, ahead) in doubtful.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationAudience:
+    """
+    What is known of some subjects, by their ids.
+
+    :param states: where they stand now
+    """
+
+    facts: Mapping[str, SubjectFacts] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[UUID, Definition] = field(default_factory=dict)
+
+    def sees(self, person: Caller, stand: SubjectState) -> bool:
+        """Return whether a person may see a subject in the state that is told of; nobody sees what cannot be read."""
+        facts = self.facts.get(stand.entity_id)
+        if facts is None:
+            # What no workflow moves is addressed by those who tell of it.
+            return not stand.entity_type and stand.entity_id not in self.states
+        state, version = stand.state or self.states.get(stand.entity_id, ""), self._version(stand)
+        # Whatever its end is called, what never left its draft is open to nobody because of it.
+        given_up = version is not None and version.state(state).means == "withdrawn"
+        return facts.seen_by(person, CANCELLED.name if given_up else state)
+
+    def asks(self, person: Caller, stand: SubjectState) -> bool:
+        """Return whether the state that is told of asks a member of an organization that it waits for."""
+        facts, version = self.facts.get(stand.entity_id), self._version(stand)
+        if facts is None or version is None or stand.state is None:
+            return person.may_anywhere(ACTS)
+        return pending_assignees.asks(version, stand.state, person, facts)
+
+    def permissions(self, stand: SubjectState) -> frozenset[str] | None:
+        """Return permissions of which everybody has one whom `asks` may say yes to, None where some need none."""
+        version = self._version(stand)
+        if version is None or stand.state is None:
+            return frozenset({ACTS})
+        return pending_assignees.permissions_asked(version, stand.state)
+
+    def _version(self, stand: SubjectState) -> Definition | None:
+        version = self.versions.get(stand.definition) if stand.definition else None
+        return version if version is not None and stand.state in version.states else None
+
+
+async def audience_of(
+    session: AsyncSession, stands: Collection[SubjectState], *, subjects: Subjects
+) -> NotificationAudience:
+    """Read what is told of, for many at once."""
+    if not stands:
+        return NotificationAudience()
+    kinds = {one.entity_id: one.entity_type for one in stands if one.entity_type}
+    states: dict[str, str] = {}
+    unknown = {one.entity_id for one in stands} - kinds.keys()
+    for entity_type, entity_id, state in await assignee_rows.current_states(session, unknown) if unknown else ():
+        kinds[entity_id], states[entity_id] = entity_type, state
+    system = await identity.system_caller(session)
+    facts: dict[str, SubjectFacts] = {}
+    for kind in sorted(set(kinds.values())):
+        if kind in subjects:
+            asked = [key for key, one in kinds.items() if one == kind]
+            facts |= await subjects.port(kind).facts(session, caller=system, entity_ids=asked)
+    keys = {one.definition for one in stands} - {None}
+    versions = {key: await definitions.load(session, key) for key in keys if key is not None}
+    return NotificationAudience(facts, states, versions)

@@ -2,12 +2,12 @@
 The people whom an instance waits for because of what they are or hold: written again with each answer of a review, and when
 teams, roles or accounts change.
 
-Nobody is missed between the two: `branches.people` and `holders.asked_by_person` keep the rights by which they read whom to
+Nobody is missed between the two: `branches.people` and `assignees.asked_by_person` keep the rights by which they read whom to
 ask until that is committed, and whoever changes teams, roles or accounts waits for it (`identity.service.rights_lock`). So by the
 time a change is heard of here, every step that was taken by the rights of before is there to be found.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -23,14 +23,11 @@ from saraban.workflow.engine import pending_assignees
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.domain import review_response
-from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.models.review import WorkflowBranch
-from saraban.workflow.runtime.repository import assignees as holding
-from saraban.workflow.runtime.repository import branch_rows as repository
+from saraban.workflow.runtime.models import Instance, WorkflowBranch
+from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions, instances
 from saraban.workflow.runtime.service.instances import EnteredState
-from saraban.workflow.runtime.service.subject_facts import facts_of
-from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.subjects import Subjects, facts_of
 
 
 async def renew_people(
@@ -38,96 +35,86 @@ async def renew_people(
 ) -> None:
     """Make those who may still answer, beside those of its actions, the people whom an instance waits for."""
     ahead = await instances.pending_in(session, instances.EnteredState(row, definition, facts, now))
-    await repository.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
+    await assignee_rows.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
 
 
 def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
     """Let steps ask who belongs to a team now, and who has a role now; called once, in `bootstrap`."""
+    handlers.add(projects.TEAM_CHANGED, partial(_team_changed, subjects))
+    handlers.add(identity.ACCOUNT_CHANGED, partial(_account_changed, subjects))
 
-    async def team_changed(session: AsyncSession, event: Event) -> None:
-        await renew_for_teams(
-            session, subjects=subjects, project_public_id=event.uuid_in("projectPublicId"), now=event.created_at
-        )
 
-    async def account_changed(session: AsyncSession, event: Event) -> None:
-        await renew_for_person(
-            session, subjects=subjects, public_id=event.uuid_in("userPublicId"), now=event.created_at
-        )
+async def _team_changed(subjects: Subjects, session: AsyncSession, event: Event) -> None:
+    project = event.uuid_in("projectPublicId")
+    await renew_for_teams(session, subjects=subjects, project_public_id=project, now=event.created_at)
 
-    handlers.add(projects.TEAM_CHANGED, team_changed)
-    handlers.add(identity.ACCOUNT_CHANGED, account_changed)
+
+async def _account_changed(subjects: Subjects, session: AsyncSession, event: Event) -> None:
+    person = event.uuid_in("userPublicId")
+    await renew_for_person(session, subjects=subjects, public_id=person, now=event.created_at)
 
 
 async def renew_for_teams(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
     """Rewrite whom the open reviews of a project wait for, after its teams have changed."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="")
-    known = await _known(session, subjects, await repository.asking_teams(session))
+    known = await _known(session, subjects, await assignee_rows.asking_teams(session))
     # Only this project's are held up by a change of its teams.
-    here = {key: facts for key, facts in known.items() if facts.scope.project == project.id}
-    await _ask_anew(session, here, now=now)
+    await _ask_anew(session, {key: facts for key, facts in known.items() if facts.scope.project == project.id}, now=now)
 
 
 async def renew_for_person(session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime) -> None:
     """
-    Rewrite whom instances wait for, where they ask somebody since his roles or his account have changed, or did
-    until then.
+    Rewrite whom instances wait for, where they ask somebody since their roles or their account have changed, or did
+    until then: by name, for what they hold, or for an answer.
     """
     person = (await identity.load_callers(session, [public_id])).get(public_id)
-    await _ask_to_answer(session, subjects, public_id, person, now=now)
-    await _ask_to_act(session, subjects, public_id, person, now=now)
-
-
-async def _ask_to_act(
-    session: AsyncSession, subjects: Subjects, public_id: UUID, person: Caller | None, *, now: datetime
-) -> None:
-    """Steps that ask people by name or for what they hold."""
-    there = await holding.waiting_for(session, public_id=public_id)
-    asks = person is not None and not person.is_service
-    more = await holding.in_states(session, await assignees.places_of(session, person)) if person and asks else ()
-    rows = {row.id: row for row in (*there, *more)}
-    known = {row.id: await definitions.load(session, row.definition_id) for row in rows.values()}
-    rows = {
-        key: row
-        for key, row in rows.items()
-        if pending_assignees.by_person(known[key], row.current_state) and not assignees.is_first_draft(row, known[key])
-    }
-    facts = await _known(session, subjects, rows.values())
-    asked = frozenset(
-        key
-        for key, one in facts.items()
-        if person is not None
-        and asks
-        and pending_assignees.asks_for_himself(known[key], rows[key].current_state, person, one)
-    )
-    changed = asked ^ ({row.id for row in there} & rows.keys())
-    held = await holding.hold(session, instance_ids=changed & facts.keys()) if changed & facts.keys() else ()
-    for row in held:
-        definition = await definitions.load(session, row.definition_id)
-        if not assignees.is_first_draft(row, definition):
-            await renew_people(session, row=row, definition=definition, facts=facts[row.id], now=now)
-
-
-async def _ask_to_answer(
-    session: AsyncSession, subjects: Subjects, public_id: UUID, person: Caller | None, *, now: datetime
-) -> None:
-    """Reviews under way."""
-    there = await repository.waiting_for(session, public_id=public_id)
-    asking = await repository.asking(session, person=person) if person is not None and not person.is_service else ()
-    rows = {row.id: row for row in (*there, *(instance for instance, _ in asking))}
-    known = await _known(session, subjects, rows.values())
-    asked = await _asked(session, person, asking, known) if person is not None else frozenset()
-    # Where he was asked and still is, nothing has changed for anybody.
+    there = await assignee_rows.waiting_for(session, public_id=public_id)
+    more: Sequence[Instance] = ()
+    branched: Sequence[tuple[Instance, WorkflowBranch]] = ()
+    if person is not None and not person.is_service:
+        more = await assignee_rows.in_states(session, await assignees.places_of(session, person))
+        branched = await assignee_rows.asking(session, person=person)
+    rows = {row.id: row for row in (*there, *more, *(row for row, _ in branched))}
+    known = await _known(session, subjects, [row for row in rows.values() if await _asks_people(session, row)])
+    asked = frozenset[UUID]()
+    if person is not None:
+        asked |= await _asked_to_act(session, person, more, known)
+        asked |= await _asked_to_answer(session, person, branched, known)
+    # Where they were asked and still are, nothing has changed for anybody.
     changed = asked ^ {row.id for row in there}
     await _ask_anew(session, {key: known[key] for key in changed & known.keys()}, now=now)
 
 
-async def _asked(
+async def _asks_people(session: AsyncSession, row: Instance) -> bool:
+    """Whether who is asked there changes with what people hold; a first draft asks nobody."""
+    definition, state = await definitions.load(session, row.definition_id), row.current_state
+    asks = definition.state(state).review is not None or pending_assignees.by_person(definition, state)
+    return asks and not assignees.is_first_draft(row, definition)
+
+
+async def _asked_to_act(
+    session: AsyncSession, person: Caller, rows: Iterable[Instance], known: Mapping[UUID, SubjectFacts]
+) -> frozenset[UUID]:
+    """The instances of which a step asks them by name or for what they hold, as they are now."""
+    return frozenset(
+        [
+            row.id
+            for row in rows
+            if (facts := known.get(row.id)) is not None
+            and pending_assignees.asks_for_himself(
+                await definitions.load(session, row.definition_id), row.current_state, person, facts
+            )
+        ]
+    )
+
+
+async def _asked_to_answer(
     session: AsyncSession,
     person: Caller,
-    asking: Sequence[tuple[Instance, WorkflowBranch]],
+    asking: Iterable[tuple[Instance, WorkflowBranch]],
     known: Mapping[UUID, SubjectFacts],
 ) -> frozenset[UUID]:
-    """The instances among those `asking` that he may see and answer for, as he is now."""
+    """The instances among those `asking` that they may see and answer for, as they are now."""
     places = {facts.scope.project for facts in known.values()} - {None}
     seats = await branches.seats_of(
         session, user_ids=[person.user_id], project_ids=[key for key in places if key is not None]
@@ -153,10 +140,11 @@ async def _known(session: AsyncSession, subjects: Subjects, rows: Collection[Ins
 
 
 async def _ask_anew(session: AsyncSession, known: Mapping[UUID, SubjectFacts], *, now: datetime) -> None:
-    """Makes those who may answer now the people whom instances wait for, as far as they ask still when they are locked."""
-    for row in await repository.hold_asking(session, instance_ids=known) if known else ():
+    """Make those who may act or answer now the people whom instances wait for, as these stand when they are locked."""
+    for row in await assignee_rows.hold(session, instance_ids=known) if known else ():
         definition = await definitions.load(session, row.definition_id)
-        await renew_people(session, row=row, definition=definition, facts=known[row.id], now=now)
+        if not assignees.is_first_draft(row, definition):
+            await renew_people(session, row=row, definition=definition, facts=known[row.id], now=now)
 
 
 AT_ONCE = 50
@@ -180,7 +168,7 @@ async def refill(db: Database, *, subjects: Subjects) -> None:
 
 async def _states_asking(session: AsyncSession) -> dict[UUID, list[str]]:
     """The states that ask people by name or for what they hold, by the version that something runs under."""
-    known = {key: await definitions.load(session, key) for key in await holding.versions_running(session)}
+    known = {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
     asking = {
         key: [name for name in one.states if pending_assignees.by_person(one, name)] for key, one in known.items()
     }
@@ -191,10 +179,10 @@ async def _refill_batch(
     session: AsyncSession, *, subjects: Subjects, asking: Mapping[UUID, Sequence[str]], after: UUID | None
 ) -> UUID | None:
     """The last of those that were looked at, None where there are no more."""
-    found = await holding.in_states(session, asking, after=after, most=AT_ONCE)
+    found = await assignee_rows.in_states(session, asking, after=after, most=AT_ONCE)
     if not found:
         return None
-    rows = await holding.hold(session, instance_ids=[row.id for row in found])
+    rows = await assignee_rows.hold(session, instance_ids=[row.id for row in found])
     facts = await facts_of(session, rows, caller=await identity.system_caller(session), subjects=subjects)
     for row in rows:
         definition = await definitions.load(session, row.definition_id)
@@ -208,7 +196,7 @@ async def _fill(session: AsyncSession, entered: EnteredState) -> None:
     """Whoever was waited for before keeps his place in the inbox."""
     key, state = entered.row.id, entered.row.current_state
     ahead = await instances.pending_in(session, entered)
-    await repository.await_people(session, instance_id=key, state=state, users=ahead.users, now=entered.at)
-    await repository.await_organizations(
+    await assignee_rows.await_people(session, instance_id=key, state=state, users=ahead.users, now=entered.at)
+    await assignee_rows.await_organizations(
         session, instance_id=key, state=state, organizations=ahead.organizations, since=entered.at
     )

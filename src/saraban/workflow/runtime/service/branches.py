@@ -32,13 +32,10 @@ from saraban.workflow.language.review import (
 )
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime.domain.review_response import ReviewSeat, may_answer
-from saraban.workflow.runtime.models import Instance, WorkflowHistory
-from saraban.workflow.runtime.models.review import WorkflowBranch
-from saraban.workflow.runtime.repository import assignees
-from saraban.workflow.runtime.repository import assignees as holding
-from saraban.workflow.runtime.repository import branch_rows as repository
-from saraban.workflow.runtime.service.pending import name_of
-from saraban.workflow.runtime.service.subject_facts import readers
+from saraban.workflow.runtime.models import Instance, WorkflowBranch, WorkflowHistory
+from saraban.workflow.runtime.repository import assignee_rows
+from saraban.workflow.runtime.service.assignees import name_of
+from saraban.workflow.runtime.service.subjects import readers
 
 SEATED = ("team", "discipline")
 
@@ -51,16 +48,16 @@ async def open_round(session: AsyncSession, *, instance: Instance, definition: D
     """
     if not definition.reviews:
         return
-    await repository.close(session, instance_id=instance.id, now=now)
+    await assignee_rows.close(session, instance_id=instance.id, now=now)
     review = definition.state(instance.current_state).review
     if review is not None and instance.status == InstanceStatus.ACTIVE:
         opened = instance.version_no
-        await repository.add(session, [row_of(instance, opened, each, review, now) for each in review.branches])
+        await assignee_rows.add(session, [row_of(instance, opened, each, review, now) for each in review.branches])
 
 
 async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
     """Tell that an instance asks nobody any more; what was answered stays."""
-    await repository.close(session, instance_id=instance_id, now=now)
+    await assignee_rows.close(session, instance_id=instance_id, now=now)
 
 
 def row_of(instance: Instance, opened_version: int, name: str, review: Review, now: datetime) -> dict[str, object]:
@@ -89,7 +86,7 @@ async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFact
 
     Who submitted it is among them only where a branch names him.
     """
-    waiting = await repository.pending(session, instance_id=instance_id)
+    waiting = await assignee_rows.pending(session, instance_id=instance_id)
     if not waiting:
         return {}
     await rights_lock.hold_shared(session)
@@ -106,7 +103,7 @@ async def answerers(
         named.setdefault(one.kind, set()).add(one.name)
     scope = facts.scope
     roles = named.get("role", ())
-    in_role = await holding.holders(session, roles=roles, permissions=(), scope=scope) if roles else ()
+    in_role = await assignee_rows.holders(session, roles=roles, permissions=(), scope=scope) if roles else ()
     seats: dict[int, set[ReviewSeat]] = {}
     if scope.project is not None and not named.keys().isdisjoint(SEATED):
         for seat in await projects.memberships(session, project_ids=[scope.project]):
@@ -157,7 +154,7 @@ async def visible_branches(
     reviewed = {each.row.id: each for each in instances if each.definition.reviews}
     if not reviewed:
         return {}
-    rows = await repository.latest_rounds(session, list(reviewed))
+    rows = await assignee_rows.latest_rounds(session, list(reviewed))
     rounds: dict[UUID, list[Any]] = {}
     for row in rows:
         rounds.setdefault(row.WorkflowBranch.instance_id, []).append(row)
@@ -185,7 +182,7 @@ async def visible_branches(
 async def _waited_for(session: AsyncSession, rows: Sequence[Any]) -> dict[UUID, list[Caller]]:
     """Who is asked in person while branches wait, by instance."""
     open_ = {row.WorkflowBranch.instance_id for row in rows if row.WorkflowBranch.status == BranchStatus.PENDING}
-    pairs = await assignees.waited_for(session, open_) if open_ else ()
+    pairs = await assignee_rows.waited_for(session, open_) if open_ else ()
     callers = await identity.load_callers(session, {person for _, person in pairs}) if pairs else {}
     found: dict[UUID, list[Caller]] = {}
     for instance_id, public_id in pairs:
@@ -197,7 +194,7 @@ async def _waited_for(session: AsyncSession, rows: Sequence[Any]) -> dict[UUID, 
 async def _names(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[str, str]:
     """What people are called whom branches ask by name."""
     asked = {UUID(row.assignee_name) for row in rows if row.assignee_kind == "user"}
-    found = await assignees.names(session, asked) if asked else ()
+    found = await assignee_rows.names(session, asked) if asked else ()
     return {str(row.public_id): name_of(row) for row in found}
 
 
@@ -299,7 +296,7 @@ class HiddenAnswers:
 async def hidden_answers(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> HiddenAnswers:
     """Return which answers of whole rounds are kept from readers."""
     answered = {row.instance_id for row in rows if row.history_id is not None}
-    words = await repository.words_of(session, answered) if answered else []
+    words = await assignee_rows.words_of(session, answered) if answered else []
     rounds: dict[UUID, set[int]] = {}
     for row in rows:
         rounds.setdefault(row.instance_id, set()).add(row.opened_version)
@@ -351,7 +348,7 @@ async def history_answers(
     ids = {step.instance_id for step in steps if step.action == ANSWER}
     if not ids:
         return {}
-    rows = await repository.of_instances(session, ids)
+    rows = await assignee_rows.of_instances(session, ids)
     kept = await hidden_answers(session, rows)
     found: dict[UUID, HistoryAnswer | None] = {}
     for row in rows:

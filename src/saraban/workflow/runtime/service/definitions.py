@@ -12,7 +12,6 @@ from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, as_published
 from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime import repository
-from saraban.workflow.runtime.repository import assignments
 
 _CACHED = 512
 _cache: OrderedDict[UUID, Definition] = OrderedDict()
@@ -62,8 +61,8 @@ async def active(session: AsyncSession, *, code: str, matter: Matter | None = No
     if matter is None:
         definition_id = await repository.active_id(session, code)
     else:
-        definition_id = await assignments.starting_id(session, matter, otherwise=code)
+        definition_id = await repository.starting_id(session, matter, otherwise=code)
     if definition_id is None:
-        chosen = await assignments.chosen_code(session, matter) if matter is not None else None
+        chosen = await repository.chosen_code(session, matter) if matter is not None else None
         raise WorkflowNotDefined(words=_CHOSEN if chosen else _SHIPPED, values={"workflow": chosen or code})
     return definition_id, await load(session, definition_id)

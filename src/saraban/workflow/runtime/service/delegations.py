@@ -1,10 +1,11 @@
 """
-Lending one's own steps while away: who, to whom, from when to when, about what. Everybody does it for himself.
+Lending one's own steps while away: who, to whom, from when to when, about what; and in whose place a person may act now.
 
-What counts at a moment is for `standing` to say.
+Everybody lends for themselves. Who stands in for whom is asked only when one's own rights do not do: one statement when
+nobody has delegated to them, two when somebody has, however many.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
@@ -27,10 +28,99 @@ from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.workflow.runtime.domain import delegation
 from saraban.workflow.runtime.domain.delegation import Delegation
-from saraban.workflow.runtime.models.delegations import DelegationRow
-from saraban.workflow.runtime.repository import delegations as repository
-from saraban.workflow.runtime.repository.delegations import NamedRow
-from saraban.workflow.runtime.service.delegated_rights import delegation_of
+from saraban.workflow.runtime.models import DelegationRow
+from saraban.workflow.runtime.repository import delegation_rows
+from saraban.workflow.runtime.repository.delegation_rows import NamedRow
+
+
+@dataclass(frozen=True, slots=True)
+class DelegatedRights:
+    """Everybody for whom one person stands in at one moment, read once; ask it for each matter."""
+
+    lent: tuple[tuple[Delegation, Caller], ...] = ()
+
+    def of(self, workflow_code: str, project_id: int | None) -> tuple[Caller, ...]:
+        """Return the delegators of one matter, each once, without rights over everything."""
+        found = {seat.user_id: seat for one, seat in self.lent if one.reaches(workflow_code, project_id)}
+        return tuple(found.values())
+
+    @property
+    def user_ids(self) -> frozenset[int]:
+        return frozenset(seat.user_id for _, seat in self.lent)
+
+
+async def delegated_rights_of(ctx: RequestContext, session: AsyncSession) -> DelegatedRights:
+    """Read for whom the caller stands in now, in every matter."""
+    rows = await delegation_rows.to_person(session, user_id=ctx.caller.user_id, moment=ctx.now)
+    if not rows:
+        return DelegatedRights()
+    people = await identity.load_callers(session, [public_id for _, public_id in rows])
+    known = {person.user_id: person for person in people.values()}
+    return DelegatedRights(
+        delegation.standing(ctx.caller, [delegation_of(row) for row, _ in rows], known, moment=ctx.now)
+    )
+
+
+async def delegators_of(
+    ctx: RequestContext, session: AsyncSession, *, workflow_code: str, project_id: int | None
+) -> Sequence[Caller]:
+    """
+    Return those in whose place the caller may act now in one matter, each with what of his rights is lent.
+
+    A permission or a seat of theirs is as good as the caller's own, with two exceptions that the engine knows: neither of
+    both may be the submitter where a step says so, and nobody lends the right to everything.
+    """
+    return (await delegated_rights_of(ctx, session)).of(workflow_code, project_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Delegates:
+    """Who stands in for some people over a stretch of time: for those who tell people of things."""
+
+    lent: tuple[tuple[Delegation, UUID | None, Caller], ...] = ()
+
+    def of(
+        self, user_ids: Collection[int], *, workflow_code: str, project: UUID | None, moment: datetime
+    ) -> dict[UUID, Caller]:
+        """Return who stands in for one of these people in one matter, by public id."""
+        return {
+            delegate.public_id: delegate
+            for one, place, delegate in self.lent
+            if one.delegator in user_ids
+            and one.counts_at(moment)
+            and (not one.workflows or workflow_code in one.workflows)
+            and place in {None, project}
+        }
+
+
+async def delegates_of(
+    session: AsyncSession, user_ids: Collection[int], *, first: datetime, last: datetime
+) -> Delegates:
+    """Read who stands in for any of these people from `first` to `last`; one statement when nobody does."""
+    rows = await delegation_rows.lent_by(session, user_ids=user_ids, first=first, last=last) if user_ids else []
+    if not rows:
+        return Delegates()
+    people = await identity.load_callers(session, {key for row in rows for key in (row.delegator, row.delegate)})
+    found = []
+    for row in rows:
+        delegator, delegate = people.get(row.delegator), people.get(row.delegate)
+        if delegator is not None and delegate is not None and delegation.lent(delegator, delegate) is not None:
+            found.append((delegation_of(row.row), row.project, delegate))
+    return Delegates(tuple(found))
+
+
+def delegation_of(row: DelegationRow) -> Delegation:
+    """Return a row as the domain reads it."""
+    return Delegation(
+        delegator=row.delegator_user_id,
+        delegate=row.delegate_user_id,
+        starts_at=row.starts_at,
+        ends_before=row.ends_before,
+        workflows=frozenset(row.workflow_codes),
+        project=row.project_id,
+        revoked=row.revoked_at is not None,
+    )
+
 
 MANAGES = "user.edit"
 MOST_COLLEAGUES = 100
@@ -133,7 +223,7 @@ async def revoke(ctx: RequestContext, session: AsyncSession, *, public_id: UUID,
     :raises NotFound: when there is none of the caller's own, nor of anybody whose account he manages
     :raises DelegationChanged: when `if_match` names another version
     """
-    found = await repository.one(session, public_id=public_id, locked=True)
+    found = await delegation_rows.one(session, public_id=public_id, locked=True)
     if found is None or not await _may_revoke(session, ctx.caller, found):
         raise NotFound(f"There is no delegation {public_id}.")
     row = found.row
@@ -151,7 +241,7 @@ async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -
     """
     :raises NotFound: when there is none that concerns the caller, or somebody whose account he manages
     """
-    found = await repository.one(session, public_id=public_id)
+    found = await delegation_rows.one(session, public_id=public_id)
     if found is None or not await _concerns(session, ctx.caller, found):
         raise NotFound(f"There is no delegation {public_id}.")
     return _view(found, ctx.now)
@@ -171,7 +261,7 @@ async def listing(
         if other is None or not _manages(ctx.caller, other):
             raise NotFound(f"There is no person {person}.")
         user_id = other.user_id
-    rows = await repository.page(session, user_id=user_id, cursor=cursor, limit=limit)
+    rows = await delegation_rows.page(session, user_id=user_id, cursor=cursor, limit=limit)
     found = page_of(rows, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
     return Page([_view(one, ctx.now) for one in found.items], found.next_cursor)
 
@@ -186,7 +276,7 @@ async def colleagues(ctx: RequestContext, session: AsyncSession, *, text: str = 
 
 async def known_workflows(session: AsyncSession) -> tuple[str, ...]:
     """Return the codes that a delegation can be limited to."""
-    return tuple(await repository.codes(session))
+    return tuple(await delegation_rows.codes(session))
 
 
 def _words(one: OrganizationMember) -> str:
@@ -209,7 +299,7 @@ async def _codes(session: AsyncSession, wanted: Sequence[str] | None) -> list[st
         return []
     if not wanted:
         raise invalid("/workflowCodes", "required", *_NONE_CHOSEN)
-    known = set(await repository.codes(session))
+    known = set(await delegation_rows.codes(session))
     for place, code in enumerate(wanted):
         if code not in known:
             th, en = "ไม่มีกระบวนงาน “{value}”", "There is no workflow “{value}”."
@@ -230,8 +320,8 @@ async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID |
 
 async def _check(session: AsyncSession, asked: Delegation, *, now: datetime) -> None:
     people = (asked.delegator, asked.delegate)
-    await repository.hold_people(session, people)
-    known = await repository.of_people(session, user_ids=people, after=now)
+    await delegation_rows.hold_people(session, people)
+    known = await delegation_rows.of_people(session, user_ids=people, after=now)
     delegation.check_against(asked, [delegation_of(row) for row in known])
 
 

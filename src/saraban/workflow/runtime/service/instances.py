@@ -1,42 +1,47 @@
 """
-Starts and ends instances, and shows where each stands and what a caller may do there.
+Starts and ends instances, says on what terms a state is entered (its due date, the one person it is given to), and shows
+where each stands and what a caller may do there.
+
+A due date moves nothing by itself: a day that has passed is reminded of, and that is all.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
+from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
+from saraban.kit.dates import local_date
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
+from saraban.projects import service as projects
+from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.engine import decisions, step_data
+from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
-from saraban.workflow.language.definition import CANCELLED, Definition
+from saraban.workflow.language.definition import CANCELLED, Definition, State
 from saraban.workflow.language.registers import Matter
 from saraban.workflow.language.review import BranchView
 from saraban.workflow.language.subject import NOBODY_ASKED, Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
 from saraban.workflow.runtime import repository
-from saraban.workflow.runtime.domain import authorization, interventions
-from saraban.workflow.runtime.domain.event_order import not_before
+from saraban.workflow.runtime.domain import delegation, interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowInstance
-from saraban.workflow.runtime.repository import transitions as stepping
 from saraban.workflow.runtime.service import assignees, definitions
 from saraban.workflow.runtime.service import branches as reviews
-from saraban.workflow.runtime.service.delegated_rights import DelegatedRights, delegated_rights_of
-from saraban.workflow.runtime.service.pending import (
+from saraban.workflow.runtime.service.assignees import (
     InstanceState,
     pending_with,
     pending_with_exactly,
     pending_without_query,
     with_branches,
 )
+from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
 from saraban.workflow.runtime.service.step_data import stated_values
-from saraban.workflow.runtime.service.step_rules import due_on
 from saraban.workflow.runtime.service.transition_request import HeldInstance
 
 
@@ -106,7 +111,7 @@ async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str
     row = found.get(entity_id)
     if row is None or row.status == InstanceStatus.CANCELLED:
         return
-    now = not_before(row.updated_at, ctx.now)
+    now = row.not_before(ctx.now)
     gone = {"due_on": None, "assigned_user_id": None}
     values = {
         "current_state": CANCELLED.name,
@@ -131,7 +136,7 @@ async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str
         )
     )
     await reviews.close(session, instance_id=row.id, now=now)
-    await stepping.write_work_items(session, stepping.WorkItems(row.id, CANCELLED.name, (), (), now))
+    await repository.write_work_items(session, repository.WorkItems(row.id, CANCELLED.name, (), (), now))
 
 
 async def renew_pending(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
@@ -158,13 +163,13 @@ class EnteredState:
 async def renew_work_items(session: AsyncSession, entered: EnteredState) -> None:
     """Make the work items of an instance those of its present state."""
     waiting = await pending_in(session, entered)
-    await stepping.write_work_items(session, work_items_of(entered, waiting))
+    await repository.write_work_items(session, work_items_of(entered, waiting))
 
 
-def work_items_of(entered: EnteredState, waiting: PendingAssignees) -> stepping.WorkItems:
+def work_items_of(entered: EnteredState, waiting: PendingAssignees) -> repository.WorkItems:
     """Return the work items of an instance, as they are written."""
     row = entered.row
-    return stepping.WorkItems(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
+    return repository.WorkItems(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
 
 
 async def pending_in(session: AsyncSession, entered: EnteredState) -> PendingAssignees:
@@ -304,7 +309,7 @@ def envelope(
         current_state=row.current_state,
         state_label=state.label,
         terminal=state.terminal or not runs,
-        actions=authorization.choices(definition, row.current_state, moment, seats) if runs else (),
+        actions=delegation.choices(definition, row.current_state, moment, seats) if runs else (),
         can_edit=runs and decisions.can_edit(state, ctx.caller, facts),
         last_transition_at=row.last_transition_at,
         version_no=row.version_no,
@@ -329,3 +334,63 @@ async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dic
             file = StepFile(row.public_id, row.file_name, state, row.download_url)
             files.setdefault(instance_id, []).append(file)
     return {key: tuple(each) for key, each in files.items()}
+
+
+INACTIVE, NOT_VISIBLE, NOT_PERMITTED = "inactive", "not_visible", "not_permitted"
+
+
+@dataclass(frozen=True, slots=True)
+class StepRules:
+    """
+    :param values: columns of the instance, for the step's own compare-and-set
+    :param details: what the history says of an assignment, one that was dropped too
+    """
+
+    values: Mapping[str, object]
+    details: JsonObject = field(default_factory=dict)
+
+
+async def rules_of(
+    session: AsyncSession, *, definition: Definition, step: Step, facts: SubjectFacts, now: datetime
+) -> StepRules:
+    """Return the terms of the state that a step leads to; whoever was in charge of the one before is not any more."""
+    state = definition.state(step.next_state)
+    due = await due_on(session, state=state, facts=facts, now=now)
+    wanted = next((event["target"] for event in step.events if event["type"] == "assign"), None)
+    if wanted is None or state.terminal:
+        return StepRules({"due_on": due, "assigned_user_id": None})
+    public_id, person = await _person(session, wanted, facts)
+    dropped = _why_not(definition, state, person, facts)
+    told = {"userPublicId": str(public_id) if public_id else None, "dropped": dropped}
+    user_id = person.user_id if person is not None and dropped is None else None
+    return StepRules({"due_on": due, "assigned_user_id": user_id}, {"assigned": told})
+
+
+async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, now: datetime) -> date | None:
+    """Count the working days of a state from the day it is entered, in the calendar of the subject's project."""
+    if state.due_days is None:
+        return None
+    project = facts.scope.project
+    calendar = WorkCalendar() if project is None else await projects.work_calendar(session, project_id=project)
+    return working_days_after(calendar, local_date(now, facts.zone), state.due_days)
+
+
+async def _person(session: AsyncSession, wanted: str, facts: SubjectFacts) -> tuple[UUID | None, Caller | None]:
+    """The one who is meant, and as a caller while the account is open."""
+    if wanted == "submitter":
+        if facts.submitter_user_id is None:
+            return None, None
+        known = await repository.user_public_ids(session, [facts.submitter_user_id])
+        public_id = known[facts.submitter_user_id]
+    else:
+        public_id = UUID(wanted)
+    return public_id, (await identity.load_callers(session, [public_id])).get(public_id)
+
+
+def _why_not(definition: Definition, state: State, person: Caller | None, facts: SubjectFacts) -> str | None:
+    if person is None:
+        return INACTIVE
+    if not facts.seen_by(person, state.name):
+        return NOT_VISIBLE
+    may = decisions.may_act(definition, state.name, decisions.Facts(person, facts))
+    return None if may else NOT_PERMITTED

@@ -25,12 +25,11 @@ from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.outcome import Meaning
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
-from saraban.workflow.runtime.domain.event_order import not_before
+from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.repository import transitions as stepping
 from saraban.workflow.runtime.service import assignment, branches, instances
 from saraban.workflow.runtime.service import workflow_events as news_of
-from saraban.workflow.runtime.service.step_rules import rules_of
+from saraban.workflow.runtime.service.instances import rules_of
 from saraban.workflow.runtime.service.subjects import SubjectStep
 from saraban.workflow.runtime.service.transition_metrics import TakenTransition
 from saraban.workflow.runtime.service.transition_request import (
@@ -158,9 +157,9 @@ async def _write(
         for (one, after), waiting, key in zip(pairs, ahead, keys, strict=True)
     ]
     told = await news_of.events_of(session, news)
-    stepping.update_instances(pipeline, [after.row for after in stand])
-    stepping.insert_histories(pipeline, histories)
-    stepping.replace_work_items(pipeline, awaited)
+    repository.update_instances(pipeline, [after.row for after in stand])
+    repository.insert_histories(pipeline, histories)
+    repository.replace_work_items(pipeline, awaited)
     events.queue(pipeline, told)
     audit.queue(pipeline, [(replace(after.ctx, now=one.now), _entry(one, after)) for one, after in pairs])
     try:
@@ -180,7 +179,7 @@ async def _write(
 
 async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: datetime) -> _ReadyStep:
     held, record = one.held, one.record
-    now = not_before(held.row.updated_at, now)
+    now = held.row.not_before(now)
     terms = await rules_of(session, definition=held.definition, step=step, facts=held.facts, now=now)
     values, details = {**terms.values, **record.values}, {**terms.details, **record.details}
     record = StepRecord(record.audited, record.severity, details, values, record.applies, record.asks)
@@ -189,7 +188,7 @@ async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: dat
 
 async def _ask(
     session: AsyncSession, pairs: Sequence[tuple[_ReadyStep, HeldInstance]]
-) -> tuple[list[PendingAssignees], list[stepping.WorkItems]]:
+) -> tuple[list[PendingAssignees], list[repository.WorkItems]]:
     """Whom the instances wait for, and whom to tell of it; of those of whom nobody else is asked, the one person."""
     ahead, awaited = [], []
     for one, after in pairs:

@@ -23,14 +23,12 @@ from saraban.kit.operation import Receipt
 from saraban.workflow.engine.decisions import ActionForbidden, Step
 from saraban.workflow.language.review import ANSWER, BranchStatus
 from saraban.workflow.language.subject import InstanceStatus
-from saraban.workflow.runtime.domain import authorization, review_response
-from saraban.workflow.runtime.domain.event_order import not_before
+from saraban.workflow.runtime.domain import delegation, review_response
 from saraban.workflow.runtime.domain.review_response import BranchClosed, ReviewAnswer, ReviewSeat
-from saraban.workflow.runtime.models import WorkflowHistory
-from saraban.workflow.runtime.models.review import WorkflowBranch
-from saraban.workflow.runtime.repository import branch_rows as repository
+from saraban.workflow.runtime.models import WorkflowBranch, WorkflowHistory
+from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignment, branches
-from saraban.workflow.runtime.service.delegated_rights import delegators_of
+from saraban.workflow.runtime.service.delegations import delegators_of
 from saraban.workflow.runtime.service.transition_request import (
     Command,
     Decision,
@@ -116,7 +114,7 @@ async def _decide(
     _alone: bool,
 ) -> Decision:
     given = await _accepted(session, held, branch_public_id, reply)
-    at = replace(held.ctx, now=not_before(held.row.updated_at, held.ctx.now))
+    at = replace(held.ctx, now=held.row.not_before(held.ctx.now))
     files = held.has_files or bool(reply.attachment_public_ids)
     held = replace(held, ctx=at, seat=given.lender, seats=given.seats, has_files=files)
     history = _history(held, given, reply)
@@ -143,7 +141,7 @@ async def _accepted(
     session: AsyncSession, held: HeldInstance, branch_public_id: UUID, reply: BranchAnswer
 ) -> AcceptedAnswer:
     row = held.row
-    branch = await repository.branch(session, instance_id=row.id, public_id=branch_public_id)
+    branch = await assignee_rows.branch(session, instance_id=row.id, public_id=branch_public_id)
     if branch is None:
         raise NotFound(f"The instance has no branch {branch_public_id}.")
     version = Command(ANSWER, client_version_no=reply.client_version_no, if_match=reply.if_match)
@@ -151,7 +149,7 @@ async def _accepted(
     review = held.definition.state(row.current_state).review
     if branch.status != BranchStatus.PENDING or row.status != InstanceStatus.ACTIVE or review is None:
         raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
-    round_ = await repository.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
+    round_ = await assignee_rows.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
     given = {each.name: each.answer for each in round_ if each.answer is not None}
     said = ReviewAnswer(reply.code, reply.comment, bool(reply.attachment_public_ids))
     if reply.on_behalf_of in {None, held.caller.public_id}:
@@ -163,7 +161,7 @@ async def _accepted(
                 raise
     project = held.facts.scope.project
     lent = await delegators_of(held.ctx, session, workflow_code=held.definition.code, project_id=project)
-    asked = lent if reply.on_behalf_of is None else [authorization.seat_of(lent, reply.on_behalf_of)]
+    asked = lent if reply.on_behalf_of is None else [delegation.seat_of(lent, reply.on_behalf_of)]
     able = {}
     for seat in asked:
         with suppress(ActionForbidden):
@@ -171,7 +169,7 @@ async def _accepted(
     if not able:
         raise ActionForbidden(f"The branch {branch.name} asks somebody else.")
     if len(able) > 1:
-        raise authorization.several(seat for seat, _ in able.values())
+        raise delegation.several(seat for seat, _ in able.values())
     ((seat, answered),) = able.values()
     return AcceptedAnswer(branch, seat, tuple(lent), *answered, review.hidden)
 
@@ -230,7 +228,7 @@ async def _write(
         "updated_at": now,
         **_behalf(given),
     }
-    if not await repository.change(session, public_id=branch.id, expected=branch.version_no, values=values):
+    if not await assignee_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
         raise VersionLost("The branch changed between the lock and the update.")
     await _tell(session, held, given, reply, history.id)
     await _audit(session, held, branch)
@@ -322,5 +320,5 @@ async def _audit(session: AsyncSession, held: HeldInstance, branch: WorkflowBran
 async def _wait_on(session: AsyncSession, held: HeldInstance) -> None:
     """The answer is given, and others are still waited for."""
     row, now = held.row, held.ctx.now
-    await repository.touch(session, public_id=row.id, now=now)
+    await assignee_rows.touch(session, public_id=row.id, now=now)
     await assignment.renew_people(session, row=row, definition=held.definition, facts=held.facts, now=now)

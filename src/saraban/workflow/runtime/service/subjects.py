@@ -1,19 +1,25 @@
 """
 The one seam between a workflow and what it moves: documents implement `SubjectPort`, `bootstrap` registers it.
+
+Nobody is asked for what they could not open, nor told of it: who may see it is read here too.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import Caller
+from saraban.identity import service as identity
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.pipeline import Pipeline
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.language.outcome import NOTHING, Meaning
 from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.models import Instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +87,36 @@ class Subjects:
 
     def __contains__(self, entity_type: str) -> bool:
         return entity_type in self._ports
+
+
+async def readers(
+    session: AsyncSession, users: Collection[int], *, named: Iterable[UUID] = (), facts: SubjectFacts, state: str
+) -> list[Caller]:
+    """Return those of some people, by key or by name, who may see a subject that stands in a state; two queries."""
+    public_ids = await repository.user_public_ids(session, sorted(users)) if users else {}
+    people = await identity.load_callers(session, sorted({*public_ids.values(), *named}))
+    return [person for person in people.values() if facts.seen_by(person, state)]
+
+
+async def facts_of(
+    session: AsyncSession, rows: Iterable[Instance], *, caller: Caller, subjects: Subjects
+) -> dict[tuple[str, str], SubjectFacts]:
+    """
+    Return what a caller may see of what instances move, by entity type and id.
+
+    What the caller may not know of is not there, nor what is of a kind that nobody has registered.
+    """
+    wanted: dict[str, list[str]] = {}
+    for row in rows:
+        if row.entity_type in subjects:
+            wanted.setdefault(row.entity_type, []).append(row.entity_id)
+    facts: dict[tuple[str, str], SubjectFacts] = {}
+    for kind in sorted(wanted):
+        found = await subjects.port(kind).facts(session, caller=caller, entity_ids=wanted[kind])
+        facts |= {(kind, key): one for key, one in found.items()}
+    return facts
+
+
+async def seen(ctx: RequestContext, session: AsyncSession, row: Instance, *, subjects: Subjects) -> SubjectFacts | None:
+    """Return what one instance moves, None for what the caller may not know of."""
+    return (await facts_of(session, [row], caller=ctx.caller, subjects=subjects)).get((row.entity_type, row.entity_id))

@@ -17,20 +17,19 @@ from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.json import Json, JsonObject, as_object, as_text
 from saraban.kit.pagination import Cursor, Page
-from saraban.workflow.engine import step_data
+from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.language.definition import ENDS, Definition
 from saraban.workflow.language.review import BranchView
 from saraban.workflow.language.subject import NOBODY_ASKED, ActionChoice, Envelope, InstanceStatus, Represented
 from saraban.workflow.runtime import repository
-from saraban.workflow.runtime.domain import expected_path, interventions
+from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.service import branches, definitions, instances
-from saraban.workflow.runtime.service.delegated_rights import DelegatedRights, delegated_rights_of
-from saraban.workflow.runtime.service.pending import InstanceState as Asking
-from saraban.workflow.runtime.service.pending import pending_with
+from saraban.workflow.runtime.service.assignees import InstanceState as Asking
+from saraban.workflow.runtime.service.assignees import pending_with
+from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
 from saraban.workflow.runtime.service.step_data import ChangedValue, changed_values
-from saraban.workflow.runtime.service.subject_facts import facts_of, seen
-from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.subjects import Subjects, facts_of, seen
 
 MOST_STEPS = 1_000
 MOST_ROUNDS = 5
@@ -141,7 +140,7 @@ async def states_ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text,
     if row is None or row.status != InstanceStatus.ACTIVE:
         return ()
     definition = await definitions.load(session, row.definition_id)
-    return tuple(state.label for state in expected_path.ahead(definition, row.current_state))
+    return tuple(state.label for state in decisions.expected_path(definition, row.current_state))
 
 
 async def steps_of(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> tuple[HistoryStep, ...]:

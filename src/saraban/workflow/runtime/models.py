@@ -5,17 +5,20 @@ Keys are UUID text (`CHAR(36)`), so a workflow's own key is its public id; integ
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, declared_attr, mapped_column
 
-from saraban.kit.db import Base, Code
+from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_index
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json
+from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.language.subject import InstanceStatus
+
+_TICK = timedelta(microseconds=1)
 
 
 class UuidText(sa.TypeDecorator[UUID]):
@@ -116,6 +119,14 @@ class Instance:
     created_at: datetime
     updated_at: datetime
 
+    def not_before(self, now: datetime) -> datetime:
+        """
+        Return the moment of what is written next: `now`, or just after what was written last where that lies later.
+
+        Whoever comes first may get the lock last, and the clocks of two servers differ.
+        """
+        return now if now >= self.updated_at else self.updated_at + _TICK
+
     @classmethod
     def of(cls, row: WorkflowInstance) -> "Instance":
         return cls(**{name: getattr(row, name) for name in cls.__slots__})
@@ -177,3 +188,108 @@ class WorkflowWorkItem(Base):
     organization_id: Mapped[int | None] = mapped_column(sa.ForeignKey("organizations.id"))
     user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     created_at: Mapped[datetime]
+
+
+class WorkflowAssignment(Base):
+    """
+    One choice for a kind of document; a place has one, so that it is changed and taken back under its own name.
+
+    `reach` is the project's key again, 0 where there is none, and `type_code` is empty where every type is meant: a
+    database counts no two nulls as one place.
+    """
+
+    __tablename__ = "workflow_choices"
+    __table_args__ = (
+        sa.UniqueConstraint("kind", "reach", "type_code", name="uk_wf_choice_place"),
+        sa.Index("idx_wf_choice_code", "workflow_code"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int | None] = mapped_column(sa.ForeignKey("projects.id", name="fk_wf_choice_project"))
+    reach: Mapped[int]
+    kind: Mapped[str] = mapped_column(Code(20))
+    type_code: Mapped[str] = mapped_column(Code(50))
+    workflow_code: Mapped[str] = mapped_column(Code(50))
+    chosen_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", name="fk_wf_choice_chosen_by"))
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class DelegationRow(HasPublicId, Base):
+    """
+    One person's steps lent to another; a row is taken back, never deleted, because histories name both people.
+
+    The days are what people chose, in the deployment's zone; `starts_at` and `ends_before` are their moments, so that
+    whoever asks what counts now needs no zone.
+    """
+
+    __tablename__ = "delegations"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    delegator_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", name="fk_delegations_delegator"))
+    delegate_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", name="fk_delegations_delegate"))
+    starts_on: Mapped[date]
+    ends_on: Mapped[date]
+    starts_at: Mapped[datetime]
+    ends_before: Mapped[datetime]
+    workflow_codes: Mapped[list[str]]
+    project_id: Mapped[int | None] = mapped_column(sa.ForeignKey("projects.id", name="fk_delegations_project"))
+    reason: Mapped[str] = mapped_column(sa.String(500))
+    version: Mapped[int]
+    revoked_at: Mapped[datetime | None]
+    revoked_by_user_id: Mapped[int | None] = mapped_column(
+        sa.ForeignKey("users.user_id", name="fk_delegations_revoked_by")
+    )
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> TableArguments:
+        return public_id_index(
+            "delegations",
+            sa.Index("idx_delegations_delegate", "delegate_user_id", "ends_before"),
+            sa.Index("idx_delegations_delegator", "delegator_user_id", "ends_before"),
+        )
+
+
+class WorkflowBranch(Base):
+    """
+    One branch of one round. `opened_version` is the instance's at the moment its state was entered, so that a state which
+    is entered twice asks twice; `version_no` is the branch's own, and rises when it is answered or closed.
+    """
+
+    __tablename__ = "workflow_branches"
+    __table_args__ = (
+        sa.UniqueConstraint("instance_id", "opened_version", "name", name="uk_wf_branch_round_name"),
+        sa.Index("idx_wf_branch_open", "status", "assignee_kind", "assignee_name"),
+    )
+
+    id: Mapped[UUID] = mapped_column(UuidText(), primary_key=True, default=new_id)
+    instance_id: Mapped[UUID] = mapped_column(
+        UuidText(), sa.ForeignKey("workflow_instances.id", ondelete="RESTRICT", name="fk_wf_branch_inst")
+    )
+    state: Mapped[str] = mapped_column(Code(50))
+    opened_version: Mapped[int]
+    position: Mapped[int]
+    name: Mapped[str] = mapped_column(Code(50))
+    assignee_kind: Mapped[str] = mapped_column(sa.String(20))
+    assignee_name: Mapped[str] = mapped_column(Code(100))
+    status: Mapped[str] = mapped_column(sa.String(20), default=BranchStatus.PENDING)
+    answer: Mapped[str | None] = mapped_column(Code(20))
+    comment: Mapped[str | None] = mapped_column(sa.Text())
+    answered_by_user_id: Mapped[int | None] = mapped_column(
+        sa.ForeignKey("users.user_id", name="fk_wf_branch_answered_by")
+    )
+    answered_by_user_uuid: Mapped[str | None] = mapped_column(sa.String(36))
+    on_behalf_of_user_id: Mapped[int | None] = mapped_column(
+        sa.ForeignKey("users.user_id", name="fk_wf_branch_on_behalf")
+    )
+    on_behalf_of_user_uuid: Mapped[str | None] = mapped_column(sa.String(36))
+    history_id: Mapped[UUID | None] = mapped_column(
+        UuidText(), sa.ForeignKey("workflow_histories.id", name="fk_wf_branch_history")
+    )
+    answered_at: Mapped[datetime | None]
+    version_no: Mapped[int] = mapped_column(default=1)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]

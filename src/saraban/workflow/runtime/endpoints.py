@@ -1,22 +1,100 @@
-"""`/workflow/instances` and `/inbox`: where documents stand, transitions, answers in a review, histories, what waits."""
+"""
+`/delegations`, `/workflow/instances` and `/inbox`: who acts for whom, where documents stand, transitions, answers in a
+review, histories, what waits.
+"""
 
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
-from starlette.responses import Response as RawResponse
+from fastapi import APIRouter, Header, Path, Query, Response
 
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, respond, showing_done_work
+from saraban.kit.http import (
+    Db,
+    Idempotent,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+    read_after_commit,
+    respond,
+    showing_done_work,
+)
+from saraban.kit.operation import Operation
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
-from saraban.workflow.runtime.schemas.review import BranchAnswerIn
-from saraban.workflow.runtime.service import review, tasks
+from saraban.workflow.runtime.service import delegations, review, tasks
 from saraban.workflow.runtime.service.transition_request import Command, Transitioned
 from saraban.workflow.runtime.service.transitions import Transitions
 
 router = APIRouter()
+
+DelegationIfMatch = Annotated[
+    str | None,
+    Header(alias="If-Match", max_length=100, description="The `ETag` of the delegation as you have seen it."),
+]
+
+
+@router.get("/delegations", summary="What you have lent and were lent")
+async def list_delegations(
+    ctx: Context,
+    session: ReadSession,
+    person: Annotated[
+        UUID | None, Query(alias="userPublicId", description="Somebody else, for whoever manages that account.")
+    ] = None,
+    cursor: PageCursor = None,
+    limit: PageLimit = 50,
+) -> schemas.DelegationPage:
+    """Newest first, those that are over or were taken back included."""
+    page = await delegations.listing(ctx, session, person=person, cursor=cursor, limit=limit)
+    return schemas.DelegationPage(items=[_delegation(one) for one in page.items], next_cursor=page.next_cursor)
+
+
+@router.post(
+    "/delegations", status_code=201, response_model=schemas.DelegationOut, summary="Delegate while you are away"
+)
+async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
+    """
+    The delegate may take the steps that you may take, and nothing else: no reading, editing or managing. Both names stand in
+    the history. What is lent to you cannot be lent on.
+    """
+    work = partial(delegations.delegate, ctx, wanted=delegations.NewDelegation(**body.model_dump()))
+    receipt = await idempotency.run(Operation.of(ctx, "POST /delegations", body), work)
+    async with read_after_commit(db) as session:
+        view = await delegations.read(ctx, session, public_id=receipt.resource_id)
+    headers = {"Location": f"/api/v1/delegations/{view.public_id}", "ETag": view.etag}
+    return respond(_delegation(view), status=201, receipt=receipt, headers=headers)
+
+
+@router.get("/delegations/colleagues", summary="Whom you can delegate to")
+async def list_colleagues(
+    ctx: Context, session: ReadSession, q: Annotated[str, Query(max_length=100, description="A part of the name.")] = ""
+) -> schemas.ColleagueList:
+    """The active people of your organizations, at most a hundred."""
+    found = await delegations.colleagues(ctx, session, text=q)
+    return schemas.ColleagueList(items=[schemas.DelegationPersonOut.model_validate(one) for one in found])
+
+
+@router.get("/delegations/{publicId}", summary="One delegation")
+async def read_delegation(
+    public_id: PathId, ctx: Context, session: ReadSession, response: Response
+) -> schemas.DelegationOut:
+    """For both people, and for whoever manages the delegator's account."""
+    view = await delegations.read(ctx, session, public_id=public_id)
+    response.headers["ETag"] = view.etag
+    return _delegation(view)
+
+
+@router.delete("/delegations/{publicId}", status_code=204, summary="Take a delegation back")
+async def revoke_delegation(public_id: PathId, ctx: Context, db: Db, if_match: DelegationIfMatch = None) -> None:
+    """At once. Steps that were taken stay, with both names. For the delegator and whoever manages that account."""
+    await db.transact(lambda session: delegations.revoke(ctx, session, public_id=public_id, if_match=if_match))
+
+
+def _delegation(view: delegations.DelegationView) -> schemas.DelegationOut:
+    return schemas.DelegationOut.model_validate(view)
 
 
 @router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceEnvelope)
@@ -36,7 +114,7 @@ async def take_step(
     ctx: KeyedContext,
     transitions: InstanceTransitions,
     if_match: IfMatch,
-) -> RawResponse:
+) -> Response:
     """
     Takes one action. Send the `workflow.versionNo` you saw, as `clientVersionNo` or in quotes as `If-Match`, so that you
     approve what you read. The `ETag` of a document guards its editing and is not taken here. Sent again with the same
@@ -55,7 +133,7 @@ async def take_step(
     return await show_transitioned(ctx, transitions, await transitions.take(ctx, public_id=public_id, command=command))
 
 
-async def show_transitioned(ctx: RequestContext, transitions: Transitions, done: Transitioned) -> RawResponse:
+async def show_transitioned(ctx: RequestContext, transitions: Transitions, done: Transitioned) -> Response:
     """Answer with the instance as it is now, and what was done to it."""
     with showing_done_work():
         envelope = await transitions.show(ctx, done)
@@ -103,11 +181,11 @@ BranchId = Annotated[UUID, Path(alias="branchPublicId", description="Public id o
 async def answer_branch(
     public_id: PathId,
     branch_public_id: BranchId,
-    body: BranchAnswerIn,
+    body: schemas.BranchAnswerIn,
     ctx: KeyedContext,
     transitions: InstanceTransitions,
     if_match: IfMatch,
-) -> RawResponse:
+) -> Response:
     """
     Answers for a branch of the present state's review, once. When that makes a verdict, the instance moves in the same
     moment. The version to state is the branch's: others may answer theirs meanwhile. Sent again with the same

@@ -15,8 +15,7 @@ from saraban.identity.models import User
 from saraban.kit.db import AnySelect
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
-from saraban.workflow.runtime.models import WorkflowDefinition
-from saraban.workflow.runtime.models.delegations import DelegationRow
+from saraban.workflow.runtime.models import DelegationRow, WorkflowDefinition
 
 
 async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[tuple[DelegationRow, UUID]]:
