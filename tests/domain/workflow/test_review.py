@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
-from saraban.workflow.administration.domain import definition_changes, diagram, history_replay, simulation
+from saraban.workflow.administration.domain import definition_text, diagram, history_replay, simulation
 from saraban.workflow.engine import decisions
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import compiled
@@ -273,7 +273,7 @@ class TestReading:
         after = definition(ASKED | {"completion": "all"})
 
         assert [
-            (change.place, change.before, change.after) for change in definition_changes.difference(definition(), after)
+            (change.place, change.before, change.after) for change in definition_text.difference(definition(), after)
         ] == [("/states/reviewed/review/completion", "majority", "all")]
 
 

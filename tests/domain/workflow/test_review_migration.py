@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from saraban.kit.errors import Text
 from saraban.workflow.administration.domain import migration
-from saraban.workflow.administration.domain.migration import MigratingInstance, MigrationOutcome
-from saraban.workflow.administration.domain.review_migration import (
+from saraban.workflow.administration.domain.migration import (
     MigratedBranch,
     MigratedReview,
+    MigratingInstance,
+    MigrationOutcome,
     ReviewBarrier,
     continued,
     replaced,

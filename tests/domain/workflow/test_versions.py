@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.kit.errors import Invalid
-from saraban.workflow.administration.domain import json_text
-from saraban.workflow.administration.domain.definition_changes import DefinitionChange, difference
+from saraban.workflow.administration.domain import definition_text
+from saraban.workflow.administration.domain.definition_text import WIDTH, DefinitionChange, difference, formatted
 from saraban.workflow.administration.domain.diagram import (
     MOST_TRANSITIONS,
     DiagramState,
@@ -20,11 +21,11 @@ from saraban.workflow.administration.domain.diagram import (
     mermaid,
 )
 from saraban.workflow.administration.domain.history_replay import RecordedStep, replay
-from saraban.workflow.administration.domain.json_format import WIDTH, written
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationStep, simulate
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.faults import below
 from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import person, subject
 from tests.letterbox_definition import letterbox
@@ -100,10 +101,10 @@ class TestMermaid:
 class TestWritten:
     @pytest.mark.parametrize("code", sorted(SHIPPED))
     def test_says_the_same_in_lines_that_can_be_read(self, code: str) -> None:
-        text = written(SHIPPED[code])
+        text = formatted(SHIPPED[code])
 
         assert json.loads(text) == SHIPPED[code]
-        steps = written({key: part for key, part in SHIPPED[code].items() if key != "description"})
+        steps = formatted({key: part for key, part in SHIPPED[code].items() if key != "description"})
         assert [line for line in steps.splitlines() if len(line) > WIDTH + 2] == []
 
 
@@ -141,44 +142,47 @@ _JSON = st.recursive(
 )
 
 
-def pointers(value: Any, at: str = "") -> list[str]:
-    found = [at]
+def parts(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
+    yield at, value
     if isinstance(value, dict):
-        for key, below in value.items():
-            found += pointers(below, f"{at}/{key.replace('~', '~0').replace('/', '~1')}")
+        for key, inside in value.items():
+            yield from parts(inside, below(at, key))
     if isinstance(value, list):
-        for place, below in enumerate(value):
-            found += pointers(below, f"{at}/{place}")
-    return found
+        for place, inside in enumerate(value):
+            yield from parts(inside, below(at, place))
 
 
 class TestLines:
-    @given(_JSON, st.sampled_from([None, 0, 2]))
-    def test_know_every_part_of_a_text(self, value: Any, indent: int | None) -> None:
-        text = json.dumps(value, indent=indent, ensure_ascii=False)
+    @given(_JSON)
+    def test_know_every_part_of_a_text(self, value: Any) -> None:
+        text = json.dumps(value, indent=2, ensure_ascii=False)
 
-        read, places = json_text.read(text)
+        read = definition_text.read(text)
 
-        assert json.dumps(read) == json.dumps(value)
-        assert sorted(places) == sorted(pointers(value))
-        assert set(places.values()) <= set(range(1, text.count("\n") + 2))
+        assert json.dumps(read.value) == json.dumps(value)
+        for pointer, part in parts(value):
+            line = text.split("\n")[read.line(pointer) - 1].strip()
+            whole = json.dumps(part, ensure_ascii=False)
+            assert (whole[0] if part and isinstance(part, dict | list) else whole) in line
+            assert read.line(f"{pointer}/no such part") == read.line(pointer)
 
     def test_count_from_one(self) -> None:
-        _, places = json_text.read('{\n "a": [1,\n  {"b": "x"}\n ],\n "c/d": {}\n}')
+        text = definition_text.read('{\n "a": [1,\n  {"b": "x"}\n ],\n "c/d": {}\n}')
 
-        assert places == {"": 1, "/a": 2, "/a/0": 2, "/a/1": 3, "/a/1/b": 3, "/c~1d": 5}
+        places = {"": 1, "/a": 2, "/a/0": 2, "/a/1": 3, "/a/1/b": 3, "/c~1d": 5}
+        assert {pointer: text.line(pointer) for pointer in places} == places
 
     @pytest.mark.parametrize(("text", "line"), [('{\n "a": }', 2), ("", 1), ('{"a": 1}\n\n x', 3)])
     def test_of_a_text_that_is_no_json_name_the_place(self, text: str, line: int) -> None:
-        with pytest.raises(json_text.InvalidJson) as refused:
-            json_text.read(text)
+        with pytest.raises(definition_text.InvalidJson) as refused:
+            definition_text.read(text)
 
         assert refused.value.line == line
 
     def test_name_each_key_that_stands_twice_in_its_object(self) -> None:
         text = '{\n "a": {"x": 1},\n "b": [{}, {"x": 1,\n  "y/z": {"x": 2},\n  "y/z": 3}],\n "a": 2\n}'
 
-        twice = json_text.written(text).twice("/text")
+        twice = definition_text.read(text).twice("/text")
 
         assert [(one.pointer, one.code) for one in twice] == [
             ("/text/b/1/y~1z", "duplicate_key"),
@@ -191,30 +195,30 @@ class TestLines:
         )
         assert "บรรทัด 2 และ 6" in twice[1].text.say("th", twice[1].values)
         assert (
-            json_text.twice_in(text.encode("utf-16"))
-            == json_text.twice_in(text.encode())
-            == json_text.written(text).twice()
+            definition_text.twice_in(text.encode("utf-16"))
+            == definition_text.twice_in(text.encode())
+            == definition_text.read(text).twice()
         )
 
     def test_find_nothing_twice_in_what_is_not_and_in_what_is_no_json(self) -> None:
         once = '{"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}], "c": "a"}'
 
-        assert json_text.written(once).twice() == json_text.twice_in(once.encode()) == ()
+        assert definition_text.read(once).twice() == definition_text.twice_in(once.encode()) == ()
         assert (
-            json_text.twice_in(b'{"a": 1, "a": 2')
-            == json_text.twice_in(b"\xff")
-            == json_text.twice_in(b"[" * 50_000)
+            definition_text.twice_in(b'{"a": 1, "a": 2')
+            == definition_text.twice_in(b"\xff")
+            == definition_text.twice_in(b"[" * 50_000)
             == ()
         )
 
-    def test_find_a_key_that_stands_twice_where_pointers_have_no_room_any_more(self) -> None:
+    def test_find_a_key_that_stands_twice_far_below_what_a_definition_can_have(self) -> None:
         deep = f'{{"{"k" * 60}":' * 500 + "[" + "1," * 5_000 + '{"a": 1, "a": 2}]' + "}" * 500
 
-        assert [one.key for one in json_text.written(deep).repeats] == ["a"]
+        assert [one.values["key"] for one in definition_text.read(deep).twice()] == ["a"]
 
     def test_of_a_text_that_is_too_deep_are_not_looked_for(self) -> None:
-        with pytest.raises(json_text.JsonTooDeep):
-            json_text.read("[" * 100_000 + "]" * 100_000)
+        with pytest.raises(definition_text.JsonTooDeep):
+            definition_text.read("[" * 100_000 + "]" * 100_000)
 
 
 def sent(**state: Any) -> Definition:

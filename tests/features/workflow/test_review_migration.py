@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from saraban.identity.models import User
 from saraban.workflow.administration.domain.migration import MigrationOutcome
-from saraban.workflow.administration.schemas.interventions import MigratedOut
+from saraban.workflow.administration.schemas import MigratedOut
 from saraban.workflow.administration.service import migration
 from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan
 from saraban.workflow.runtime.models import WorkflowBranch, WorkflowHistory, WorkflowInstance, WorkflowWorkItem

@@ -17,7 +17,7 @@ from saraban.web.documents.document_pages import DocumentPages, pages_at
 from saraban.web.shell.forms import await_first_answer, read_form, text, validated
 from saraban.web.shell.page import CurrentPage, PageRequest
 from saraban.web.shell.session import PageRoute
-from saraban.workflow.administration.schemas.interventions import ForceIn, ReassignmentIn, TerminationIn
+from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, TerminationIn
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
 from saraban.workflow.service import Command, Subjects, Transitioned, Transitions

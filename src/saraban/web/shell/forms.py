@@ -24,7 +24,7 @@ from saraban.kit.problem import to_problem
 from saraban.kit.schema import TYPED
 from saraban.kit.trace import trace_id
 from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest
-from saraban.workflow.administration.domain import json_text
+from saraban.workflow.administration.domain import definition_text
 
 T = TypeVar("T")
 Order = TypeVar("Order", bound=BaseModel)
@@ -224,8 +224,8 @@ async def await_first_answer(work: Callable[[], Awaitable[T]]) -> T:
 def read_json(typed: str, pointer: str) -> tuple[Any, FieldProblem | None]:
     """Read what somebody typed as JSON, or say where it is none."""
     try:
-        return json_text.read(typed)[0], None
-    except json_text.InvalidJson as fault:
+        return definition_text.read(typed).value, None
+    except definition_text.InvalidJson as fault:
         return None, FieldProblem(pointer, "not_json", NOT_JSON, {"line": fault.line, "column": fault.column})
-    except json_text.JsonTooDeep:
+    except definition_text.JsonTooDeep:
         return None, FieldProblem(pointer, "too_deep", TOO_DEEP)

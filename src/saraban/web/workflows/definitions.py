@@ -19,8 +19,7 @@ from saraban.web.workflows.workflow_assignment import assignment_label, rfa_type
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions
 from saraban.workflow.administration.domain import diagram
-from saraban.workflow.administration.domain.definition_changes import DefinitionChange
-from saraban.workflow.administration.domain.json_format import written
+from saraban.workflow.administration.domain.definition_text import DefinitionChange, formatted
 from saraban.workflow.administration.service import versions, workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import AssignedKind, AssignedKinds
 from saraban.workflow.language import dsl
@@ -142,7 +141,7 @@ async def show(
             workflow=known,
             line=line,
             definition=definition,
-            text=written(found.dsl),
+            text=formatted(found.dsl),
             ways={name: list(action_summaries(definition, name)) for name in definition.states},
             drawing=diagram.diagram(definition, language=page.language),
             mermaid=diagram.mermaid(definition, language=page.language),
@@ -255,5 +254,5 @@ def abbreviated(value: Any) -> str:
     """Write a part of a definition on one line, cut where it gets long."""
     if value is None:
         return ""
-    text = written(value, room=10**9) if isinstance(value, Mapping | list) else str(value)
+    text = formatted(value, room=10**9) if isinstance(value, Mapping | list) else str(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

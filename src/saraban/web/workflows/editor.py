@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
+from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.http import Db, Idempotent, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
@@ -23,9 +23,8 @@ from saraban.web.workflows.definitions import MANAGE, ActionSummary, action_summ
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions
 from saraban.workflow.administration.domain import diagram
-from saraban.workflow.administration.domain.definition_changes import difference
-from saraban.workflow.administration.domain.json_format import written
-from saraban.workflow.administration.schemas.definitions import DefinitionIn, DefinitionText
+from saraban.workflow.administration.domain.definition_text import difference, formatted
+from saraban.workflow.administration.schemas import DefinitionIn, DefinitionText
 from saraban.workflow.administration.service import versions
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition
@@ -135,7 +134,7 @@ async def new(
     if code and version is not None:
         found = await workflow.find_definition(session, code=code, version=version)
         raw = {name: value for name, value in (found.dsl or {}).items() if name != "version"}
-    return _show(page, written(raw), code=code, version=version)
+    return _show(page, formatted(raw), code=code, version=version)
 
 
 @router.post("/check")
@@ -159,15 +158,11 @@ async def check(page: CurrentPage, session: ReadSession, request: Request) -> Re
 async def _verdict(page: PageRequest, session: AsyncSession, request: Request, typed: str) -> DefinitionCheck:
     order: DefinitionText = validated(request, DefinitionText, {"text": typed})
     assert order.text is not None
-    problems, places = await workflow.validate_text(session, text=order.text)
     faults = tuple(
-        (one.text.say(page.language, one.values), workflow.line_of(one, places), _pointer(one)) for one in problems
+        (one.text.say(page.language, one.values), line, one.pointer.removeprefix("/text"))
+        for one, line in await workflow.validate_text(session, text=order.text)
     )
     return DefinitionCheck(faults, None if faults else json.loads(order.text))
-
-
-def _pointer(fault: FieldProblem) -> str:
-    return fault.pointer.removeprefix("/text")
 
 
 async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> PublishPreview:

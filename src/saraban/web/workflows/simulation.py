@@ -1,7 +1,7 @@
 """A version tried out in the browser: a story is played through it, or what has ended is held against it; nothing is kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
@@ -31,8 +31,8 @@ from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.definitions import MANAGE, ORGANIZATIONS, Code, Version
 from saraban.workflow import service as workflow
-from saraban.workflow.administration.domain import json_text
-from saraban.workflow.administration.schemas.simulation import ReplayIn, SimulatedActionIn
+from saraban.workflow.administration.domain import definition_text
+from saraban.workflow.administration.schemas import ReplayIn, SimulatedActionIn
 from saraban.workflow.administration.service import versions
 from saraban.workflow.engine import step_data
 from saraban.workflow.language import dsl
@@ -40,7 +40,6 @@ from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.schemas import Payload
-from saraban.workflow.service import line_of
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")
 
@@ -388,8 +387,7 @@ def simulated_facts(request: Request, definition: Definition, typed: Mapping[str
 
     :raises Invalid: at a text that is no JSON or no object, and at one that the definition's schema refuses, by its line
     """
-    document, _ = _object(typed, "document")
-    context, places = _object(typed, "context")
+    document, context = _object(typed, "document"), _object(typed, "context")
     given = dict(_given(definition, typed))
     around: _SimulatedFactsIn = validated(
         request, _SimulatedFactsIn, {"document": document | given, "context": context}
@@ -397,7 +395,7 @@ def simulated_facts(request: Request, definition: Definition, typed: Mapping[str
     try:
         step_data.check_context(definition, around.context)
     except Invalid as fault:
-        raise Invalid(fault.detail, fields=[_placed(one, places) for one in fault.fields]) from fault
+        raise Invalid(fault.detail, fields=[_placed(one, typed["context"] or "{}") for one in fault.fields]) from fault
     return SimulatedFacts(around.document, around.context)
 
 
@@ -413,23 +411,27 @@ def _given(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[s
             yield name, number_or_text(value) if name == "openRoutings" else value
 
 
-def _object(typed: Mapping[str, str], name: str) -> tuple[dict[str, Any], Mapping[str, int]]:
+def _object(typed: Mapping[str, str], name: str) -> dict[str, Any]:
     if not typed.get(name):
-        return {}, {}
+        return {}
     try:
-        value, places = json_text.read(typed[name])
-    except json_text.InvalidJson as fault:
+        value = definition_text.read(typed[name]).value
+    except definition_text.InvalidJson as fault:
         raise invalid(f"/{name}", "not_json", NOT_JSON.th, NOT_JSON.en, line=fault.line, column=fault.column) from fault
-    except json_text.JsonTooDeep as fault:
+    except definition_text.JsonTooDeep as fault:
         raise invalid(f"/{name}", "too_deep", TOO_DEEP.th, TOO_DEEP.en) from fault
     if not isinstance(value, dict):
         raise invalid(f"/{name}", "type", NO_OBJECT.th, NO_OBJECT.en, example=_EXAMPLES[name])
-    return value, places
+    return value
 
 
-def _placed(fault: FieldProblem, places: Mapping[str, int]) -> FieldProblem:
+def _placed(fault: FieldProblem, typed: str) -> FieldProblem:
     """A fault of what the document remembers, at its text, with the line and the name of the part."""
-    inside = replace(fault, pointer=fault.pointer.removeprefix("/context"))
+    inside = fault.pointer.removeprefix("/context")
     words = Text(AT_LINE.th + fault.text.th, AT_LINE.en + fault.text.en)
-    values = {**fault.values, "line": line_of(inside, places) or 1, "place": inside.pointer.removeprefix("/") or "{ }"}
+    values = {
+        **fault.values,
+        "line": definition_text.read(typed).line(inside),
+        "place": inside.removeprefix("/") or "{ }",
+    }
     return FieldProblem("/context", fault.code, words, values)

@@ -31,7 +31,7 @@ from saraban.web.shell.forms import (
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
-from saraban.workflow.administration.schemas.workflow_assignments import WorkflowAssignmentIn
+from saraban.workflow.administration.schemas import WorkflowAssignmentIn
 from saraban.workflow.administration.service import workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import (
     AssignableWorkflow,

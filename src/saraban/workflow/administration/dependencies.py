@@ -6,7 +6,7 @@ from fastapi import Depends, Request
 
 from saraban.kit.errors import FieldProblem
 from saraban.kit.http import async_dependency
-from saraban.workflow.administration.domain import json_text
+from saraban.workflow.administration.domain import definition_text
 from saraban.workflow.administration.service.definition_cache import DefinitionCache
 
 
@@ -16,7 +16,7 @@ def definition_cache(request: Request) -> DefinitionCache:
 
 async def written_twice(request: Request) -> tuple[FieldProblem, ...]:
     """Name the keys that the body of the request has twice, which its reader does not see any more."""
-    return json_text.twice_in(await request.body())
+    return definition_text.twice_in(await request.body())
 
 
 Definitions = Annotated[DefinitionCache, Depends(async_dependency(definition_cache))]

@@ -2,9 +2,9 @@
 
 from fastapi import APIRouter
 
-from saraban.workflow.administration.endpoints import definitions, interventions, workflow_assignments
-from saraban.workflow.runtime import endpoints
+from saraban.workflow.administration.endpoints import router as administration
+from saraban.workflow.runtime.endpoints import router as runtime
 
 router = APIRouter(tags=["workflow"])
-for subject in (workflow_assignments, definitions, endpoints, interventions):
-    router.include_router(subject.router)
+for room in (administration, runtime):
+    router.include_router(room)

@@ -18,12 +18,10 @@ from saraban.workflow.administration.service.versions import (
     DefinitionRaced,
     DefinitionView,
     create,
-    line_of,
     refused_today,
     seed_definitions,
     set_active,
     shipped,
-    validate,
     validate_text,
 )
 from saraban.workflow.administration.service.versions import find as find_definition
@@ -91,7 +89,6 @@ __all__ = [
     "find",
     "find_definition",
     "history",
-    "line_of",
     "list_definitions",
     "list_tasks",
     "lock",
@@ -106,6 +103,5 @@ __all__ = [
     "start",
     "states_ahead",
     "steps_of",
-    "validate",
     "validate_text",
 ]

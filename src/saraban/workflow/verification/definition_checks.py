@@ -1,18 +1,22 @@
 """
-What publishing asks of the graph (REQ-WFL-09): one way in, every state on a way from it to an end, no way out of an end.
+What publishing asks of the graph (REQ-WFL-09): one way in, every state on a way from it to an end, no way out of an end; of the
+values and the automatic actions of its steps; and of what its ends say that they mean.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import reduce
 
 from saraban.kit.errors import FieldProblem
 from saraban.kit.json import Json
+from saraban.workflow.engine.step_data import PAYLOAD
 from saraban.workflow.language import dsl
-from saraban.workflow.language.definition import ENDS, Definition
+from saraban.workflow.language.definition import ENDS, Definition, Transition, Way
 from saraban.workflow.language.dsl import Known, WorkflowNotValid
 from saraban.workflow.language.faults import Faults, below
+from saraban.workflow.language.outcome import BY_NAME, Outcome
 from saraban.workflow.language.registers import ACTOR, ALL_TYPES, DOCUMENT, KINDS, PRIORITIES, TOP, unsayable
-from saraban.workflow.language.schema import ContextSchema
-from saraban.workflow.verification import action_fields, automatic_actions, final_states, reachability
+from saraban.workflow.language.schema import ContextSchema, payload_fields
+from saraban.workflow.verification import reachability
 
 
 def verify(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Definition:
@@ -25,7 +29,7 @@ def verify(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Defi
     definition = dsl.read(raw, known=known, root=root)
     found = Faults(root)
     check(definition, found, roles=(known or Known()).roles)
-    final_states.check(definition, found)
+    _outcomes(definition, found)
     if found.problems:
         raise WorkflowNotValid(fields=found.problems)
     return definition
@@ -52,9 +56,9 @@ def check(definition: Definition, found: Faults, *, roles: Collection[str] | Non
     _names(definition, found, roles)
     _terms(definition, found)
     _given(definition, found)
-    action_fields.check(definition, found)
+    _action_fields(definition, found)
     _start(definition, found)
-    automatic_actions.check(definition, found)
+    _automatic(definition, found)
     reachability.check(definition, found)
 
 
@@ -132,7 +136,7 @@ def _given(definition: Definition, found: Faults) -> None:
                 continue
             for place, event in enumerate(way.events):
                 if event["type"] == "assign":
-                    at = automatic_actions.way_at(index, way)
+                    at = way_at(index, way)
                     th = "มอบหมายไม่ได้ เพราะ {names} ไม่มีการดำเนินการให้ผู้ใดทำ"
                     en = "This gives nobody anything to do: there is no action in {names}."
                     found.add(f"{at}/events/{place}", "idle_assign", th, en, names=", ".join(way.targets)[:300])
@@ -200,3 +204,172 @@ def _targets(definition: Definition, found: Faults) -> bool:
                 found.add(f"/states/{index}/review/then/{way}/to", "unknown_state", th, en, name=target)
                 sound = False
     return sound
+
+
+# What an end may say of itself beside a name that has always meant something; `completed` says neither yes nor no.
+_YES: tuple[Outcome, ...] = ("approved", "approved_with_comments")
+_NO: tuple[Outcome, ...] = ("revise_resubmit", "rejected")
+_SAME: Mapping[Outcome | None, tuple[Outcome, ...]] = {**dict.fromkeys(_YES, _YES), **dict.fromkeys(_NO, _NO)}
+
+
+def _outcomes(definition: Definition, found: Faults) -> None:
+    """Refuse an `outcome` where nothing ends, and one that an end cannot have."""
+    for index, state in enumerate(definition.states.values()):
+        at, can = f"/states/{index}/outcome", _SAME.get(BY_NAME.get(state.name))
+        if state.outcome is not None and not state.terminal:
+            th, en = "ระบุผลได้เฉพาะสถานะสุดท้าย", "Only a terminal state has an outcome."
+            found.add(at, "outcome_before_end", th, en)
+        elif state.outcome is not None and state.name in ENDS and state.outcome != BY_NAME.get(state.name):
+            th = "“{name}” มีความหมายแน่นอนอยู่แล้ว จึงกำหนดผลนี้ไม่ได้"
+            en = "What “{name}” means is settled: it cannot have this outcome."
+            found.add(at, "reserved_outcome", th, en, name=state.name)
+        elif state.outcome is not None and can is not None and state.outcome not in can:
+            th = "ชื่อ “{name}” บอกผลอยู่แล้ว outcome จึงเป็นได้เฉพาะ {choices} หากต้องการผลอื่น ให้ใช้ชื่อสถานะอื่น"
+            en = "The name “{name}” says already what it means: `outcome` can be {choices}. For another one use another name."
+            found.add(at, "outcome_contradicts", th, en, name=state.name, choices=", ".join(can))
+
+
+def _action_fields(definition: Definition, found: Faults) -> None:
+    """Refuse `fields` that can never be brought: unknown ones, and those of a payload that cannot become complete."""
+    schema = definition.context_schema
+    known = payload_fields(schema.raw) if schema is not None else ()
+    names = {one.name for one in known}
+    without = {one.name: _ways_without(definition, one.name) for one in known if one.required}
+    steps = [step for state in definition.states.values() for step in state.on.values()]
+    stated = (
+        None if any(step.fields is None for step in steps) else {one for step in steps for one in step.fields or ()}
+    )
+    for index, (name, state) in enumerate(definition.states.items()):
+        for action, step in state.on.items():
+            at = below(f"/states/{index}/on", action)
+            for place, one in enumerate(step.fields or ()):
+                if one not in names:
+                    th = "context_schema ไม่มี “{name}” ใน properties ของ payload"
+                    en = "The context_schema names no “{name}” among the properties of the payload."
+                    found.add(f"{at}/fields/{place}", "unknown", th, en, name=one[:100])
+            _fields_read(step, stated, at, found)
+            for one in without if step.fields else ():
+                if not step.takes(one) and name in without[one]:
+                    th = "ต้องมี “{name}” แต่มีทางมาถึงขั้นตอนนี้ที่ไม่มีผู้ใดระบุได้: {way}"
+                    en = "“{name}” is required, but it cannot be given here nor on this way to it: {way}."
+                    way = " → ".join(without[one][name])
+                    found.add(f"{at}/fields", "never_complete", th, en, name=one[:100], way=way[:300])
+
+
+def _fields_read(step: Transition, stated: Collection[str] | None, at: str, found: Faults) -> None:
+    """
+    A condition that reads what never comes with its action, or what nobody can state, reads null for ever.
+
+    :param stated: all that any action takes; None for everything
+    """
+    for path in sorted(step.condition.logic.variables) if step.condition is not None else ():
+        top, *inside = path.split(".")
+        if top == PAYLOAD and inside and not step.takes(inside[0]):
+            th = "เงื่อนไขอ่าน “{path}” ซึ่ง fields ของการดำเนินการนี้ไม่รับ ค่าที่ระบุไว้ก่อนหน้าอ่านได้ที่ context.{path}"
+            en = "The condition reads “{path}”, which is not among its `fields`; what came before is “context.{path}”."
+            found.add(f"{at}/condition/rule", "unknown_name", th, en, path=path[:100])
+        elif (
+            stated is not None
+            and [top, *inside[:1]] == ["context", PAYLOAD]
+            and inside[1:2]
+            and inside[1] not in stated
+        ):
+            th = "เงื่อนไขอ่าน “{path}” ซึ่งไม่มี fields ของการดำเนินการใดรับ"
+            en = "The condition reads “{path}”, which is among the `fields` of no action."
+            found.add(f"{at}/condition/rule", "unknown_name", th, en, path=path[:100])
+
+
+def _ways_without(definition: Definition, name: str) -> dict[str, tuple[str, ...]]:
+    """The states that can be reached though nobody could give a value, each by a shortest way."""
+    ways: dict[str, tuple[str, ...]] = {definition.initial: (definition.initial,)}
+    waiting = [definition.initial]
+    for place in waiting:  # grows while it is walked
+        state = definition.states[place]
+        ahead = [target for step in state.on.values() if not step.takes(name) for target in step.targets]
+        for target in [*ahead, *(state.review.targets if state.review else ())]:
+            if target not in ways:
+                ways[target] = (*ways[place], target)
+                waiting.append(target)
+    return ways
+
+
+Place = tuple[str, str]  # state, action
+MOST_IN_A_ROW = 20  # all in one transaction
+
+
+def _automatic(definition: Definition, found: Faults) -> None:
+    """Each automatic action is possible where it is wanted, needs nobody's hand, and they come to an end."""
+    follows: dict[Place, tuple[Place, ...]] = {}
+    pointers: dict[Place, str] = {}
+    for index, (name, state) in enumerate(definition.states.items()):
+        for way in state.ways:
+            pointers[name, way.name] = at = way_at(index, way)
+            _possible(definition, way, f"{at}/events", found)
+            follows[name, way.name] = tuple(_next(definition, way))
+    length: dict[Place, int] = {}
+    cycles = list(_cycles(follows, length))
+    for cycle in cycles:
+        ways = " → ".join(f"{state}.{action}" for state, action in cycle)
+        th, en = "การดำเนินการอัตโนมัติวนไม่รู้จบ: {ways}", "These automatic actions never end: {ways}."
+        found.add(f"{pointers[cycle[0]]}/events", "automatic_cycle", th, en, ways=ways[:300])
+
+    for place, count in length.items():
+        if not cycles and count == MOST_IN_A_ROW + 1:
+            th = "การดำเนินการอัตโนมัติต่อกันได้ไม่เกิน {most} ขั้นตอน"
+            en = "At most {most} automatic actions can follow one another."
+            found.add(f"{pointers[place]}/events", "automatic_chain", th, en, most=MOST_IN_A_ROW)
+
+
+def way_at(index: int, way: Way) -> str:
+    """Return the pointer to an action or a verdict of a state."""
+    return reduce(below, way.place, f"/states/{index}")
+
+
+def _next(definition: Definition, way: Way) -> Iterator[Place]:
+    for target in way.targets:
+        for action in way.automatic:
+            if action in definition.states[target].on:
+                yield target, action
+
+
+def _possible(definition: Definition, way: Way, at: str, found: Faults) -> None:
+    for place, event in enumerate(way.events):
+        if event["type"] != "auto_action":
+            continue
+        pointer = f"{at}/{place}/action"
+        for target in way.targets:
+            taken = definition.states[target].on.get(event["action"])
+            if taken is None:
+                th, en = "สถานะ “{state}” ไม่มีการดำเนินการนี้", "The status “{state}” has no such action."
+                found.add(pointer, "unknown_action", th, en, state=target)
+            elif taken.comment_required or taken.attachments_required or taken.responses:
+                th = "ในสถานะ “{state}” การดำเนินการนี้ต้องมีความเห็น ไฟล์ หรือรหัสคำตอบ ระบบจึงทำเองไม่ได้"
+                en = "In the state “{state}” this action needs a comment, a file or a response code, so nobody is there to give it."
+                found.add(pointer, "needs_a_person", th, en, state=target)
+
+
+def _cycles(follows: Mapping[Place, tuple[Place, ...]], length: dict[Place, int]) -> Iterator[list[Place]]:
+    """
+    Ways that come back to where they began, one for each place at which a walk notices it; without recursion.
+
+    :param length: filled with how many can follow each place
+    """
+    done: set[Place] = set()
+    for start in follows:
+        way: list[Place] = []
+        inside: dict[Place, int] = {}
+        waiting: list[tuple[Place, bool]] = [(start, True)]
+        while waiting:
+            place, enters = waiting.pop()
+            if not enters:
+                way.pop()
+                del inside[place]
+                done.add(place)
+                length[place] = max((length.get(each, 0) + 1 for each in follows[place]), default=0)
+            elif place in inside:
+                yield [*way[inside[place] :], place]
+            elif place not in done:
+                inside[place] = len(way)
+                way.append(place)
+                waiting.append((place, False))
+                waiting += [(each, True) for each in reversed(follows[place])]

@@ -1,13 +1,17 @@
-"""What publishing and choosing ask of a workflow so that the documents of a register can run on it."""
+"""
+What publishing and choosing ask of a workflow so that the documents of a register can run on it, and its ends can be shown there.
+"""
 
 from collections.abc import Sequence
 from typing import Final
 
 from saraban.kit.errors import FieldProblem
-from saraban.workflow.language.definition import Definition, Require
+from saraban.projects.domain.master_data import RFA_APPROVE_CODES
+from saraban.workflow.language.definition import ENDS, Definition, Require
 from saraban.workflow.language.faults import Faults, below
+from saraban.workflow.language.outcome import OUTCOMES, WORDS
 from saraban.workflow.language.registers import DRAFT, OF_SOME, Register
-from saraban.workflow.verification import final_states, reachability
+from saraban.workflow.verification import reachability
 
 _TYPED: Final = frozenset({"*", "document", "document.documentType"})  # what conditions read of the document's type
 _TELLING: Final = _TYPED | {"document.kind", "actor", "actor.isAssignee", *(f"document.{name}" for name in OF_SOME)}
@@ -30,8 +34,8 @@ def misfits(
     for register in () if published else registers:
         _leads_on(definition, register, found)
     if not published and any(register.answered for register in registers):
-        final_states.check_said(definition, found)
-        final_states.check_codes(definition, found)
+        _said(definition, found)
+        _codes(definition, found)
     return tuple(found.problems)
 
 
@@ -97,3 +101,33 @@ def _nobody(require: Require, register: Register) -> list[tuple[str, frozenset[s
     if require.organization_roles and not register.between:
         found.append(("organizationRoles", require.organization_roles))
     return found
+
+
+APPROVE_CODES = {offer.code: offer.says for offer in RFA_APPROVE_CODES}
+GOOD = frozenset({"approved", "approved_with_comments"})
+BAD = frozenset({"revise_resubmit", "rejected", "withdrawn"})
+_CONTRARY = {"1": BAD, "3": GOOD, "4": GOOD}  # by the first digit of the code; 5 says neither
+
+
+def _said(definition: Definition, found: Faults) -> None:
+    """Refuse an end of which neither a word nor its name says what it means, for a register that shows it."""
+    for index, state in enumerate(definition.states.values()):
+        if state.terminal and state.means is None and state.name not in ENDS:
+            th = "ทะเบียนต้องรู้ว่าจบที่ “{name}” แล้วมีผลอย่างไร กรุณาระบุ outcome เป็นหนึ่งใน {choices}"
+            en = "The register has to know what it means to end in “{name}”: say `outcome`, one of {choices}."
+            found.add(f"/states/{index}", "outcome_needed", th, en, name=state.name, choices=", ".join(OUTCOMES))
+
+
+def _codes(definition: Definition, found: Faults) -> None:
+    """Refuse approve codes that lead to an end which means the contrary, for a register that shows both."""
+    for index, state in enumerate(definition.states.values()):
+        for action, step in state.on.items():
+            for code, response in step.responses.items():
+                means = definition.states[response.to].means
+                if means is None or code not in APPROVE_CODES:
+                    continue
+                if means in _CONTRARY.get(code[0], ()):
+                    at = below(below(f"/states/{index}/on", action) + "/responses", code)
+                    th = f"รหัส {{answer}} ({APPROVE_CODES[code].th}) ขัดกับผลของ “{{name}}” คือ {WORDS[means].th}"
+                    en = f"The code {{answer}} ({APPROVE_CODES[code].en}) contradicts what it means to end in “{{name}}”: {WORDS[means].en}."
+                    found.add(at, "code_contradicts", th, en, answer=code, name=response.to)

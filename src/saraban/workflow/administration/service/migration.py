@@ -2,10 +2,11 @@
 Running instances moved to another version of their workflow: looked at first, then moved in batches.
 
 Each batch is a transaction of its own, so a run that is broken off has moved whole batches and nothing by halves; what
-it has moved is not met again, so it can simply be run once more.
+it has moved is not met again, so it can simply be run once more. The branches of a review are read before it is decided, and
+rewritten with the move, under the instance's row lock.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
@@ -20,20 +21,32 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
+from saraban.kit.json import Json
 from saraban.workflow.administration.domain import migration
-from saraban.workflow.administration.domain.migration import MigratingInstance, MigrationFinding, MigrationOutcome
-from saraban.workflow.administration.domain.review_migration import ReviewBarrier
-from saraban.workflow.administration.repository import migration as rows
-from saraban.workflow.administration.repository.versions import version_of
-from saraban.workflow.administration.service import review_migration
-from saraban.workflow.administration.service.review_migration import Round
+from saraban.workflow.administration.domain.migration import (
+    MigratedBranch,
+    MigratedReview,
+    MigratingInstance,
+    MigrationFinding,
+    MigrationOutcome,
+    ReviewBarrier,
+)
+from saraban.workflow.administration.repository import (
+    rows_of,
+    running_by_state,
+    running_count,
+    running_page,
+    state_names,
+    version_of,
+)
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
 from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.review import Assignee, BranchStatus, Review
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
-from saraban.workflow.runtime.models import Instance, WorkflowHistory
+from saraban.workflow.runtime.models import Instance, WorkflowBranch, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, assignment, branches, definitions, instances
 from saraban.workflow.runtime.service.instances import due_on
@@ -111,7 +124,7 @@ class _Run:
 async def running_instances(session: AsyncSession, *, code: str | None = None) -> list[RunningInstances]:
     """Return how many instances run on each version, by state."""
     found: dict[tuple[str, int], RunningInstances] = {}
-    for workflow, version, is_active, state, count in await rows.running_by_state(session, code=code):
+    for workflow, version, is_active, state, count in await running_by_state(session, code=code):
         line = found.setdefault((workflow, version), RunningInstances(workflow, version, is_active, {}))
         if state is not None:
             line.states[state] = count  # type: ignore[index]  # filled here, and read only by everybody else
@@ -122,7 +135,7 @@ async def remaining(db: Database, *, plan: MigrationPlan) -> int:
     """Return how many instances run on other versions of the workflow."""
     async with db.reading() as session:
         row = await _version(session, plan)
-        return await rows.count(session, code=plan.code, definition_id=row[0])
+        return await running_count(session, code=plan.code, definition_id=row[0])
 
 
 async def migrate(
@@ -147,14 +160,14 @@ async def migrate(
     ctx.caller.require_somewhere(PERMISSION)
     async with db.reading() as session:
         definition_id, definition = await _version(session, plan)
-        known = await rows.states(session, code=plan.code) if plan.mapping else frozenset()
+        known = await state_names(session, code=plan.code) if plan.mapping else frozenset()
     migration.check_mapping(definition, plan.mapping, known=known)
     run = _Run(ctx, plan, subjects, definition_id, definition)
     left = most
     while left is None or left > 0:
         limit = size if left is None else min(size, left)
         async with db.reading() as session:
-            places = await rows.page(session, code=plan.code, definition_id=definition_id, after=after, limit=limit)
+            places = await running_page(session, code=plan.code, definition_id=definition_id, after=after, limit=limit)
             lines = await _look(session, run, dict(places)) if plan.dry_run else []
         if not places:
             return
@@ -182,18 +195,18 @@ class _Examined:
 
     row: Instance
     standing: MigratingInstance
-    round: Round
+    round: Sequence[WorkflowBranch]
     found: MigrationFinding
 
 
 async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
-    found = await rows.instances(session, versions, lock=False)
+    found = await rows_of(session, versions, lock=False)
     return [_line(one, versions) for one in await _examined(session, run, found)]
 
 
 async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
     """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
-    locked = await rows.instances(session, versions, lock=True)
+    locked = await rows_of(session, versions, lock=True)
     still = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]
     lines, moves = [], []
     for one in await _examined(session, run, still):
@@ -221,7 +234,7 @@ async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance])
     system = await identity.system_caller(session)
     facts = await facts_of(session, found, caller=system, subjects=run.subjects)
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in found}
-    rounds = await review_migration.rounds(session, found, known)
+    rounds = await _rounds(session, found, known)
     secret = await branches.hidden_answers(session, [branch for round_ in rounds.values() for branch in round_])
     examined = []
     for row in found:
@@ -232,7 +245,7 @@ async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance])
             row.context or {},
             facts.get((row.entity_type, row.entity_id)),
             row.assigned_user_id,
-            review_migration.asked(round_, secret),
+            _asked(round_, secret),
         )
         examined.append(_Examined(row, standing, round_, await _found(session, run, standing)))
     return examined
@@ -249,7 +262,7 @@ async def _found(session: AsyncSession, run: _Run, standing: MigratingInstance) 
         if definition.states[to].review is None:
             people = await _people(session, run, to, facts, standing.assigned_user_id)
         elif not isinstance(carried, ReviewBarrier):
-            silent = await review_migration.silent(session, carried, facts=facts, state=to)
+            silent = await _silent(session, carried, facts=facts, state=to)
     return migration.examine(definition, standing, mapping, people, silent=silent)
 
 
@@ -321,7 +334,7 @@ async def _review_on(session: AsyncSession, run: _Run, one: _Examined, now: date
     if after is None:
         await branches.close(session, instance_id=one.row.id, now=now)
     elif one.found.carried is not None:
-        await review_migration.carry(session, one.row, after, one.round, one.found.carried, now=now)
+        await _carry(session, one.row, after, one.round, one.found.carried, now=now)
 
 
 async def _wait_on(session: AsyncSession, run: _Run, row: Instance, facts: SubjectFacts, now: datetime) -> None:
@@ -364,7 +377,7 @@ def _history(run: _Run, one: _Examined, versions: Mapping[str, int], now: dateti
         details={
             "migrated": dict(versions),
             "versionNo": row.version_no + 1,
-            **review_migration.told(one.found.carried),
+            **_told(one.found.carried),
         },
         created_at=now,
     )
@@ -387,3 +400,77 @@ async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
             severity=audit.Severity.WARN,
         ),
     )
+
+
+async def _rounds(
+    session: AsyncSession, rows: Iterable[Instance], definitions: Mapping[UUID, Definition]
+) -> dict[UUID, list[WorkflowBranch]]:
+    """
+    Return the round under way of each instance that stands in a review, in one query.
+
+    :param definitions: by their key
+    """
+    asking = [row.id for row in rows if definitions[row.definition_id].state(row.current_state).review is not None]
+    found: dict[UUID, list[WorkflowBranch]] = {}
+    for row in await assignee_rows.latest_rounds(session, asking) if asking else ():
+        found.setdefault(row.WorkflowBranch.instance_id, []).append(row.WorkflowBranch)
+    return found
+
+
+def _asked(round_: Sequence[WorkflowBranch], secret: branches.HiddenAnswers) -> tuple[MigratedBranch, ...]:
+    return tuple(
+        MigratedBranch(row.name, row.status == BranchStatus.PENDING, row.answer, secret.hides(row)) for row in round_
+    )
+
+
+async def _silent(session: AsyncSession, carried: MigratedReview, *, facts: SubjectFacts, state: str) -> bool:
+    """Return whether there is nobody to answer some branch of those that would be asked."""
+    asked = {branch.assignee for branch in carried.anew}
+    return not all((await branches.answerers(session, asked, facts=facts, state=state)).values())
+
+
+async def _carry(
+    session: AsyncSession,
+    row: Instance,
+    after: Review,
+    round_: Sequence[WorkflowBranch],
+    carried: MigratedReview,
+    *,
+    now: datetime,
+) -> None:
+    """
+    Let the branches of an instance that stays in its state be those that its new version asks.
+
+    They are of the round that is under way; where there was none, of one that begins with the version that the move makes.
+    Every branch that still waits gets a new version: whoever has the old question before them is told so when they answer.
+    """
+    opened = round_[0].opened_version if round_ else row.version_no + 1
+    anew = {branch.name: branch.assignee for branch in carried.anew}
+    places = {name: place for place, name in enumerate(after.branches)}
+    for place, one in enumerate(round_):
+        # What is asked no more stands behind what is.
+        values = {"position": places.get(one.name, len(places) + place), "updated_at": now}
+        values |= _asks(anew[one.name]) if one.name in anew else {}
+        values |= {"status": BranchStatus.SKIPPED} if one.name in carried.closed else {}
+        if not await assignee_rows.rewrite(session, public_id=one.id, expected=one.version_no, values=values):
+            raise VersionLost("The branch changed between the lock and the update.")
+    there = {one.name for one in round_}
+    rows = [branches.row_of(row, opened, one.name, after, now) for one in carried.opened if one.name not in there]
+    if rows:
+        await assignee_rows.add(session, rows)
+
+
+def _asks(assignee: Assignee) -> dict[str, Json]:
+    return {"status": BranchStatus.PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
+
+
+def _told(carried: MigratedReview | None) -> dict[str, Json]:
+    """Return what a history keeps of it, nothing where all branches are what they were."""
+    if carried is None:
+        return {}
+    names = {
+        "opened": [branch.name for branch in carried.opened],
+        "asked": [branch.name for branch in carried.asked],
+        "closed": list(carried.closed),
+    }
+    return {"branches": {key: each for key, each in names.items() if each}} if any(names.values()) else {}

@@ -10,12 +10,12 @@ from saraban.attachments import service as attachments
 from saraban.identity import service as identity
 from saraban.kit.json import Json, JsonObject, as_text
 from saraban.kit.pagination import Cursor
-from saraban.workflow.administration.domain import definition_changes, history_replay, simulation
-from saraban.workflow.administration.domain.definition_changes import DefinitionChange
+from saraban.workflow.administration.domain import definition_text, history_replay, simulation
+from saraban.workflow.administration.domain.definition_text import DefinitionChange
 from saraban.workflow.administration.domain.diagram import mermaid
 from saraban.workflow.administration.domain.history_replay import Divergence, RecordedActor, RecordedStep
 from saraban.workflow.administration.domain.simulation import SimulationResult, SimulationStep
-from saraban.workflow.administration.repository import closed_instances
+from saraban.workflow.administration.repository import closed_count, closed_page
 from saraban.workflow.administration.service import versions
 from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime import repository
@@ -62,7 +62,7 @@ async def compare(session: AsyncSession, *, code: str, before: int, after: int) 
     :raises NotFound: when there is no such version
     """
     rows = [await versions.find(session, code=code, version=version) for version in (before, after)]
-    return definition_changes.difference(rows[0].dsl or {}, rows[1].dsl or {})
+    return definition_text.difference(rows[0].dsl or {}, rows[1].dsl or {})
 
 
 async def diagram(session: AsyncSession, *, code: str, version: int, language: str) -> str:
@@ -104,7 +104,7 @@ async def replay(
     differing: list[DifferingInstance] = []
     looked_at = unknown = 0
     while looked_at < limit:
-        rows = await closed_instances.page(session, code=code, after=place, limit=min(AT_ONCE, limit - looked_at))
+        rows = await closed_page(session, code=code, after=place, limit=min(AT_ONCE, limit - looked_at))
         if not rows:
             break
         place = Cursor(rows[-1].last_transition_at, rows[-1].id)
@@ -119,7 +119,7 @@ async def replay(
             parting = history_replay.replay(definition, steps.get(row.id, ()), facts, caller)
             if parting is not None:
                 differing.append(DifferingInstance(row.id, facts.number, parting))
-    left_out = await closed_instances.count(session, code=code, after=place)
+    left_out = await closed_count(session, code=code, after=place)
     following = place.encode() if place is not None and left_out else None
     return ReplayReport(looked_at, looked_at - unknown - len(differing), unknown, differing, left_out, following)
 

@@ -1,6 +1,6 @@
 """The workflows there are, each with its versions: what an administrator chooses from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
@@ -21,9 +21,8 @@ from saraban.kit.ids import new_id
 from saraban.kit.json import Json, JsonObject
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
-from saraban.workflow.administration.domain import json_text
-from saraban.workflow.administration.repository import versions as repository
-from saraban.workflow.administration.repository import workflow_assignments
+from saraban.workflow.administration import repository
+from saraban.workflow.administration.domain import definition_text
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, compiled
 from saraban.workflow.language.dsl import WorkflowNotValid
@@ -125,35 +124,29 @@ class DefinitionView:
     dsl: dict[str, Json] | None = None
 
 
-async def validate(session: AsyncSession, *, raw: Json) -> tuple[FieldProblem, ...]:
+async def validate(session: AsyncSession, *, raw: Json, root: str = "/dsl") -> tuple[FieldProblem, ...]:
     """Return what `create` would refuse, and save nothing."""
-    return await _problems(session, raw)
-
-
-async def validate_text(session: AsyncSession, *, text: str) -> tuple[tuple[FieldProblem, ...], dict[str, int]]:
-    """Do the same for a text, and return the line of each of its parts by JSON pointer."""
     try:
-        found = json_text.written(text)
-    except json_text.InvalidJson as fault:
+        definition = definition_checks.verify(raw, known=await _known(session, raw), root=root)
+    except WorkflowNotValid as fault:
+        return tuple(fault.fields)
+    return await unfit(session, definition, root=root)
+
+
+async def validate_text(session: AsyncSession, *, text: str) -> list[tuple[FieldProblem, int]]:
+    """Do the same for a text, and return with each fault its line."""
+    try:
+        found = definition_text.read(text)
+        faults = found.twice("/text") or await validate(session, raw=found.value, root="/text")
+    except definition_text.InvalidJson as fault:
         words = Text(
             "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}."
         )
-        return (FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}),), {
-            "": fault.line
-        }
-    except json_text.JsonTooDeep:
+        return [(FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}), fault.line)]
+    except definition_text.JsonTooDeep:
         deep = Text("นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
-        return (FieldProblem("/text", "too_large", deep),), {"": 1}
-    faults = found.twice("/text") or await _problems(session, found.value, root="/text")
-    return faults, dict(found.places)
-
-
-def line_of(fault: FieldProblem, places: Mapping[str, int]) -> int | None:
-    """Return the line of a fault, or of the nearest part around it that stands in the text."""
-    pointer = fault.pointer.removeprefix("/text")
-    while pointer and pointer not in places:
-        pointer = pointer.rpartition("/")[0]
-    return places.get(pointer)
+        return [(FieldProblem("/text", "too_large", deep), 1)]
+    return [(fault, found.line(fault.pointer.removeprefix("/text"))) for fault in faults]
 
 
 async def create(
@@ -232,7 +225,7 @@ async def refused_today(session: AsyncSession, *, code: str, version: int) -> tu
 
     :raises NotFound: when there is no such version
     """
-    return await _problems(session, (await find(session, code=code, version=version)).dsl, root="")
+    return await validate(session, raw=(await find(session, code=code, version=version)).dsl, root="")
 
 
 async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionView:
@@ -311,14 +304,6 @@ async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
         await create(audit.AuditOrigin(None, now), session, raw=raw, activate=ours)
 
 
-async def _problems(session: AsyncSession, raw: Json, *, root: str = "/dsl") -> tuple[FieldProblem, ...]:
-    try:
-        definition = definition_checks.verify(raw, known=await _known(session, raw), root=root)
-    except dsl.WorkflowNotValid as fault:
-        return tuple(fault.fields)
-    return await unfit(session, definition, root=root)
-
-
 async def _known(session: AsyncSession, raw: Json) -> dsl.Known:
     roles, permissions = await repository.known_names(session)
     people = await identity.load_callers(session, dsl.assigned(raw))
@@ -363,7 +348,7 @@ async def unfit(
     session: AsyncSession, definition: Definition, *, root: str = "/dsl", published: bool = False
 ) -> tuple[FieldProblem, ...]:
     """Return why the documents that start on this workflow could not run on a version of it."""
-    chosen = await workflow_assignments.matters_of(session, definition.code)
+    chosen = await repository.matters_of(session, definition.code)
     registers = starting_on(definition.code)
     registers += [REGISTERS[kind].of_type(type_code) for kind, type_code in chosen]
     return misfits(definition, list(dict.fromkeys(registers)), root=root, published=published)

@@ -20,8 +20,7 @@ from saraban.kit.errors import Forbidden, NotFound, Text, invalid
 from saraban.kit.json import JsonObject
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
-from saraban.workflow.administration.repository import workflow_assignments as repository
-from saraban.workflow.administration.repository.versions import locked_versions
+from saraban.workflow.administration import repository
 from saraban.workflow.language.registers import REGISTERS, Register
 from saraban.workflow.runtime.models import WorkflowAssignment
 from saraban.workflow.runtime.repository import EVERY_TYPE, EVERYWHERE
@@ -110,7 +109,7 @@ async def assign(
     type_code = await _type(session, register, place.type_code, project)
     await _check(session, register.of_type(type_code), workflow_code)
     reach = project.id if project else EVERYWHERE
-    row = await repository.choice(session, kind=register.name, reach=reach, type_code=type_code)
+    row = await repository.assignment(session, kind=register.name, reach=reach, type_code=type_code)
     before = row.workflow_code if row else None
     if row is None:
         row = WorkflowAssignment(
@@ -144,7 +143,7 @@ async def unassign(ctx: RequestContext, session: AsyncSession, *, place: Assignm
     """
     register, project = await _held(ctx, session, place)
     reach = project.id if project else EVERYWHERE
-    row = await repository.choice(session, kind=register.name, reach=reach, type_code=place.type_code or EVERY_TYPE)
+    row = await repository.assignment(session, kind=register.name, reach=reach, type_code=place.type_code or EVERY_TYPE)
     if row is None:
         raise NotFound("Nothing is chosen there.")
     await session.delete(row)
@@ -164,14 +163,14 @@ async def listing(
     seen = await projects.projects_of(ctx, session)
     if project_public_id is not None:
         seen = (_project(seen, project_public_id, pointer="query:projectPublicId"),)
-    rows = await repository.choices(session, reaches={EVERYWHERE, *(one.id for one in seen)})
+    rows = await repository.assignments(session, reaches={EVERYWHERE, *(one.id for one in seen)})
     return tuple(_view(row) for row in rows)
 
 
 async def assigned_kinds(ctx: RequestContext, session: AsyncSession) -> dict[str, AssignedKinds]:
     """Return the documents that start on each workflow; one without any has no entry."""
     seen = {one.id for one in await projects.projects_of(ctx, session)}
-    rows = await repository.choices(session)
+    rows = await repository.assignments(session)
     found: dict[str, list[AssignedKind]] = {}
     hidden = {row[0].workflow_code for row in rows if row[0].reach not in {EVERYWHERE, *seen}}
     taken = {(row[0].kind, row[0].type_code) for row in rows if row[0].reach == EVERYWHERE}
@@ -219,7 +218,7 @@ async def _held(
         project = _project(seen, place.project_public_id, pointer="/projectPublicId")
     if not may_assign(ctx, project):
         raise Forbidden(f"The permission {MANAGE_PROJECT if project else MANAGE} is needed here.")
-    await locked_versions(session, register.code)
+    await repository.locked_versions(session, register.code)
     return register, project
 
 
@@ -251,7 +250,7 @@ async def _type(session: AsyncSession, register: Register, wanted: str | None, p
 
 async def _check(session: AsyncSession, register: Register, code: str) -> None:
     """Held until the end: nobody puts a version in force meanwhile that would not fit."""
-    versions = await locked_versions(session, code)
+    versions = await repository.locked_versions(session, code)
     active = next((one for one in versions if one.is_active), None)
     if active is None:
         th = "กระบวนงาน “{value}” ไม่มีเวอร์ชันที่ใช้งานอยู่ จึงเลือกไม่ได้"

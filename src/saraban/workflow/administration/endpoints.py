@@ -1,7 +1,12 @@
-"""`/workflow/definitions`: versions, published, compared, drawn and tried out."""
+"""
+`/workflow/definitions`: versions, published, compared, drawn and tried out; `/workflow/choices`: which workflow documents start on;
+`/workflow/instances/{publicId}/…`: what those may do who take a workflow out of its course.
+"""
 
+from collections import Counter
 from functools import partial
 from typing import Annotated, Literal
+from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,13 +16,19 @@ from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, read_after_commit, respond
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, read_after_commit, respond
 from saraban.kit.operation import Operation
 from saraban.kit.pagination import Page
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
+from saraban.workflow.administration.domain.migration import WORDS
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep
-from saraban.workflow.administration.schemas.definitions import (
+from saraban.workflow.administration.schemas import (
+    ActivatedOut,
+    AssignablePeople,
+    AssignablePersonOut,
+    AssignedKindOut,
     ChangeOut,
+    ContextFault,
     DefinitionDetailOut,
     DefinitionFault,
     DefinitionIn,
@@ -25,28 +36,36 @@ from saraban.workflow.administration.schemas.definitions import (
     DefinitionText,
     DiagramOut,
     DifferenceOut,
-    ValidationOut,
-)
-from saraban.workflow.administration.schemas.simulation import (
     DifferingOut,
+    ForceIn,
+    InterventionsOut,
+    Kind,
+    MigratedOut,
+    MigrationIn,
+    MigrationOut,
+    PublishedOut,
+    ReassignmentIn,
     ReplayIn,
     ReplayOut,
     SimulatedActionIn,
     SimulatedStepOut,
     SimulationIn,
     SimulationOut,
-)
-from saraban.workflow.administration.schemas.workflow_assignments import (
-    ActivatedOut,
-    AssignedKindOut,
-    PublishedOut,
+    TerminationIn,
+    ValidationOut,
+    WorkflowAssignmentIn,
+    WorkflowAssignmentList,
+    WorkflowAssignmentOut,
     WorkflowWarning,
 )
-from saraban.workflow.administration.service import simulation, versions, workflow_assignment
+from saraban.workflow.administration.service import interventions, migration, simulation, versions, workflow_assignment
 from saraban.workflow.administration.service.versions import DefinitionView
+from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 from saraban.workflow.language.dsl import WorkflowNotValid
-from saraban.workflow.runtime.dependencies import RegisteredSubjects
-from saraban.workflow.runtime.schemas import LabelOut
+from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
+from saraban.workflow.runtime.endpoints import show_transitioned
+from saraban.workflow.runtime.schemas import LabelOut, TransitionedEnvelope
+from saraban.workflow.runtime.service.transition_request import Command
 
 router = APIRouter()
 
@@ -97,15 +116,14 @@ async def validate_definition(body: DefinitionText, session: ReadSession, twice:
     """
     Says what publishing would refuse, and saves nothing. Of a definition that is sent as `text` every fault has its line.
     """
-    faults = twice or (await versions.validate(session, raw=body.dsl) if body.text is None else ())
-    places: dict[str, int] = {}
-    if not faults and body.text is not None:
-        faults, places = await versions.validate_text(session, text=body.text)
+    found: list[tuple[FieldProblem, int]] | list[tuple[FieldProblem, None]]
+    if body.text is not None and not twice:
+        found = await versions.validate_text(session, text=body.text)
+    else:
+        found = [(fault, None) for fault in twice or await versions.validate(session, raw=body.dsl)]
     errors = [
-        DefinitionFault(
-            pointer=fault.pointer, code=fault.code, line=versions.line_of(fault, places), message=_label(fault)
-        )
-        for fault in faults
+        DefinitionFault(pointer=fault.pointer, code=fault.code, line=line, message=_label(fault))
+        for fault, line in found
     ]
     return ValidationOut(valid=not errors, errors=errors)
 
@@ -303,3 +321,178 @@ def _refused(refusal: DomainError) -> LabelOut:
 
 def _label(fault: FieldProblem) -> LabelOut:
     return LabelOut(th=fault.text.say("th", fault.values), en=fault.text.say("en", fault.values))
+
+
+@router.get("/workflow/choices", dependencies=[guarded(MAY_VIEW)], summary="Which workflow documents start on")
+async def list_choices(
+    ctx: Context,
+    session: ReadSession,
+    project: Annotated[
+        UUID | None, Query(alias="projectPublicId", description="Of this project and the whole installation alone.")
+    ] = None,
+) -> WorkflowAssignmentList:
+    """
+    The most specific choice counts: the project's before the installation's, within either one for a type before one for
+    all. Where nothing is chosen, the workflow that ships for the kind.
+    """
+    found = await workflow_assignment.listing(ctx, session, project_public_id=project)
+    return WorkflowAssignmentList(items=[WorkflowAssignmentOut.model_validate(one) for one in found])
+
+
+@router.put("/workflow/choices", summary="Choose the workflow that documents start on")
+async def choose_workflow(body: WorkflowAssignmentIn, ctx: Context, db: Db) -> WorkflowAssignmentOut:
+    """
+    For the next documents of the kind; those that run keep what they began with. What was chosen there before is replaced.
+    For a project it takes `project.edit` or `workflow.manage_definitions` in it, for the whole installation the latter.
+    """
+    place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
+    made = await db.transact(
+        lambda session: workflow_assignment.assign(
+            ctx,
+            session,
+            place=place,
+            workflow_code=body.workflow_code,
+        )
+    )
+    return WorkflowAssignmentOut.model_validate(made)
+
+
+@router.delete("/workflow/choices", status_code=204, summary="Take a choice back")
+async def take_back_choice(
+    kind: Annotated[Kind, Query()],
+    ctx: Context,
+    db: Db,
+    type_code: Annotated[str | None, Query(alias="typeCode", max_length=50)] = None,
+    project: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
+) -> None:
+    """Then the next less specific choice counts again."""
+    place = AssignmentTarget(kind, type_code, project)
+    await db.transact(lambda session: workflow_assignment.unassign(ctx, session, place=place))
+
+
+@router.get("/workflow/instances/{publicId}/steering")
+async def read_steering(
+    public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
+) -> InterventionsOut:
+    """What you may do to this instance besides its actions: what can be forced, and whether you may end or reassign it."""
+    found = await interventions.find(ctx, session, subjects=subjects, public_id=public_id)
+    return InterventionsOut.model_validate(found)
+
+
+@router.post("/workflow/instances/{publicId}/force", response_model=TransitionedEnvelope)
+async def force_step(
+    public_id: PathId,
+    body: ForceIn,
+    ctx: KeyedContext,
+    transitions: InstanceTransitions,
+    if_match: IfMatch,
+) -> RawResponse:
+    """
+    Takes an action that is somebody else's, or puts the instance into a state of its definition. No requirement and no
+    condition is asked; the history marks the step as forced, and everybody who takes part is told.
+    """
+    command = Command(
+        body.action or interventions.FORCE, body.reason, client_version_no=body.client_version_no, if_match=if_match
+    )
+    done = await interventions.force(
+        ctx, transitions, public_id=public_id, command=command, action=body.action, to=body.to
+    )
+    return await show_transitioned(ctx, transitions, done)
+
+
+@router.post("/workflow/instances/{publicId}/terminate", response_model=TransitionedEnvelope)
+async def terminate_instance(
+    public_id: PathId,
+    body: TerminationIn,
+    ctx: KeyedContext,
+    transitions: InstanceTransitions,
+    if_match: IfMatch,
+) -> RawResponse:
+    """
+    Ends the instance without an outcome: its status is `TERMINATED`, nobody is waited for any more. The document stays,
+    with its number; its originator may issue the next revision.
+    """
+    command = Command(interventions.TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
+    done = await interventions.terminate(ctx, transitions, public_id=public_id, command=command)
+    return await show_transitioned(ctx, transitions, done)
+
+
+@router.get("/workflow/instances/{publicId}/steering/people")
+async def list_people(
+    public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
+) -> AssignablePeople:
+    """Those to whom you may give the present state; nobody, when you may not give it."""
+    found = await interventions.people(ctx, session, subjects=subjects, public_id=public_id)
+    return AssignablePeople(items=[AssignablePersonOut.model_validate(person) for person in found])
+
+
+@router.post("/workflow/instances/{publicId}/reassign", response_model=TransitionedEnvelope)
+async def reassign_instance(
+    public_id: PathId,
+    body: ReassignmentIn,
+    ctx: KeyedContext,
+    transitions: InstanceTransitions,
+    if_match: IfMatch,
+) -> RawResponse:
+    """
+    Gives the present state to one person, in the place of the person or the organization that it waits for. That person
+    must be one who may act in it; the history names both. In a parallel review a branch is given, by `branchPublicId`.
+    """
+    command = Command(interventions.REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
+    reassignment = interventions.Reassignment(body.user_public_id, body.branch_public_id)
+    done = await interventions.reassign(
+        ctx, transitions, public_id=public_id, command=command, reassignment=reassignment
+    )
+    return await show_transitioned(ctx, transitions, done)
+
+
+@router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE)])
+async def migrate_instances(
+    code: Code, version: Version, body: MigrationIn, ctx: Context, db: Db, subjects: RegisteredSubjects
+) -> MigrationOut:
+    """
+    Moves running instances of the workflow to this version, in batches; with `dryRun`, the default, it says what would
+    become of each. What cannot go on under the version stays on its own; run again, only such are left.
+    """
+    plan = migration.MigrationPlan(code, version, body.mapping, body.dry_run)
+    lines: list[migration.MigratedInstance] = []
+    batches = migration.migrate(
+        ctx,
+        db,
+        subjects=subjects,
+        plan=plan,
+        after=body.after,
+        most=body.limit,
+    )
+    looked_at, last = 0, body.after
+    async for batch in batches:
+        lines += batch.lines
+        looked_at, last = looked_at + batch.looked_at, batch.last
+    counts = Counter(line.found.outcome.value for line in lines)
+    return MigrationOut(
+        dry_run=body.dry_run,
+        counts=dict(counts),
+        instances=[_migrated(line, dry_run=body.dry_run) for line in lines],
+        next_after=last if looked_at == body.limit else None,
+    )
+
+
+def _migrated(line: migration.MigratedInstance, *, dry_run: bool) -> MigratedOut:
+    found, words = line.found, WORDS[line.found.outcome]
+    return MigratedOut(
+        instance_public_id=line.instance_public_id,
+        number=line.number,
+        from_version=line.from_version,
+        state=line.state,
+        to_state=found.to,
+        outcome=found.outcome.value,
+        moved=found.goes and not dry_run,
+        message=LabelOut(th=words.th, en=words.en),
+        errors=[
+            ContextFault(
+                pointer=fault.pointer,
+                message=LabelOut(th=fault.text.say("th", fault.values), en=fault.text.say("en", fault.values)),
+            )
+            for fault in found.faults
+        ],
+    )

@@ -1,0 +1,236 @@
+"""
+A definition as text that people write and read: where in it each part stands, how it is laid out, and what changed from one
+version to another.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from itertools import count
+from operator import itemgetter
+from typing import Literal
+
+from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.json import Json, JsonObject, as_list
+from saraban.workflow.language.faults import below, escaped
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+_MOST_REPEATS = 20
+_Way = tuple["_Way", str] | None
+
+
+class InvalidJson(ValueError):
+    """The text is no JSON; `line` and `column` count from 1."""
+
+    def __init__(self, fault: json.JSONDecodeError) -> None:
+        super().__init__(fault.msg)
+        self.line, self.column = fault.lineno, fault.colno
+
+
+class JsonTooDeep(ValueError):
+    """The text is nested so deeply that nobody reads it."""
+
+
+TWICE = Text(
+    "เขียน “{key}” ไว้สองครั้งในออบเจกต์เดียวกัน (บรรทัด {first} และ {second}) ค่าแรกจะหายไปโดยไม่มีใครรู้",
+    "“{key}” appears twice in the same object, on line {first} and on line {second}; the first would be lost.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonText:
+    """A JSON text that was read."""
+
+    text: str
+    value: Json
+
+    def line(self, pointer: str) -> int:
+        """Return the line of a part, counted from 1, or of the nearest part around it that stands in the text."""
+        at = _skip(self.text, 0)
+        for name in pointer.split("/")[1:]:
+            inside = next((value for key, _, value in _members(self.text, at) if escaped(key) == name), None)
+            if inside is None:
+                break
+            at = inside
+        return self._line_of(at)
+
+    def twice(self, root: str = "") -> tuple[FieldProblem, ...]:
+        """
+        Name each key that stands twice in its object, at its last place.
+
+        :raises JsonTooDeep: where it is too deep to be looked through
+        """
+        found = []
+        for way, key in _repeats(_loads(self.text, _RepeatingObject)):
+            at = _skip(self.text, 0)
+            for name in way:
+                at = [value for each, _, value in _members(self.text, at) if each == name][-1]
+            first, *_, last = [place for each, place, _ in _members(self.text, at) if each == key]
+            values = {"key": key[:60], "first": self._line_of(first), "second": self._line_of(last)}
+            found.append((last, FieldProblem(reduce(below, (*way, key), root), "duplicate_key", TWICE, values)))
+        return tuple(fault for _, fault in sorted(found, key=itemgetter(0)))
+
+    def _line_of(self, at: int) -> int:
+        return self.text.count("\n", 0, at) + 1
+
+
+def read(text: str) -> JsonText:
+    """
+    :raises InvalidJson: where it is none
+    :raises JsonTooDeep: where it is too deep to be read
+    """
+    return JsonText(text, _loads(text))
+
+
+def twice_in(body: bytes) -> tuple[FieldProblem, ...]:
+    """Name what stands twice in a body that was read as JSON before, or would not be read again."""
+    try:
+        return read(body.decode(json.detect_encoding(body))).twice()
+    except ValueError:
+        return ()
+
+
+class _RepeatingObject(dict[str, Json]):
+    """An object that knows which keys it was written with more than once: JSON readers keep the last and say nothing."""
+
+    def __init__(self, pairs: list[tuple[str, Json]]) -> None:
+        super().__init__(pairs)
+        counts = Counter(key for key, _ in pairs) if len(pairs) > len(self) else {}
+        self.repeated = [key for key, count in counts.items() if count > 1]
+
+
+def _loads(text: str, make: Callable[[list[tuple[str, Json]]], Json] | None = None) -> Json:
+    try:
+        value: Json = json.loads(text, object_pairs_hook=make)
+    except json.JSONDecodeError as fault:
+        raise InvalidJson(fault) from fault
+    except RecursionError as fault:
+        raise JsonTooDeep from fault
+    return value
+
+
+def _repeats(tree: Json) -> list[tuple[list[str], str]]:
+    """(way to the object, key) of some keys that stand twice; a way is made only for those, since it can be long."""
+    found: list[tuple[list[str], str]] = []
+    waiting: list[tuple[Json, _Way]] = [(tree, None)]
+    while waiting and len(found) < _MOST_REPEATS:
+        node, way = waiting.pop()
+        if isinstance(node, _RepeatingObject):
+            found += [(_unrolled(way), key) for key in node.repeated]
+        inside = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        waiting += [(value, (way, str(key))) for key, value in inside]
+    return found
+
+
+def _unrolled(way: _Way) -> list[str]:
+    names = []
+    while way is not None:
+        way, name = way
+        names.append(name)
+    return names[::-1]
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+    """(key or index, its place, the place of its value) of the parts of an object or a list; nothing else has any."""
+    if text[at] not in "{[":
+        return
+    named, at = text[at] == "{", _skip(text, at + 1)
+    for index in count():
+        if text[at] in "}]":
+            return
+        name, value = str(index), at
+        if named:
+            name, end = _DECODER.raw_decode(text, at)
+            value = _skip(text, _skip(text, end) + 1)  # over the colon
+        yield name, at, value
+        at = _skip(text, _DECODER.raw_decode(text, value)[1])
+        at = _skip(text, at + 1) if text[at] == "," else at
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+WIDTH = 100
+_INDENT = "  "
+
+
+def formatted(raw: Json, *, depth: int = 0, room: int = WIDTH) -> str:
+    """
+    Write JSON with two blanks for each level; what fits on a line stays on it.
+
+    :param room: characters left on the line that it begins on
+    """
+    short = json.dumps(raw, ensure_ascii=False)
+    if len(short) <= room or not isinstance(raw, Mapping | list) or not raw:
+        return short
+    inner, end = _INDENT * (depth + 1), _INDENT * depth
+    if isinstance(raw, list):
+        parts = [inner + formatted(one, depth=depth + 1, room=WIDTH - len(inner)) for one in raw]
+        return "[\n" + ",\n".join(parts) + f"\n{end}]"
+    parts = []
+    for key, value in raw.items():
+        name = f"{inner}{json.dumps(key, ensure_ascii=False)}: "
+        parts.append(name + formatted(value, depth=depth + 1, room=WIDTH - len(name)))
+    return "{\n" + ",\n".join(parts) + f"\n{end}}}"
+
+
+What = Literal["added", "removed", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionChange:
+    """
+    One place that differs.
+
+    :param place: JSON pointer in which a state stands by its name, as `/states/draft/on/submit/require/roles`
+    :param before: None where it was added
+    :param after: None where it was removed
+    """
+
+    place: str
+    what: What
+    before: Json
+    after: Json
+
+
+def difference(before: JsonObject, after: JsonObject) -> list[DefinitionChange]:
+    """
+    Compare two definitions as they were written, in the order of the newer one; what is gone comes last.
+
+    States are compared by name: moving one in the list is no change of its own, but the order of the timeline is told.
+    """
+    changes = list(_changes("", _by_name(before), _by_name(after)))
+    orders = [[_name(state) for state in as_list(raw.get("states"))] for raw in (before, after)]
+    kept = [[name for name in order if name in orders[1 - place]] for place, order in enumerate(orders)]
+    if kept[0] != kept[1]:
+        changes.append(DefinitionChange("/states", "changed", orders[0], orders[1]))
+    return changes
+
+
+def _by_name(raw: JsonObject) -> dict[str, Json]:
+    states = {_name(state): state for state in as_list(raw.get("states"))}
+    return {**raw, "states": states} | {"version": None}  # the version itself is no news
+
+
+def _name(state: Json) -> str:
+    return str(state.get("name")) if isinstance(state, Mapping) else str(state)
+
+
+def _changes(place: str, before: Json, after: Json) -> Iterator[DefinitionChange]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in [*after, *(key for key in before if key not in after)]:
+            at = below(place, key)
+            if key not in before:
+                yield DefinitionChange(at, "added", None, after[key])
+            elif key not in after:
+                yield DefinitionChange(at, "removed", before[key], None)
+            else:
+                yield from _changes(at, before[key], after[key])
+    elif before != after or type(before) is not type(after):
+        yield DefinitionChange(place, "changed", before, after)
