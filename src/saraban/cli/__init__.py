@@ -6,7 +6,6 @@ Every command loads what it needs when it runs, so that help and version come at
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 
 import typer
 
@@ -42,24 +41,13 @@ def root() -> None:
     """Without this, a single command would swallow its own name."""
 
 
-NOUNS = (
-    "serve",
-    "worker",
-    "setup",
-    "migrate",
-    "demo",
-    "user",
-    "project",
-    "number",
-    "workflow",
-    "events",
-    "webhook",
-    "audit",
-)
+COMMANDS = ("serve", "worker", "setup", "migrate", "demo")
+GROUPS = ("user", "project", "number", "workflow", "events", "webhook", "audit")
 
-for noun in NOUNS:
-    if find_spec(f"saraban.cli.{noun}"):
-        import_module(f"saraban.cli.{noun}").register(app)
+for name in COMMANDS:
+    app.command()(getattr(import_module(f"saraban.cli.{name}"), name))
+for name in GROUPS:
+    app.add_typer(import_module(f"saraban.cli.{name}").group, name=name)
 
 
 @app.command()

@@ -16,28 +16,31 @@ from uuid import UUID
 import typer
 
 from saraban import config
-from saraban.cli.output import CANNOT_TELL, say, stop, verification_failure, with_system
+from saraban.cli.output import CANNOT_TELL, print_table, progress_bar, say, stop, verification_failure, with_system
+from saraban.cli.run import reading
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
     from saraban.audit.service import AuditRecord, Finding, Purged, VerificationReport
-    from saraban.audit.service.verification import JournalStatus, Progress
+    from saraban.audit.service.verification import JournalStatus
     from saraban.bootstrap import System
+    from saraban.identity.domain.context import RequestContext
+    from saraban.kit.pagination import Page
     from saraban.numbering.service import FormatChoice, NumberOperation
+
 TAMPERED = 1
+_ROWS = ("แถว", "rows")
 Heads = Annotated[
     Path | None,
     typer.Option(help="A head file to compare with, such as a copy kept elsewhere. Default: the data folder's."),
 ]
 
 
-def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Read, seal and prove the audit trail. No command changes a row.")
-    noun.callback()(lambda: None)
-    for verb in (show, seal, verify, export, purge):
-        noun.command()(verb)
-    app.add_typer(noun, name="audit")
+group = typer.Typer(no_args_is_help=True, help="Read, seal and prove the audit trail. No command changes a row.")
 
 
+@group.command()
 def show(
     entity: Annotated[str | None, typer.Option(help="Public id of the document, account, … it is about.")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of the entity, such as `rfa` or `user`.")] = None,
@@ -62,12 +65,19 @@ def show(
     from rich.console import Console
     from rich.table import Table
 
-    entries, names = with_system(lambda system: _entries(system, entity, kind, action, limit))
+    from saraban.audit import service as audit
+    from saraban.identity import service as identity
+
+    async def step(_ctx: "RequestContext", session: "AsyncSession") -> "tuple[Page[AuditRecord], dict[UUID, str]]":
+        page = await audit.list_records(session, entity_type=kind, entity_id=entity, action=action, limit=limit)
+        return page, {account.public_id: account.username for account in await identity.list_users(session)}
+
+    page, names = reading(step)
     table = Table(title=say("บันทึกการตรวจสอบ", "Audit trail"))
     table.add_column(say("เวลา", "When"), no_wrap=True)
     table.add_column(say("การดำเนินการ ผู้ดำเนินการ ที่มา", "Action, user, source"), overflow="fold")
     table.add_column(say("เรื่อง", "Subject"), no_wrap=True)
-    for entry in entries:
+    for entry in page.items:
         actor = names.get(entry.actor_public_id, "-") if entry.actor_public_id else "-"
         about = entry.entity_id or ""
         if entry.action == "project.apply":  # it says who sat at the keyboard, and which project
@@ -82,61 +92,44 @@ def show(
 
 
 def _show_number(number: str) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from saraban.numbering import service as numbering
 
-    table = Table(title=say(f"ประวัติเลขที่ {number}", f"What was done with {number}"))
-    for heading in (
-        ("เวลา", "When"),
-        ("การดำเนินการ", "Action"),
-        ("ผู้ดำเนินการ", "User"),
-        ("เลขที่", "Number"),
-        ("หมายเหตุ", "Notes"),
-    ):
-        table.add_column(say(*heading), overflow="fold")
-    traces, choices = with_system(lambda system: _traces(system, number))
-    for trace in traces:
-        row = trace.audit
-        notes = [
-            row.reason or "",
-            say("ล็อก", "lock") + f": {row.lock_path}" if row.lock_path else "",
-            trace.project_code,
-        ]
-        table.add_row(
-            f"{row.created_at:%Y-%m-%d %H:%M:%S}Z",
-            row.operation,
-            f"{trace.username}\n{row.ip_address or '-'}",
-            row.new_value or row.generated_number or "",
-            "\n".join(note for note in notes if note),
-        )
-    Console().print(table)
-    for choice in choices:
+    async def step(
+        _ctx: "RequestContext", session: "AsyncSession"
+    ) -> "tuple[list[NumberOperation], list[FormatChoice | None]]":
+        traces = await numbering.audit_trail(session, number=number)
+        numbers = dict.fromkeys(one.audit.reservation_uuid for one in traces if one.audit.reservation_uuid)
+        return traces, [await numbering.format_choice(session, one) for one in numbers]
+
+    traces, choices = reading(step)
+    title = say(f"ประวัติเลขที่ {number}", f"What was done with {number}")
+    print_table(title, _OF_NUMBER, map(_trace_row, traces))
+    for choice in filter(None, choices):  # several projects may have the number, each with a format of its own
         typer.echo(f"{say('รูปแบบ', 'format')}: {choice.template} ({say(choice.words.th, choice.words.en)})")
 
 
-async def _traces(system: "System", number: str) -> "tuple[list[NumberOperation], list[FormatChoice]]":
-    """Several projects may have the number, each with a format of its own."""
-    from saraban.numbering import service as numbering
-
-    async with system.db.reading() as session:
-        traces = await numbering.audit_trail(session, number=number)
-        numbers = dict.fromkeys(one.audit.reservation_uuid for one in traces if one.audit.reservation_uuid)
-        choices = [await numbering.format_choice(session, one) for one in numbers]
-        return traces, [one for one in choices if one is not None]
+_OF_NUMBER = (
+    ("เวลา", "When"),
+    ("การดำเนินการ", "Action"),
+    ("ผู้ดำเนินการ", "User"),
+    ("เลขที่", "Number"),
+    ("หมายเหตุ", "Notes"),
+)
 
 
-async def _entries(
-    system: "System", entity: str | None, kind: str | None, action: str | None, limit: int
-) -> "tuple[list[AuditRecord], dict[UUID, str]]":
-    from saraban.audit import service as audit
-    from saraban.identity import service as identity
+def _trace_row(trace: "NumberOperation") -> tuple[str, ...]:
+    row = trace.audit
+    lock = f"{say('ล็อก', 'lock')}: {row.lock_path}" if row.lock_path else ""
+    return (
+        f"{row.created_at:%Y-%m-%d %H:%M:%S}Z",
+        row.operation,
+        f"{trace.username}\n{row.ip_address or '-'}",
+        row.new_value or row.generated_number or "",
+        "\n".join(filter(None, (row.reason, lock, trace.project_code))),
+    )
 
-    async with system.db.reading() as session:
-        page = await audit.list_records(session, entity_type=kind, entity_id=entity, action=action, limit=limit)
-        names = {account.public_id: account.username for account in await identity.list_users(session)}
-    return page.items, names
 
-
+@group.command()
 def seal() -> None:
     """Seal the audit rows of now; the worker does so every minute.
 
@@ -148,6 +141,7 @@ def seal() -> None:
     typer.echo(say(f"ปิดผนึก {count} บล็อก", f"{count} blocks sealed."))
 
 
+@group.command()
 def verify(
     file: Annotated[
         Path | None, typer.Option(help="Check this export (.jsonl or .jsonl.gz) instead of the database.")
@@ -188,8 +182,8 @@ def _verify_database(heads: Path | None) -> "VerificationReport":
         from saraban.audit import service as audit
 
         head_file = audit.HeadFile(heads or system.settings.data_dir / HEADS)
-        with _bar() as progress:
-            return await audit.verify(system.db, heads=head_file, progress=progress)
+        with progress_bar(*_ROWS) as advance:
+            return await audit.verify(system.db, heads=head_file, progress=lambda _journal, rows: advance(advance=rows))
 
     return with_system(work)
 
@@ -201,13 +195,14 @@ def _verify_file(file: Path, heads: Path | None) -> "VerificationReport":
 
     head_file = audit.HeadFile(heads) if heads else None
     try:
-        with _opened(file) as lines, _bar() as progress:
+        with _opened(file) as lines, progress_bar(*_ROWS) as advance:
             known = (lambda journal: heads_of(journal, head_file.lines())) if head_file else None
-            return audit.verify_file(lines, heads=known, progress=progress)
+            return audit.verify_file(lines, heads=known, progress=lambda _journal, rows: advance(advance=rows))
     except (OSError, EOFError, NotAnExport) as error:
         raise stop(f"อ่าน {file} ไม่ได้: {error}", f"{file} cannot be read: {error}", code=CANNOT_TELL) from error
 
 
+@group.command()
 def export(
     file: Annotated[Path, typer.Argument(help="Where to; `.gz` at the end compresses, `-` is standard output.")],
 ) -> None:
@@ -226,14 +221,15 @@ async def _export(system: "System", file: Path) -> int:
     from saraban.audit import service as audit
 
     rows = 0
-    with _written(file) as out, _bar() as progress:
+    with _written(file) as out, progress_bar(*_ROWS) as advance:
         async for piece, more in audit.export(system.db, now=system.clock.now()):
             await asyncio.to_thread(out.write, piece)
             rows += more
-            progress("", more)
+            advance(advance=more)
     return rows
 
 
+@group.command()
 def purge(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only what would go is listed.")] = False,
@@ -272,17 +268,6 @@ def purge(
         typer.echo(say(f"ไม่มีบล็อกที่เก่ากว่า {years} ปี", f"No block is older than {years} years."))
     elif not yes:
         typer.echo(say("ยังไม่ได้ลบ ใส่ --yes เพื่อลบ", "Nothing was deleted; say --yes to delete."))
-
-
-@contextmanager
-def _bar() -> "Iterator[Progress]":
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn(say("แถว", "rows")), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda _journal, rows: progress.advance(task, rows)
 
 
 @contextmanager

@@ -42,10 +42,6 @@ class Language(StrEnum):
     EN = "en"
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(demo)
-
-
 def demo(
     lang: Annotated[Language | None, typer.Option(help="Language of the story; else SARABAN_LANG.")] = None,
     *,

@@ -8,28 +8,18 @@ from uuid import UUID
 import typer
 
 from saraban.cli.options import As, Reason
-from saraban.cli.output import say, with_system
-from saraban.cli.run import as_account
+from saraban.cli.output import print_list, say
+from saraban.cli.run import as_account, reading
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncSession
-
-    from saraban.bootstrap import System
     from saraban.events.service import EventView
-    from saraban.identity.domain.context import RequestContext
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 Event = Annotated[UUID, typer.Argument(metavar="EVENT", help="Public id, as `saraban events list` shows it.")]
 
 
-def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Events: what waits, what was delivered, what was given up.")
-    noun.callback()(lambda: None)
-    noun.command("list")(list_)
-    for verb in (show, requeue, drop):
-        noun.command()(verb)
-    app.add_typer(noun, name="events")
+group = typer.Typer(no_args_is_help=True, help="Events: what waits, what was delivered, what was given up.")
 
 
 def age(text: str) -> timedelta:
@@ -40,6 +30,7 @@ def age(text: str) -> timedelta:
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
+@group.command("list")
 def list_(
     state: Annotated[
         Literal["waiting", "delivered", "dead"] | None, typer.Option(help="Only those in this state.")
@@ -58,30 +49,23 @@ def list_(
         saraban events list --state waiting --older-than 5m
         saraban events list --name workflow.transitioned --limit 200
     """
+    from saraban.events import service as events
+
     least = age(older_than) if older_than is not None else None
-
-    async def work(system: "System") -> "list[EventView]":
-        from saraban.events import service as events
-
-        before = system.clock.now() - least if least is not None else None
-        async with system.db.reading() as session:
-            page = await events.list_events(
-                session,
-                state=events.EventState(state) if state else None,
-                name=name,
-                recorded_before=before,
-                cursor=None,
-                limit=limit,
-            )
-        return page.items
-
-    found = with_system(work)
-    for view in found:
-        typer.echo(_line(view))
-    if not found:
-        typer.echo(say("ไม่มีเหตุการณ์", "There are no events."))
+    page = reading(
+        lambda ctx, session: events.list_events(
+            session,
+            state=events.EventState(state) if state else None,
+            name=name,
+            recorded_before=ctx.now - least if least is not None else None,
+            cursor=None,
+            limit=limit,
+        )
+    )
+    print_list(map(_line, page.items), "ไม่มีเหตุการณ์", "There are no events.")
 
 
+@group.command()
 def show(event: Event) -> None:
     """Show one event: what it says, how often it was tried, why it failed.
 
@@ -89,13 +73,9 @@ def show(event: Event) -> None:
     """
     import json
 
-    async def work(system: "System") -> "EventView":
-        from saraban.events import service as events
+    from saraban.events import service as events
 
-        async with system.db.reading() as session:
-            return await events.read_event(session, public_id=event)
-
-    view = with_system(work)
+    view = reading(lambda _ctx, session: events.read_event(session, public_id=event))
     typer.echo(_line(view))
     for th, en, moment in (
         ("ส่งครั้งต่อไป", "next try", view.next_try_at),
@@ -109,6 +89,7 @@ def show(event: Event) -> None:
     typer.echo(json.dumps(dict(view.payload), ensure_ascii=False, indent=2))
 
 
+@group.command()
 def requeue(event: Event, account: As, reason: Reason) -> None:
     """Retry an event whose delivery failed for good; it comes behind the newer ones of its document.
 
@@ -117,15 +98,13 @@ def requeue(event: Event, account: As, reason: Reason) -> None:
         saraban events requeue 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "The mail server is back"
     """
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
-        from saraban.ops import event_administration
+    from saraban.ops import event_administration
 
-        await event_administration.requeue(ctx, session, public_id=event, reason=reason)
-
-    as_account(account, step)
+    as_account(account, lambda ctx, session: event_administration.requeue(ctx, session, event, reason))
     typer.echo(say("นำกลับเข้าคิวแล้ว", "The event is in the queue again."))
 
 
+@group.command()
 def drop(event: Event, account: As, reason: Reason) -> None:
     """Drop an event whose delivery failed for good; the audit trail keeps its content.
 
@@ -134,12 +113,9 @@ def drop(event: Event, account: As, reason: Reason) -> None:
         saraban events drop 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "Told by telephone"
     """
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
-        from saraban.ops import event_administration
+    from saraban.ops import event_administration
 
-        await event_administration.drop(ctx, session, public_id=event, reason=reason)
-
-    as_account(account, step)
+    as_account(account, lambda ctx, session: event_administration.drop(ctx, session, event, reason))
     typer.echo(say("ทิ้งเหตุการณ์แล้ว", "The event is dropped."))
 
 

@@ -8,10 +8,6 @@ from saraban import config
 from saraban.cli.output import say, stop, with_system
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(migrate)
-
-
 def migrate(
     to: Annotated[str, typer.Option(help="Revision to stop at; an older one goes back, `base` to nothing.")] = "head",
     *,

@@ -1,8 +1,7 @@
 """`saraban number template | import | export`: spreadsheets of numbers at the terminal."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -10,8 +9,8 @@ from uuid import UUID
 import typer
 
 from saraban.cli.options import As, Project
-from saraban.cli.output import language, say, stop, with_system
-from saraban.cli.run import account_context, project_named, system_context_and_project
+from saraban.cli.output import language, progress_bar, say, stop, with_system
+from saraban.cli.run import account_context, project_named
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -21,14 +20,12 @@ if TYPE_CHECKING:
 
 REFUSED = 3
 SHOWN = 20
+_ROWS = ("แถว", "rows")
+
+group = typer.Typer()
 
 
-def register(noun: typer.Typer) -> None:
-    noun.command()(template)
-    noun.command("import")(import_)
-    noun.command()(export)
-
-
+@group.command()
 def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx or .csv")]) -> None:
     """Write an empty workbook for existing numbers; fill it in and give it to `saraban number import`.
 
@@ -40,6 +37,7 @@ def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx
     typer.echo(str(file))
 
 
+@group.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(help="XLSX, or CSV in UTF-8.")],
     account: As,
@@ -96,7 +94,7 @@ async def _import(
     moves = {one.series: one.sequence for one in outcome.highest.values() if one.jump} if move else None
     if moves and not yes and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Move the counters like this?")):
         raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
-    with _bar(total) as progress:
+    with progress_bar(*_ROWS, total=total) as bar:
         outcome = await legacy_import.import_rows(
             ctx,
             system.db,
@@ -104,7 +102,7 @@ async def _import(
             lines=legacy_import.rows_of(file),
             file=source,
             moves=moves,
-            observer=legacy_import.ImportObserver(progress=progress),
+            observer=legacy_import.ImportObserver(progress=lambda done: bar(completed=done)),
         )
     _report(outcome, commit=True)
     return outcome.refused
@@ -117,14 +115,17 @@ async def _dry_run(
     from saraban.numbering.imports.service.legacy_import import ResultWorkbook
 
     faults = _Faults()
-    with ResultWorkbook(_sheet(result)) if result else nullcontext() as sheet, _bar(total) as progress:
+    with (
+        ResultWorkbook(_sheet(result)) if result else nullcontext() as sheet,
+        progress_bar(*_ROWS, total=total) as bar,
+    ):
 
         def each(read: "CheckedRow", state: str) -> None:
             faults.add(read)
             if sheet is not None:
                 sheet.add(read, state)
 
-        observer = legacy_import.ImportObserver(each, progress)
+        observer = legacy_import.ImportObserver(each, lambda done: bar(completed=done))
         outcome = await legacy_import.dry_run(
             ctx, system.db, project_public_id=place, lines=legacy_import.rows_of(file), observer=observer
         )
@@ -166,6 +167,7 @@ def _report(outcome: "ImportOutcome", *, commit: bool) -> None:
         typer.echo(f"  {one.series}  {say('สูงสุด', 'highest')} {one.sequence}" + (f"  {jump}" if one.jump else ""))
 
 
+@group.command()
 def export(
     file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx or .csv")],
     project: Project,
@@ -184,14 +186,9 @@ def export(
         from saraban.numbering.register.service import ledger
 
         async with system.db.reading() as session:
-            ctx, place = await system_context_and_project(session, system.clock, project)
-        rows = await ledger.ledger_rows(
-            ctx,
-            system.db,
-            project_public_id=place,
-            type_code=kind,
-            series=series,
-        )
+            ctx = await account_context(session, system.clock, None)
+            place = await project_named(session, project)
+        rows = await ledger.ledger_rows(ctx, system.db, project_public_id=place, type_code=kind, series=series)
         return await ledger.write_export(_sheet(file), rows)
 
     count = with_system(work)
@@ -202,13 +199,3 @@ def _sheet(path: Path) -> Path:
     if path.suffix.lower() not in {".xlsx", ".csv"}:
         raise typer.BadParameter(say("ต้องเป็น .xlsx หรือ .csv", "must end in .xlsx or .csv"))
     return path
-
-
-@contextmanager
-def _bar(total: int) -> "Iterator[Callable[[int], None]]":
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(say("แถว", "rows"), total=total)
-        yield lambda done: progress.update(task, completed=done)

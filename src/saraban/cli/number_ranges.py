@@ -8,55 +8,41 @@ from uuid import UUID
 import typer
 
 from saraban.cli.options import As, Contract, Discipline, Originator, Project, Reason, Recipient, RfaType, SubType, Type
-from saraban.cli.output import say, stop, with_system
-from saraban.cli.run import PAGE, account_context, as_account, members_of, read_pages, request_in_codes
+from saraban.cli.output import print_list, say, stop
+from saraban.cli.run import PAGE, as_account, members_of, read_pages, reading, request_in_codes
 from saraban.kit.errors import unknown
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
-    from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
     from saraban.numbering.service import Plan, RangeDraft, RangeEffect, RangeRow
 
 
-def register(noun: typer.Typer) -> None:
-    ranges = typer.Typer(no_args_is_help=True, help="Ranges that a series skips: reserved, or blocked.")
-    ranges.callback()(lambda: None)
-    ranges.command("list")(list_)
-    for verb in (create, release):
-        ranges.command()(verb)
-    noun.add_typer(ranges, name="range")
+group = typer.Typer(no_args_is_help=True, help="Ranges that a series skips: reserved, or blocked.")
 
 
-def list_(
-    project: Project,
-) -> None:
+@group.command("list")
+def list_(project: Project) -> None:
     """List the ranges of a project, the released ones too, newest first.
 
     Example: `saraban number range list --project LCBP3-C2`
     """
-    rows, codes = with_system(lambda system: _ranges(system, project))
-    for row in rows:
-        typer.echo(_line(row, codes))
-    if not rows:
-        typer.echo(say("ไม่มีช่วงเลข", "No reserved or blocked ranges."))
-
-
-async def _ranges(system: "System", project: str) -> "tuple[list[RangeRow], dict[UUID, str]]":
-    from saraban.identity.service import system_context
     from saraban.numbering import service as numbering
 
-    async with system.db.reading() as session:
-        ctx = await system_context(session, system.clock)
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> list[str]:
         place, members = await members_of(ctx, session, project)
+        codes = {public_id: code for code, public_id in members.items()}
         rows = await read_pages(
             lambda cursor: numbering.list_ranges(ctx, session, project_public_id=place, cursor=cursor, limit=PAGE)
         )
-    return rows, {public_id: code for code, public_id in members.items()}
+        return [_line(row, codes) for row in rows]
+
+    print_list(reading(step), "ไม่มีช่วงเลข", "No reserved or blocked ranges.")
 
 
+@group.command()
 def create(
     kind: Type,
     originator: Originator,
@@ -94,36 +80,32 @@ def create(
             --as padmin --reason "For the site office"
         saraban number range create LETTER --from คคง. --to สคฉ.3 --first 13 --barred --project LCBP3-C2 --as padmin --reason "Unlucky"
     """
+    from saraban.numbering import service as numbering
+
     codes = {"discipline_code": discipline, "rfa_type_code": rfa_type, "sub_type_code": sub_type}
 
-    async def work(system: "System") -> "RangeRow":
-        from saraban.numbering import service as numbering
+    async def asked(ctx: "RequestContext", session: "AsyncSession") -> "tuple[Plan, RangeDraft]":
+        request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
+        _, members = await members_of(ctx, session, project)
+        if keeper is not None and keeper not in members:
+            raise unknown("/for", keeper)
+        kind_of_range = numbering.RangeKind.BARRED if barred else numbering.RangeKind.KEPT
+        end = first if last is None else last
+        owner = members[keeper] if keeper is not None else None
+        draft = numbering.RangeDraft(kind_of_range, first, end, owner, reason)
+        return await numbering.plan(ctx, session, request=request), draft
 
-        async with system.db.reading() as session:
-            ctx = await account_context(session, system.clock, account)
+    async def look(ctx: "RequestContext", session: "AsyncSession") -> "RangeEffect":
+        return await numbering.range_effect(ctx, session, *await asked(ctx, session))
 
-        async def asked(session: "AsyncSession") -> "tuple[Plan, RangeDraft]":
-            request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
-            _, members = await members_of(ctx, session, project)
-            if keeper is not None and keeper not in members:
-                raise unknown("/for", keeper)
-            kind_of_range = numbering.RangeKind.BARRED if barred else numbering.RangeKind.KEPT
-            end = first if last is None else last
-            owner = members[keeper] if keeper is not None else None
-            draft = numbering.RangeDraft(kind_of_range, first, end, owner, reason)
-            return await numbering.plan(ctx, session, request=request), draft
+    effect = reading(look, account)
+    _confirm(effect, yes=yes)
 
-        async with system.db.reading() as session:
-            effect = await numbering.range_effect(ctx, session, *await asked(session))
-        _confirm(effect, yes=yes)
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "RangeRow":
+        plan, draft = await asked(ctx, session)
+        return await numbering.create_range(ctx, session, plan, replace(draft, confirmed_size=effect.size))
 
-        async def step(session: "AsyncSession") -> "RangeRow":
-            plan, draft = await asked(session)
-            return await numbering.create_range(ctx, session, plan, replace(draft, confirmed_size=effect.size))
-
-        return await system.db.transact(step)
-
-    row = with_system(work)
+    row = as_account(account, step)
     typer.echo(_line(row, {row.organization: keeper} if row.organization and keeper else {}))
 
 
@@ -140,6 +122,7 @@ def _confirm(effect: "RangeEffect", *, yes: bool) -> None:
         raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
 
 
+@group.command()
 def release(
     range_: Annotated[UUID, typer.Argument(metavar="RANGE", help="As `saraban number range list` names it.")],
     account: As,
@@ -151,13 +134,9 @@ def release(
 
         saraban number range release 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin --reason "The site office closed"
     """
+    from saraban.numbering import service as numbering
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
-        from saraban.numbering import service as numbering
-
-        await numbering.release_range(ctx, session, public_id=range_, reason=reason)
-
-    as_account(account, step)
+    as_account(account, lambda ctx, session: numbering.release_range(ctx, session, public_id=range_, reason=reason))
     typer.echo(say("ปลดช่วงเลขแล้ว", "Range released."))
 
 

@@ -5,27 +5,32 @@
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from zoneinfo import ZoneInfo
 
 import typer
 
 from saraban.cli.options import Project
-from saraban.cli.output import say, verification_failure, with_system
-from saraban.cli.run import PAGE, read_pages, system_context_and_project
+from saraban.cli.output import print_list, progress_bar, say, verification_failure, with_system
+from saraban.cli.run import PAGE, project_named, read_pages, reading
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
     from saraban.bootstrap import System
-    from saraban.numbering.register.service.consistency_check import Progress
-    from saraban.numbering.service import Discrepancy, LedgerLine, NumberErrorRow, NumberRow, SeriesLedger, SeriesRow
+    from saraban.identity.domain.context import RequestContext
+    from saraban.numbering.service import Discrepancy, LedgerLine, NumberErrorRow, NumberRow, SeriesRow
 
 DISAGREES = 1
+ErrorType = Literal[
+    "LOCK_TIMEOUT", "VERSION_CONFLICT", "DB_ERROR", "REDIS_ERROR", "VALIDATION_ERROR", "SEQUENCE_EXHAUSTED"
+]
+
+group = typer.Typer()
 
 
+@group.command()
 def series(
     project: Project,
     text: Annotated[str | None, typer.Argument(help="Only series whose name contains this.")] = None,
@@ -37,27 +42,27 @@ def series(
         saraban number series --project LCBP3-C2
         saraban number series คคง. --project LCBP3-C2
     """
-    rows = with_system(lambda system: _series(system, project, text))
-    width = max((len(row.series) for row in rows), default=0)
-    for row in rows:
-        beyond = say(f"สูงสุด {row.highest:,}", f"highest {row.highest:,}") if row.highest > row.last_number else ""
-        typer.echo(f"{row.series:<{width}}  {row.last_number:>9,}  {row.type_code or '':<11}  {beyond}".rstrip())
-    if not rows:
-        typer.echo(say("ไม่มีชุดเลข", "No series found."))
-
-
-async def _series(system: "System", project: str, text: str | None) -> "list[SeriesRow]":
     from saraban.numbering import service as numbering
 
-    async with system.db.reading() as session:
-        ctx, place = await system_context_and_project(session, system.clock, project)
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "list[SeriesRow]":
+        place = await project_named(session, project)
         return await read_pages(
             lambda cursor: numbering.list_series(
                 ctx, session, project_public_id=place, text=text, cursor=cursor, limit=PAGE
             )
         )
 
+    rows = reading(step)
+    width = max((len(row.series) for row in rows), default=0)
+    print_list((_series_line(row, width) for row in rows), "ไม่มีชุดเลข", "No series found.")
 
+
+def _series_line(row: "SeriesRow", width: int) -> str:
+    beyond = say(f"สูงสุด {row.highest:,}", f"highest {row.highest:,}") if row.highest > row.last_number else ""
+    return f"{row.series:<{width}}  {row.last_number:>9,}  {row.type_code or '':<11}  {beyond}".rstrip()
+
+
+@group.command()
 def account(
     name: Annotated[str, typer.Argument(metavar="SERIES", help="As `saraban number series` lists it.")],
     project: Project,
@@ -72,36 +77,24 @@ def account(
         saraban number account "คคง.-สคฉ.3-{SEQ}-2569" --project LCBP3-C2
         saraban number account "คคง.-สคฉ.3-{SEQ}-2569" --from 100 --holes --project LCBP3-C2
     """
+    from saraban.numbering import service as numbering
 
-    async def work(system: "System") -> None:
-        from saraban.numbering import service as numbering
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> int:
+        place = await project_named(session, project)
+        cursor: str | None = None
+        while True:
+            page = await numbering.series_ledger(
+                ctx, session, project_public_id=place, series=name, first=first, cursor=cursor, limit=PAGE
+            )
+            for line in page.lines:
+                if line.entry is None or not holes:
+                    typer.echo(_line(line, ctx.zone))
+            cursor = page.next_cursor
+            if cursor is None:
+                return page.counter
 
-        async with system.db.reading() as session:
-            ctx, place = await system_context_and_project(session, system.clock, project)
-            cursor: str | None = None
-            while True:
-                page = await numbering.series_ledger(
-                    ctx,
-                    session,
-                    project_public_id=place,
-                    series=name,
-                    first=first,
-                    cursor=cursor,
-                    limit=PAGE,
-                )
-                _print(page, system.clock.zone, holes=holes)
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
-            typer.echo(say(f"ตัวนับอยู่ที่ {page.counter}", f"The counter stands at {page.counter}."))
-
-    with_system(work)
-
-
-def _print(page: "SeriesLedger", zone: ZoneInfo, *, holes: bool) -> None:
-    for line in page.lines:
-        if line.entry is None or not holes:
-            typer.echo(_line(line, zone))
+    counter = reading(step)
+    typer.echo(say(f"ตัวนับอยู่ที่ {counter}", f"The counter stands at {counter}."))
 
 
 def _line(line: "LedgerLine[NumberRow]", zone: ZoneInfo) -> str:
@@ -119,6 +112,7 @@ def _line(line: "LedgerLine[NumberRow]", zone: ZoneInfo) -> str:
     return f"{where:>6}  {gap.why:<11}  {when}  {gap.reason or ''}".rstrip()
 
 
+@group.command()
 def verify() -> None:
     """Compare counters, ledger, audit and documents of the whole database; numbers may be issued meanwhile.
 
@@ -140,27 +134,17 @@ async def _verify(system: "System") -> tuple[int, int]:
 
     count = rows = 0
 
-    with _bar() as shown:
+    with progress_bar("แถว", "rows") as bar:
 
         def progress(done: int, total: int) -> None:
             nonlocal rows
             rows = done
-            shown(done, total)
+            bar(completed=done, total=total)
 
         async for found in numbering.check_consistency(system.db, carriers=carriers(), progress=progress):
             count += 1
             sys.stderr.write(f"saraban: {_says(found)}\n")
     return count, rows
-
-
-@contextmanager
-def _bar() -> "Iterator[Progress]":
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(say("แถว", "rows"), total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 _WORDS = {
@@ -187,21 +171,9 @@ def _says(found: "Discrepancy") -> str:
     return f"{told} ({found.detail})" if found.detail else told
 
 
-class NumberErrorKind(StrEnum):
-    """As the table has them."""
-
-    LOCK_TIMEOUT = "LOCK_TIMEOUT"
-    VERSION_CONFLICT = "VERSION_CONFLICT"
-    DB_ERROR = "DB_ERROR"
-    REDIS_ERROR = "REDIS_ERROR"
-    VALIDATION_ERROR = "VALIDATION_ERROR"
-    SEQUENCE_EXHAUSTED = "SEQUENCE_EXHAUSTED"
-
-
+@group.command()
 def errors(
-    kind: Annotated[
-        NumberErrorKind | None, typer.Option("--type", help="Only this type.", case_sensitive=False)
-    ] = None,
+    kind: Annotated[ErrorType | None, typer.Option("--type", help="Only this type.", case_sensitive=False)] = None,
     username: Annotated[str | None, typer.Option("--user", help="Only calls of this account.")] = None,
     trace: Annotated[str | None, typer.Option(help="Only the call that answered with this trace id.")] = None,
     since: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only from this day on, A.D.")] = None,
@@ -217,40 +189,19 @@ def errors(
         saraban number errors --type LOCK_TIMEOUT --since 2026-11-01
         saraban number errors --trace 0af7651916cd43dd8448eb211c80319c
     """
-    rows = with_system(lambda system: _errors(system, kind, username, trace, since, limit))
-    for row in rows:
-        typer.echo(_error_line(row))
-    if not rows:
-        typer.echo(say("ไม่มีรายการ", "There are none."))
-
-
-async def _errors(
-    system: "System",
-    kind: NumberErrorKind | None,
-    username: str | None,
-    trace: str | None,
-    since: datetime | None,
-    limit: int,
-) -> "list[NumberErrorRow]":
-    from saraban.identity.service import system_context
     from saraban.numbering import service as numbering
 
-    begin = since.replace(tzinfo=system.clock.zone) if since else None
-    async with system.db.reading() as session:
-        ctx = await system_context(session, system.clock)
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "list[NumberErrorRow]":
+        begin = since.replace(tzinfo=ctx.zone) if since else None
+        most = min(PAGE, limit)
         return await read_pages(
             lambda cursor: numbering.list_errors(
-                ctx,
-                session,
-                kind=kind.value if kind else None,
-                username=username,
-                trace=trace,
-                since=begin,
-                cursor=cursor,
-                limit=min(PAGE, limit),
+                ctx, session, kind=kind, username=username, trace=trace, since=begin, cursor=cursor, limit=most
             ),
             most=limit,
         )
+
+    print_list(map(_error_line, reading(step)), "ไม่มีรายการ", "There are none.")
 
 
 def _error_line(row: "NumberErrorRow") -> str:

@@ -3,9 +3,10 @@
 import asyncio
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import typer
@@ -122,6 +123,35 @@ def with_system(work: "Callable[[System], Awaitable[T]]", settings: config.Setti
             return await work(system)
 
     return asyncio.run(run())
+
+
+def print_list(lines: Iterable[str], th: str, en: str) -> None:
+    """Print a list, or the sentence that says it is empty."""
+    typer.echo("\n".join(lines) or say(th, en))
+
+
+def print_table(title: str, headings: Iterable[tuple[str, str]], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table whose cells are folded where the terminal is narrow."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title)
+    for th, en in headings:
+        table.add_column(say(th, en), overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+@contextmanager
+def progress_bar(th: str, en: str, *, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Draw a bar on stderr where somebody looks at it; what is given moves it, as `Progress.update` does."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(say(th, en)), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        yield partial(progress.update, progress.add_task("", total=total))
 
 
 def print_invitations(invitations: "Sequence[Invitation]") -> None:

@@ -5,22 +5,22 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from saraban import config
 from saraban.cli.migrate import refuse_empty
 from saraban.cli.options import As, Project
-from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, with_system
-from saraban.cli.run import HERE, account_context, as_account, project_named, system_context_and_project
+from saraban.cli.output import EXIT_CODES, print_invitations, say, stop
+from saraban.cli.run import HERE, as_account, project_named, reading
 from saraban.kit.errors import ErrorKind, invalid
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
-    from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
     from saraban.projects.schemas import CalendarYear
     from saraban.setup.service import AppliedFile, Difference
@@ -47,14 +47,10 @@ Account = Annotated[
 ]
 
 
-noun = typer.Typer(no_args_is_help=True, help="Projects: from a file, into a file, and their working days.")
+group = typer.Typer(no_args_is_help=True, help="Projects: from a file, into a file, and their working days.")
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(noun, name="project")
-
-
-@noun.command()
+@group.command()
 def calendar(
     year: Annotated[int, typer.Argument(metavar="YEAR", min=1900, max=2200, help="A.D.")],
     project: Project,
@@ -63,7 +59,13 @@ def calendar(
 
     Example: `saraban project calendar 2026 --project LCBP3-C2`
     """
-    answer = with_system(lambda system: _read(system, project, year))
+    from saraban.projects import service as projects
+
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "CalendarYear":
+        place = await project_named(session, project)
+        return await projects.read_calendar(ctx, session, project_public_id=place, year=year)
+
+    answer = reading(step)
     typer.echo(say("วันหยุดประจำสัปดาห์", "Weekend") + ": " + (", ".join(answer.weekend) or "-"))
     for day in answer.days:
         typer.echo(f"{day.date}  {day.kind:<7}  {day.source:<7}  {say(day.name_th, day.name_en)}")
@@ -71,15 +73,7 @@ def calendar(
         typer.echo(say("ยังไม่มีวันหยุดราชการของปีนี้", "The public holidays of this year are not in the system: add them."))
 
 
-async def _read(system: "System", project: str, year: int) -> "CalendarYear":
-    from saraban.projects import service as projects
-
-    async with system.db.reading() as session:
-        ctx, place = await system_context_and_project(session, system.clock, project)
-        return await projects.read_calendar(ctx, session, project_public_id=place, year=year)
-
-
-@noun.command()
+@group.command()
 def weekend(
     days: Annotated[list[str], typer.Argument(metavar="WEEKDAY…", help="SATURDAY, SUNDAY, …")],
     account: As,
@@ -100,11 +94,11 @@ def weekend(
             "ระบุวัน MONDAY ถึง SUNDAY และต้องเหลือวันทำงานอย่างน้อยหนึ่งวัน",
             "Name days from MONDAY to SUNDAY, and leave one to work.",
         )
-    _change(account, project, projects.set_weekend, weekend=chosen)
+    _change(account, project, partial(projects.set_weekend, weekend=chosen))
     typer.echo(say("เปลี่ยนวันหยุดประจำสัปดาห์แล้ว", "Weekend saved."))
 
 
-@noun.command("add-day")
+@group.command("add-day")
 def add_day(
     day: DayOf,
     account: As,
@@ -123,11 +117,11 @@ def add_day(
 
     kind: Literal["WORKING", "HOLIDAY"] = "WORKING" if working else "HOLIDAY"
     order = NewCalendarDay(kind=kind, name_th=name_th, name_en=name_en)
-    _change(account, project, projects.add_day, day=_day(day), order=order)
+    _change(account, project, partial(projects.add_day, day=_day(day), order=order))
     typer.echo(say(f"บันทึกวันที่ {day} แล้ว", f"{day} is kept as {kind}."))
 
 
-@noun.command("remove-day")
+@group.command("remove-day")
 def remove_day(
     day: DayOf,
     account: As,
@@ -139,7 +133,7 @@ def remove_day(
     """
     from saraban.projects import service as projects
 
-    _change(account, project, projects.remove_day, day=_day(day))
+    _change(account, project, partial(projects.remove_day, day=_day(day)))
     typer.echo(say(f"ลบวันที่ {day} ออกแล้ว", f"Nothing special is kept of {day} any more."))
 
 
@@ -152,15 +146,15 @@ def _day(text: str) -> date:
         ) from None
 
 
-def _change(account: str, project: str, verb: Callable[..., Awaitable[object]], **what: Any) -> None:
+def _change(account: str, project: str, verb: Callable[..., Awaitable[object]]) -> None:
     async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         place = await project_named(session, project)
-        await verb(ctx, session, project_public_id=place, **what)
+        await verb(ctx, session, project_public_id=place)
 
     as_account(account, step, address=HERE)
 
 
-@noun.command()
+@group.command()
 def apply(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A project file (YAML); `-` reads standard input.")],
     account: Account = None,
@@ -184,14 +178,19 @@ def apply(
         saraban project apply project.yaml
         saraban project apply project.yaml --prune --as admin
     """
-    from saraban.setup.service import ProjectConflict
+    from saraban.setup import service as setup
 
     content = content_of(file)
     refuse_empty(config.load().sqlalchemy_url)
     how = {"prune": prune, "update_shared": update_shared, "dry_run": dry_run}
+    operator = None if account else _log_in_name()
     try:
-        found = with_system(lambda system: _apply(system, content, account, how))
-    except ProjectConflict as conflict:
+        found = as_account(
+            account,
+            lambda ctx, session: setup.apply(ctx, session, content=content, operator=operator, **how),
+            address=HERE,
+        )
+    except setup.ProjectConflict as conflict:
         _show(conflict.differences)
         raise
     show(found, dry_run=dry_run)
@@ -214,29 +213,6 @@ def content_of(file: str) -> bytes:
             f"{file} cannot be read: {fault.strerror}.",
             code=EXIT_CODES[ErrorKind.INVALID],
         ) from None
-
-
-async def _apply(system: "System", content: bytes, account: str | None, how: Mapping[str, bool]) -> "AppliedFile":
-    from saraban.setup import service as setup
-
-    async def work(session: "AsyncSession") -> "AppliedFile":
-        return await setup.apply(
-            await _context(system, session, account),
-            session,
-            content=content,
-            operator=None if account else _log_in_name(),
-            **how,
-        )
-
-    return await system.db.transact(work)
-
-
-async def _context(system: "System", session: "AsyncSession", account: str | None) -> "RequestContext":
-    from saraban.identity.service import system_context
-
-    if account:
-        return await account_context(session, system.clock, account, HERE)
-    return await system_context(session, system.clock, HERE)
 
 
 def _log_in_name() -> str:
@@ -329,7 +305,7 @@ def _sum_up(found: "AppliedFile", *, dry_run: bool) -> None:
         typer.echo(say(f"บันทึก {count} รายการแล้ว", f"{changes} written."))
 
 
-@noun.command()
+@group.command()
 def export(
     code: Annotated[str, typer.Argument(metavar="CODE", help="Code of the project.")], account: Account = None
 ) -> None:
@@ -339,15 +315,12 @@ def export(
     """
     from saraban.setup import service as setup
 
-    async def read(system: "System") -> str:
-        async with system.db.reading() as session:
-            return await setup.export(await _context(system, session, account), session, code=code)
-
     refuse_empty(config.load().sqlalchemy_url)
-    typer.echo(with_system(read), nl=False)
+    text = reading(lambda ctx, session: setup.export(ctx, session, code=code), account, address=HERE)
+    typer.echo(text, nl=False)
 
 
-@noun.command()
+@group.command()
 def template(
     name: Annotated[str, typer.Argument(metavar="NAME", help="thai-public-works, building or iso19650.")],
 ) -> None:

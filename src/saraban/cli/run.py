@@ -1,10 +1,11 @@
 """
-How a command does its work: one transaction in an account's name, or every page of a list read by the system.
+How a command does its work: a reading session, or one transaction, in an account's name or the system's.
 
 The command line names things by code where the API takes public ids; they are looked up here.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -23,35 +24,39 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PAGE = 100
 HERE = "command line"
+Step = Callable[["RequestContext", "AsyncSession"], Awaitable[T]]
 
 
-def as_account(account: str, step: "Callable[[RequestContext, AsyncSession], Awaitable[T]]", *, address: str = "") -> T:
+def as_account(account: str | None, step: "Step[T]", *, address: str = "") -> T:
     """
-    Do one step in a transaction of its own, with the rights of an account.
+    Do one step in a transaction of its own, with the rights of an account; without one, as the user `system`.
 
     :raises Invalid: when there is no such account, or it is closed
     """
 
     async def work(system: "System") -> T:
-        async def whole(session: "AsyncSession") -> T:
-            return await step(await account_context(session, system.clock, account, address), session)
-
-        return await system.db.transact(whole)
+        return await system.db.transact(partial(_in_context, system.clock, account, address, step))
 
     return with_system(work)
 
 
-def as_system(step: "Callable[[RequestContext, AsyncSession], Awaitable[T]]") -> T:
+def as_system(step: "Step[T]") -> T:
     """Whoever can run commands on the server acts as the user `system`; the audit trail says so."""
-    from saraban.identity.service import system_context
+    return as_account(None, step, address=HERE)
+
+
+def reading(step: "Step[T]", account: str | None = None, *, address: str = "") -> T:
+    """Do one step that only reads; without an account, whoever can run commands here may read everything."""
 
     async def work(system: "System") -> T:
-        async def whole(session: "AsyncSession") -> T:
-            return await step(await system_context(session, system.clock, HERE), session)
-
-        return await system.db.transact(whole)
+        async with system.db.reading() as session:
+            return await _in_context(system.clock, account, address, step, session)
 
     return with_system(work)
+
+
+async def _in_context(clock: "Clock", account: str | None, address: str, step: "Step[T]", session: "AsyncSession") -> T:
+    return await step(await account_context(session, clock, account, address), session)
 
 
 async def read_pages(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most: int | None = None) -> list[T]:
@@ -65,15 +70,6 @@ async def read_pages(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most
         if cursor is None:
             break
     return found[:most]
-
-
-async def system_context_and_project(
-    session: "AsyncSession", clock: "Clock", project: str
-) -> "tuple[RequestContext, UUID]":
-    """Return in whose name something is read when nobody is named, and the public id of a project."""
-    from saraban.identity.service import system_context
-
-    return await system_context(session, clock), await project_named(session, project)
 
 
 async def request_in_codes(
@@ -107,11 +103,19 @@ async def request_in_codes(
     )
 
 
-async def account_context(session: "AsyncSession", clock: "Clock", account: str, address: str = "") -> "RequestContext":
-    """:raises Invalid: when there is no such account, or it is closed"""
-    from saraban.identity.domain.context import RequestContext
-    from saraban.identity.service import find_caller
+async def account_context(
+    session: "AsyncSession", clock: "Clock", account: str | None, address: str = ""
+) -> "RequestContext":
+    """
+    Return in whose name something is done: an account's, or the user `system`'s where nobody is named.
 
+    :raises Invalid: when there is no such account, or it is closed
+    """
+    from saraban.identity.domain.context import RequestContext
+    from saraban.identity.service import find_caller, system_context
+
+    if account is None:
+        return await system_context(session, clock, address)
     caller = await find_caller(session, username=account)
     if caller is None:
         raise unknown("/as", account)

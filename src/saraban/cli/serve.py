@@ -18,10 +18,6 @@ from saraban.config import Settings
 _ROOM = 4 * 1024 * 1024  # bytes for the measurements of one process, which ends when it writes to them on a full disk
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(serve)
-
-
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (SARABAN_HOST).", show_default=False)] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on (SARABAN_PORT).", show_default=False)] = None,

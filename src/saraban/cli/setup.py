@@ -11,8 +11,8 @@ import typer
 
 from saraban import config
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.output import EXIT_CODES, language, print_invitations, say, stop, with_system
-from saraban.cli.project import show
+from saraban.cli.output import language, print_invitations, say, stop, with_system
+from saraban.cli.project import content_of, show
 from saraban.cli.run import HERE
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import fold
@@ -39,10 +39,6 @@ class OrganizationNamesDiffer(DomainError):
             "Use one name, or leave --organization-name out: the file's counts.",
         ),
     )
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(setup)
 
 
 def setup(
@@ -81,7 +77,7 @@ def setup(
         _try(project, organization, organization_name)
         return
     refuse_second_run()
-    content = _read(project)
+    content = content_of(str(project)) if project is not None else None
     asks = not password_stdin and sys.stdin.isatty()
     given = {"--username": username, "--email": email, "--organization": organization}
     missing = [name for name, value in given.items() if not value]
@@ -118,9 +114,9 @@ def _try(project: Path | None, organization: str | None, name: str | None) -> No
     """Show what a project file would make of an empty installation: of one in a folder that is gone afterwards."""
     from saraban.kit import migrations as history
 
-    content = _read(project)
-    if content is None:
+    if project is None:
         raise stop("ระบุ --project", "Say --project: --dry-run checks a project file.", code=2)
+    content = content_of(str(project))
     if organization:
         _agree(content, organization, name or "")
     with TemporaryDirectory() as folder:
@@ -167,17 +163,6 @@ def refuse_second_run() -> None:
         return
     if with_system(lambda system: system.first_run.is_over()):
         raise AlreadySetUp
-
-
-def _read(project: Path | None) -> bytes | None:
-    try:
-        return project.read_bytes() if project is not None else None
-    except OSError as fault:
-        raise stop(
-            f"อ่าน {project} ไม่ได้: {fault.strerror}",
-            f"{project} cannot be read: {fault.strerror}.",
-            code=EXIT_CODES[ErrorKind.INVALID],
-        ) from None
 
 
 def _first(

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.output import EXIT_CODES, language, print_invitations, say, stop, with_system
-from saraban.cli.run import as_system
+from saraban.cli.output import EXIT_CODES, language, print_invitations, print_table, say, stop
+from saraban.cli.run import as_system, reading
 from saraban.kit.errors import ErrorKind, Invalid
 
 if TYPE_CHECKING:
-    from saraban.bootstrap import System
     from saraban.identity.service import AccountSummary, KnownPerson, PeopleImport
 
 Name = Annotated[str, typer.Argument(metavar="USERNAME", help="User name of the account.")]
@@ -28,14 +27,10 @@ MOST_COLUMNS = 32
 MOST_ROWS = 10_001
 
 
-noun = typer.Typer(no_args_is_help=True, help="Invite people, open, close and unlock accounts, and give them roles.")
+group = typer.Typer(no_args_is_help=True, help="Invite people, open, close and unlock accounts, and give them roles.")
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(noun, name="user")
-
-
-@noun.command()
+@group.command()
 def create(
     username: Name,
     email: Annotated[str, typer.Option(help="Address for notices; each account has its own.")],
@@ -58,7 +53,7 @@ def create(
     typer.echo(say(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open."))
 
 
-@noun.command()
+@group.command()
 def invite(
     username: Name,
     email: Annotated[str | None, typer.Option(help="Address for notices; each account has its own.")] = None,
@@ -92,38 +87,29 @@ def invite(
     print_invitations([invitation])
 
 
-@noun.command("list")
+@group.command("list")
 def list_() -> None:
     """List all accounts with their organizations and roles.
 
     Example: `saraban user list`
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from saraban.identity import service as identity
 
-    async def read(system: "System") -> "tuple[AccountSummary, ...]":
-        async with system.db.reading() as session:
-            return await identity.list_users(session)
-
-    table = Table(title=say("บัญชีผู้ใช้", "Accounts"))
-    for th, en in (
+    headings = (
         ("ชื่อผู้ใช้", "User name"),
         ("ชื่อ", "Name"),
         ("องค์กร", "Organization"),
         ("บทบาท", "Roles"),
         ("สถานะ", "Status"),
-    ):
-        table.add_column(say(th, en), overflow="fold")
-    for account in with_system(read):
-        table.add_row(
-            account.username, account.display_name, account.organization_code or "-", account.roles, _state(account)
-        )
-    Console().print(table)
+    )
+    rows = (
+        (account.username, account.display_name, account.organization_code or "-", account.roles, _state(account))
+        for account in reading(lambda _ctx, session: identity.list_users(session))
+    )
+    print_table(say("บัญชีผู้ใช้", "Accounts"), headings, rows)
 
 
-@noun.command()
+@group.command()
 def disable(username: Name) -> None:
     """Close an account; it is refused from its next request on.
 
@@ -132,7 +118,7 @@ def disable(username: Name) -> None:
     _switch(username, active=False)
 
 
-@noun.command()
+@group.command()
 def enable(username: Name) -> None:
     """Open a closed account again.
 
@@ -141,7 +127,7 @@ def enable(username: Name) -> None:
     _switch(username, active=True)
 
 
-@noun.command()
+@group.command()
 def unlock(username: Name) -> None:
     """Forgive the wrong passwords of an account: who was delayed or has to wait may log in at once.
 
@@ -153,7 +139,7 @@ def unlock(username: Name) -> None:
     typer.echo(say(f"ปลดล็อกบัญชี {username} แล้ว", f"The account {username} is unlocked."))
 
 
-@noun.command()
+@group.command()
 def password(username: Name, password: Password = None) -> None:
     """Set a new password, which unlocks the account and ends its sessions.
 
@@ -169,7 +155,7 @@ def password(username: Name, password: Password = None) -> None:
     typer.echo(say(f"ตั้งรหัสผ่านใหม่ของ {username} แล้ว", f"The account {username} has a new password."))
 
 
-@noun.command()
+@group.command()
 def grant(
     username: Name,
     role: Role,
@@ -192,7 +178,7 @@ def grant(
     typer.echo(say(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}."))
 
 
-@noun.command()
+@group.command()
 def revoke(
     username: Name,
     role: Role,
@@ -211,7 +197,7 @@ def revoke(
     typer.echo(say(f"ถอนบทบาท {role} จาก {username} แล้ว", f"{username} no longer has the role {role} there."))
 
 
-@noun.command()
+@group.command()
 def limit(
     username: Name,
     per_minute: Annotated[str, typer.Argument(metavar="N|everybody|exempt", help="Numbers a minute.")],
@@ -266,7 +252,7 @@ def _state(account: "AccountSummary") -> str:
     return say("ใช้งานได้", "active")
 
 
-@noun.command("import")
+@group.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="XLSX, or CSV in UTF-8.")],
     *,

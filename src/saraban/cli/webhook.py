@@ -1,13 +1,14 @@
 """`saraban webhook list | create | own | on | off | rotate | remove | test | outcomes`: who outside is told of events."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
 import typer
 
 from saraban.cli.options import As, Project
-from saraban.cli.output import say, stop
-from saraban.cli.run import as_account, project_named
+from saraban.cli.output import print_list, say, stop
+from saraban.cli.run import as_account, project_named, reading
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -20,15 +21,10 @@ Order = TypeVar("Order", bound="Schema")
 Hook = Annotated[UUID, typer.Argument(metavar="WEBHOOK", help="Public id, as `saraban webhook list` shows it.")]
 
 
-def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Webhooks: external endpoints notified of a project's events.")
-    noun.callback()(lambda: None)
-    noun.command("list")(list_)
-    for verb in (create, own, on, off, rotate, remove, test, outcomes):
-        noun.command()(verb)
-    app.add_typer(noun, name="webhook")
+group = typer.Typer(no_args_is_help=True, help="Webhooks: external endpoints notified of a project's events.")
 
 
+@group.command("list")
 def list_(
     account: As,
     project: Annotated[str | None, typer.Option(help="Code of the project; needed without --own.")] = None,
@@ -41,28 +37,27 @@ def list_(
         saraban webhook list --project LCBP3-C2 --as padmin
         saraban webhook list --own --as dc.contractor
     """
+    from saraban.webhooks import service as webhooks
 
     if project is None and not mine:
         raise stop("ระบุ --project หรือ --own", "Say --project, or --own for the account's own.", code=2)
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> "list[Webhook]":
-        from saraban.webhooks import service as webhooks
-
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "Sequence[Webhook]":
         if project is None:
             return (await webhooks.listing_own(ctx, session, cursor=None, limit=100)).items
         place = await project_named(session, project)
-        page = await webhooks.listing(ctx, session, project_public_id=place, cursor=None, limit=100)
-        return page.items
+        return (await webhooks.listing(ctx, session, project_public_id=place, cursor=None, limit=100)).items
 
-    found = as_account(account, work)
-    for row in found:
-        state = "on " if row.is_active else "off"
-        parts = [str(row.public_id), state, row.url, ",".join(row.event_names), row.description, _fares(row)]
-        typer.echo("  ".join(part for part in parts if part))
-    if not found:
-        typer.echo(say("ไม่มี webhook", "There are no webhooks."))
+    print_list(map(_line, reading(step, account)), "ไม่มี webhook", "There are no webhooks.")
 
 
+def _line(row: "Webhook") -> str:
+    state = "on " if row.is_active else "off"
+    parts = (str(row.public_id), state, row.url, ",".join(row.event_names), row.description, _fares(row))
+    return "  ".join(filter(None, parts))
+
+
+@group.command()
 def create(
     url: Annotated[str, typer.Argument(help="Address that begins with https://.")],
     account: As,
@@ -80,19 +75,21 @@ def create(
         saraban webhook create https://hooks.example.com/erp --event workflow.webhook --topic drawings.approved --project LCBP3-C2 --as padmin
     """
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> "Webhook":
-        from saraban.webhooks import service as webhooks
-        from saraban.webhooks.schemas import WebhookIn
+    from saraban.webhooks import service as webhooks
+    from saraban.webhooks.schemas import WebhookIn
 
-        asked = _checked(
-            WebhookIn, url=url, description=description, events=event or list(webhooks.EVENTS), topics=topic or []
-        )
+    asked = _checked(
+        WebhookIn, url=url, description=description, events=event or list(webhooks.EVENTS), topics=topic or []
+    )
+
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "Webhook":
         return await webhooks.create(ctx, session, await project_named(session, project), asked)
 
-    row = as_account(account, work)
+    row = as_account(account, step)
     typer.echo(f"{row.public_id}\n{row.secret}")
 
 
+@group.command()
 def own(
     url: Annotated[str, typer.Argument(help="Address that begins with https://.")],
     account: As,
@@ -103,17 +100,15 @@ def own(
     Example: `saraban webhook own https://hooks.example.com/mine --as dc.contractor`
     """
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> "Webhook":
-        from saraban.webhooks import service as webhooks
-        from saraban.webhooks.schemas import OwnWebhookIn
+    from saraban.webhooks import service as webhooks
+    from saraban.webhooks.schemas import OwnWebhookIn
 
-        asked = _checked(OwnWebhookIn, url=url, description=description)
-        return await webhooks.create_own(ctx, session, asked)
-
-    row = as_account(account, work)
+    asked = _checked(OwnWebhookIn, url=url, description=description)
+    row = as_account(account, lambda ctx, session: webhooks.create_own(ctx, session, asked))
     typer.echo(f"{row.public_id}\n{row.secret}")
 
 
+@group.command()
 def on(webhook: Hook, account: As) -> None:
     """Enable a webhook, also one that Saraban has disabled because delivery failed.
 
@@ -123,6 +118,7 @@ def on(webhook: Hook, account: As) -> None:
     typer.echo(say("เปิดใช้ webhook แล้ว", "Webhook enabled."))
 
 
+@group.command()
 def off(webhook: Hook, account: As) -> None:
     """Disable a webhook; events in the meantime are not sent later.
 
@@ -133,13 +129,12 @@ def off(webhook: Hook, account: As) -> None:
 
 
 def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> None:
-        from saraban.webhooks import service as webhooks
+    from saraban.webhooks import service as webhooks
 
-        change = webhooks.WebhookChange(is_active=is_active)
-        await webhooks.change(ctx, session, public_id=webhook, change=change, if_match=None)
-
-    as_account(account, work)
+    change = webhooks.WebhookChange(is_active=is_active)
+    as_account(
+        account, lambda ctx, session: webhooks.change(ctx, session, public_id=webhook, change=change, if_match=None)
+    )
 
 
 def _fares(row: "Webhook") -> str:
@@ -156,67 +151,58 @@ def _fares(row: "Webhook") -> str:
     return say(f"(ส่งไม่ผ่านตั้งแต่ {since})", f"(failing since {since})")
 
 
+@group.command()
 def rotate(webhook: Hook, account: As) -> None:
     """Replace the secret of a webhook; for 24 hours messages are signed with both.
 
     Example: `saraban webhook rotate 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
+    from saraban.webhooks import service as webhooks
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> str:
-        from saraban.webhooks import service as webhooks
-
-        return (await webhooks.rotate(ctx, session, public_id=webhook)).secret
-
-    typer.echo(as_account(account, work))
+    row = as_account(account, lambda ctx, session: webhooks.rotate(ctx, session, public_id=webhook))
+    typer.echo(row.secret)
 
 
+@group.command()
 def remove(webhook: Hook, account: As) -> None:
     """Delete a webhook; what has not been sent yet is not sent.
 
     Example: `saraban webhook remove 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
+    from saraban.webhooks import service as webhooks
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> None:
-        from saraban.webhooks import service as webhooks
-
-        await webhooks.remove(ctx, session, public_id=webhook)
-
-    as_account(account, work)
+    as_account(account, lambda ctx, session: webhooks.remove(ctx, session, public_id=webhook))
     typer.echo(say("ลบ webhook แล้ว", "Webhook deleted."))
 
 
+@group.command()
 def test(webhook: Hook, account: As) -> None:
     """Send a test message to a webhook.
 
     Example: `saraban webhook test 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
+    from saraban.webhooks import service as webhooks
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> UUID:
-        from saraban.webhooks import service as webhooks
-
-        return await webhooks.test(ctx, session, public_id=webhook)
-
-    typer.echo(as_account(account, work))
+    typer.echo(as_account(account, lambda ctx, session: webhooks.test(ctx, session, public_id=webhook)))
 
 
+@group.command()
 def outcomes(webhook: Hook, account: As) -> None:
     """Show the last deliveries to a webhook, newest first.
 
     Example: `saraban webhook outcomes 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
+    from saraban.webhooks import service as webhooks
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> "list[WebhookOutcome]":
-        from saraban.webhooks import service as webhooks
+    page = reading(
+        lambda ctx, session: webhooks.outcomes(ctx, session, public_id=webhook, cursor=None, limit=50), account
+    )
+    print_list(map(_outcome_line, page.items), "ยังไม่มีการส่ง", "Nothing has been sent yet.")
 
-        page = await webhooks.outcomes(ctx, session, public_id=webhook, cursor=None, limit=50)
-        return page.items
 
-    found = as_account(account, work)
-    for row in found:
-        answer = str(row.status) if row.status is not None else row.error or "-"
-        typer.echo(f"{row.created_at:%Y-%m-%d %H:%M:%S}Z  {answer:<16} {row.milliseconds:>6} ms  {row.name}")
-    if not found:
-        typer.echo(say("ยังไม่มีการส่ง", "Nothing has been sent yet."))
+def _outcome_line(row: "WebhookOutcome") -> str:
+    answer = str(row.status) if row.status is not None else row.error or "-"
+    return f"{row.created_at:%Y-%m-%d %H:%M:%S}Z  {answer:<16} {row.milliseconds:>6} ms  {row.name}"
 
 
 def _checked(schema: "type[Order]", **said: object) -> "Order":

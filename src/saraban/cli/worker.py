@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from saraban.bootstrap import System
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(worker)
-
-
 def worker(
     *,
     once: Annotated[bool, typer.Option("--once", help="Deliver what is due now, then end.")] = False,

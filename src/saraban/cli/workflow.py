@@ -1,15 +1,15 @@
 """`saraban workflow …`: what runs on which version and what starts on which, migration, and the back-test of a version."""
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from saraban.cli.options import As
-from saraban.cli.output import language, option_names, say, with_system
-from saraban.cli.run import account_context, project_named
+from saraban.cli.output import language, option_names, print_list, progress_bar, say, with_system
+from saraban.cli.run import account_context, as_account, project_named, reading
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -44,17 +44,10 @@ _TYPED = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    noun = typer.Typer(no_args_is_help=True, help="Workflows: which version runs where, and moving to another one.")
-    noun.callback()(lambda: None)
-    noun.command("list")(list_)
-    noun.command("replay")(replay)
-    noun.command()(migrate)
-    for verb in (choices, choose, unchoose):
-        noun.command()(verb)
-    app.add_typer(noun, name="workflow")
+group = typer.Typer(no_args_is_help=True, help="Workflows: which version runs where, and moving to another one.")
 
 
+@group.command("list")
 def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of this workflow alone.")] = None) -> None:
     """List the versions of workflows with the documents in progress on each, by status.
 
@@ -66,17 +59,18 @@ def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of th
         saraban workflow list RFA_APPROVAL
     """
 
-    async def work(system: "System") -> "list[tuple[RunningInstances, Sequence[FieldProblem]]]":
-        from saraban.workflow import service
-        from saraban.workflow.administration.service import migration
+    from saraban.workflow import service
+    from saraban.workflow.administration.service import migration
 
-        async with system.db.reading() as session:
-            return [
-                (one, await service.refused_today(session, code=one.code, version=one.version) if one.is_active else ())
-                for one in await migration.running_instances(session, code=code)
-            ]
+    async def step(
+        _ctx: "RequestContext", session: "AsyncSession"
+    ) -> "list[tuple[RunningInstances, Sequence[FieldProblem]]]":
+        return [
+            (one, await service.refused_today(session, code=one.code, version=one.version) if one.is_active else ())
+            for one in await migration.running_instances(session, code=code)
+        ]
 
-    found = with_system(work)
+    found = reading(step)
     for one, refused in found:
         states = ", ".join(f"{state} {count:,}" for state, count in one.states.items())
         mark = say("ใช้อยู่", "active") if one.is_active else ""
@@ -88,6 +82,7 @@ def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of th
         typer.echo(say("ยังไม่มีกระบวนงาน", "There are no workflows."))
 
 
+@group.command()
 def migrate(
     code: Code,
     account: As,
@@ -133,26 +128,20 @@ def _states(pairs: list[str]) -> dict[str, str]:
     return found
 
 
-async def _migrate(system: "System", account: str, plan: "MigrationPlan") -> "dict[MigrationOutcome, int]":
+async def _migrate(system: "System", account: str, plan: "MigrationPlan") -> "Counter[MigrationOutcome]":
     from saraban.workflow.administration.service import migration
 
-    counts: dict[MigrationOutcome, int] = {}
+    counts: Counter[MigrationOutcome] = Counter()
     async with system.db.reading() as session:
         ctx = await account_context(session, system.clock, account)
     total = await migration.remaining(system.db, plan=plan)
-    with _bar(total) as done, option_names({"/mapping/": "--map"}):
-        batches = migration.migrate(
-            ctx,
-            system.db,
-            subjects=system.subjects,
-            plan=plan,
-        )
-        async for batch in batches:
+    with progress_bar("เอกสาร", "documents", total=total) as bar, option_names({"/mapping/": "--map"}):
+        async for batch in migration.migrate(ctx, system.db, subjects=system.subjects, plan=plan):
             for line in batch.lines:
-                counts[line.found.outcome] = counts.get(line.found.outcome, 0) + 1
+                counts[line.found.outcome] += 1
                 if line.found.outcome.stands_still:
                     sys.stderr.write(f"saraban: {_told(line)}\n")
-            done(batch.looked_at)
+            bar(advance=batch.looked_at)
     return counts
 
 
@@ -172,16 +161,7 @@ def _says(outcome: "MigrationOutcome") -> str:
     return WORDS[outcome].say(language())
 
 
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(say("เอกสาร", "documents"), total=total)
-        yield lambda count: progress.update(task, advance=count)
-
-
+@group.command()
 def choices(account: As, project: Project = None) -> None:
     """List which workflows are assigned to which documents; where none is, the standard workflow of the kind counts.
 
@@ -191,23 +171,22 @@ def choices(account: As, project: Project = None) -> None:
         saraban workflow choices --project LCBP3-C2 --as admin
     """
 
-    async def work(system: "System") -> "tuple[WorkflowAssignmentView, ...]":
-        from saraban.workflow.administration.service import workflow_assignment
+    from saraban.workflow.administration.service import workflow_assignment
 
-        async with system.db.reading() as session:
-            ctx = await account_context(session, system.clock, account)
-            place = await project_named(session, project) if project else None
-            return await workflow_assignment.listing(ctx, session, project_public_id=place)
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "tuple[WorkflowAssignmentView, ...]":
+        place = await project_named(session, project) if project else None
+        return await workflow_assignment.listing(ctx, session, project_public_id=place)
 
-    found = with_system(work)
-    for one in found:
-        where = one.project.project_code if one.project else say("ทุกโครงการ", "all projects")
-        mark = "" if one.is_in_force else say("ไม่มีเวอร์ชันที่ใช้งานอยู่", "no active version")
-        typer.echo(f"{one.kind:<15} {one.type_code or '–':<12} {where:<14} {one.workflow_code} {mark}".rstrip())
-    if not found:
-        typer.echo(say("ยังไม่ได้กำหนดกระบวนงานใด", "Nothing is assigned."))
+    print_list(map(_choice_line, reading(step, account)), "ยังไม่ได้กำหนดกระบวนงานใด", "Nothing is assigned.")
 
 
+def _choice_line(one: "WorkflowAssignmentView") -> str:
+    where = one.project.project_code if one.project else say("ทุกโครงการ", "all projects")
+    mark = "" if one.is_in_force else say("ไม่มีเวอร์ชันที่ใช้งานอยู่", "no active version")
+    return f"{one.kind:<15} {one.type_code or '–':<12} {where:<14} {one.workflow_code} {mark}".rstrip()
+
+
+@group.command()
 def choose(code: WorkflowCode, kind: Kind, account: As, type_code: TypeCode = None, project: Project = None) -> None:
     """Assign a workflow to documents, from the next one on; an earlier assignment is replaced.
 
@@ -219,15 +198,18 @@ def choose(code: WorkflowCode, kind: Kind, account: As, type_code: TypeCode = No
         saraban workflow choose RFA_APPROVAL --kind rfa --as admin
     """
 
-    async def work(ctx: "RequestContext", session: "AsyncSession", place: "AssignmentTarget") -> None:
-        from saraban.workflow.administration.service import workflow_assignment
+    from saraban.workflow.administration.service import workflow_assignment
 
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
+        place = await _target(session, kind, type_code, project)
         await workflow_assignment.assign(ctx, session, place=place, workflow_code=code)
 
-    with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
+    with option_names(_TYPED):
+        as_account(account, step)
     typer.echo(say(f"เอกสารใหม่จะเริ่มด้วย {code}", f"New documents start on {code}."))
 
 
+@group.command()
 def unchoose(kind: Kind, account: As, type_code: TypeCode = None, project: Project = None) -> None:
     """Remove an assignment, so that the next less specific one counts again.
 
@@ -236,34 +218,23 @@ def unchoose(kind: Kind, account: As, type_code: TypeCode = None, project: Proje
         saraban workflow unchoose --kind correspondence --type MEMO --project LCBP3-C2 --as padmin
     """
 
-    async def work(ctx: "RequestContext", session: "AsyncSession", place: "AssignmentTarget") -> None:
-        from saraban.workflow.administration.service import workflow_assignment
+    from saraban.workflow.administration.service import workflow_assignment
 
-        await workflow_assignment.unassign(ctx, session, place=place)
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
+        await workflow_assignment.unassign(ctx, session, place=await _target(session, kind, type_code, project))
 
-    with_system(lambda system: _changed(system, account, (kind, type_code, project), work))
+    with option_names(_TYPED):
+        as_account(account, step)
     typer.echo(say("ยกเลิกการกำหนดแล้ว", "Assignment removed."))
 
 
-async def _changed(
-    system: "System",
-    account: str,
-    place: tuple[str, str | None, str | None],
-    work: "Callable[[RequestContext, AsyncSession, AssignmentTarget], Awaitable[None]]",
-) -> None:
+async def _target(session: "AsyncSession", kind: str, type_code: str | None, project: str | None) -> "AssignmentTarget":
     from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 
-    kind, type_code, project = place
-
-    async def run(session: "AsyncSession") -> None:
-        ctx = await account_context(session, system.clock, account)
-        key = await project_named(session, project) if project else None
-        await work(ctx, session, AssignmentTarget(kind, type_code, key))
-
-    with option_names(_TYPED):
-        await system.db.transact(run)
+    return AssignmentTarget(kind, type_code, await project_named(session, project) if project else None)
 
 
+@group.command()
 def replay(
     code: Code,
     version: Annotated[int, typer.Option(min=1, help="The version that they are played through.")],
@@ -279,48 +250,47 @@ def replay(
         saraban workflow replay RFA_APPROVAL --version 3
         saraban workflow replay RFA_APPROVAL --version 3 --limit 500
     """
-    looked_at, same, unknown, differing, left_out = with_system(lambda system: _replay(system, code, version, limit))
-    typer.echo(f"{same:>8,}  {say('เหมือนเดิม', 'take the same path')}")
-    typer.echo(f"{differing:>8,}  {say('ต่างไป', 'differ')}")
-    if unknown:
-        typer.echo(f"{unknown:>8,}  {say('อ่านเอกสารไม่ได้แล้ว', 'can no longer be read')}")
-    if left_out:
-        typer.echo(f"{left_out:>8,}  {say('เสร็จสิ้นก่อนหน้านั้น ยังไม่ได้ทดสอบ', 'closed earlier, not tested')}")
-    if not looked_at:
+    total = with_system(lambda system: _replay(system, code, version, limit))
+    typer.echo(f"{total.same:>8,}  {say('เหมือนเดิม', 'take the same path')}")
+    typer.echo(f"{len(total.differing):>8,}  {say('ต่างไป', 'differ')}")
+    if total.unknown:
+        typer.echo(f"{total.unknown:>8,}  {say('อ่านเอกสารไม่ได้แล้ว', 'can no longer be read')}")
+    if total.left_out:
+        typer.echo(f"{total.left_out:>8,}  {say('เสร็จสิ้นก่อนหน้านั้น ยังไม่ได้ทดสอบ', 'closed earlier, not tested')}")
+    if not total.looked_at:
         typer.echo(say("ยังไม่มีเอกสารที่เสร็จสิ้น", "No closed documents yet."))
-    if differing:
+    if total.differing:
         raise typer.Exit(DIFFERS)
 
 
-async def _replay(system: "System", code: str, version: int, limit: int | None) -> tuple[int, int, int, int, int]:
+async def _replay(system: "System", code: str, version: int, limit: int | None) -> "ReplayReport":
     """In batches, each read for itself, so that no session is held while thousands are played."""
-    looked_at = same = unknown = differing = 0
-    after: str | None = None
+    from saraban.workflow.administration.service.simulation import ReplayReport, replay
+
+    total = ReplayReport(0, 0, 0, [])
     while True:
-        found = await _batch(
-            system, code, version, _REPLAY_BATCH if limit is None else min(_REPLAY_BATCH, limit - looked_at), after
-        )
-        looked_at, same = looked_at + found.looked_at, same + found.same
-        unknown, differing = unknown + found.unknown, differing + len(found.differing)
+        size = _REPLAY_BATCH if limit is None else min(_REPLAY_BATCH, limit - total.looked_at)
+        async with system.db.reading() as session:
+            found = await replay(
+                session, subjects=system.subjects, code=code, version=version, limit=size, after=total.next_after
+            )
         for one in found.differing:
             typer.echo(_differing_line(one))
-        after = found.next_after
-        if after is None or (limit is not None and looked_at >= limit):
-            return looked_at, same, unknown, differing, found.left_out
-
-
-async def _batch(system: "System", code: str, version: int, limit: int, after: str | None) -> "ReplayReport":
-    from saraban.workflow import service as workflow
-
-    async with system.db.reading() as session:
-        return await workflow.replay(
-            session, subjects=system.subjects, code=code, version=version, limit=limit, after=after
+        total = ReplayReport(
+            total.looked_at + found.looked_at,
+            total.same + found.same,
+            total.unknown + found.unknown,
+            total.differing + found.differing,
+            found.left_out,
+            found.next_after,
         )
+        if found.next_after is None or total.looked_at == limit:
+            return total
 
 
 def _differing_line(one: "DifferingInstance") -> str:
     part = one.parting
-    faults = "; ".join(f"{fault.pointer}: {fault.text.say(language(), fault.values)}" for fault in part.faults)
+    faults = "; ".join(map(_fault, part.faults))
     step = say(f"ขั้นที่ {part.step}", f"step {part.step}")
     where = f"{one.number or one.instance_public_id} ({step}, {part.state}, {part.action})"
     return f"{where}: {part.says.say(language())}" + (f" {faults}" if faults else "")

@@ -10,12 +10,15 @@ from pydantic.config import JsonDict
 
 from saraban.events import service as events
 from saraban.identity.dependencies import Context
+from saraban.identity.domain.context import Scope
 from saraban.kit.http import Db, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.json import Json
 from saraban.kit.schema import Schema, SingleLine
 from saraban.ops import event_administration
 
 router = APIRouter(prefix="/events", tags=["events"])
+
+SEES = "system.view_logs"
 
 _EXAMPLE: Final[JsonDict] = {
     "publicId": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10",
@@ -82,33 +85,27 @@ async def listing(
     limit: PageLimit = 50,
 ) -> EventPage:
     """Those recorded last come first. For whoever may see the logs of the system."""
+    ctx.caller.require(SEES, Scope())
     before = None if older_than_seconds is None else ctx.now - timedelta(seconds=older_than_seconds)
-    page = await event_administration.listing(
-        ctx, session, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit
-    )
-    return EventPage(items=[_answer(view) for view in page.items], next_cursor=page.next_cursor)
+    page = await events.list_events(session, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit)
+    return EventPage.model_validate(page)
 
 
 @router.get("/{publicId}", summary="Read an event")
 async def read(public_id: PathId, ctx: Context, session: ReadSession) -> EventAnswer:
     """One event with what it says and what became of it."""
-    return _answer(await event_administration.show(ctx, session, public_id=public_id))
+    ctx.caller.require(SEES, Scope())
+    return EventAnswer.model_validate(await events.read_event(session, public_id=public_id))
 
 
 @router.post("/{publicId}/requeue", summary="Deliver a dead event after all")
 async def requeue(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> EventAnswer:
     """It keeps its id and comes behind the newer events of the same document or instance. For Super Admins."""
-    view = await db.transact(
-        lambda session: event_administration.requeue(ctx, session, public_id=public_id, reason=body.reason)
-    )
-    return _answer(view)
+    view = await db.transact(lambda session: event_administration.requeue(ctx, session, public_id, body.reason))
+    return EventAnswer.model_validate(view)
 
 
 @router.post("/{publicId}/drop", status_code=204, summary="Forget a dead event")
 async def drop(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> None:
     """It is never delivered; the audit trail keeps what it said. For Super Admins."""
-    await db.transact(lambda session: event_administration.drop(ctx, session, public_id=public_id, reason=body.reason))
-
-
-def _answer(view: events.EventView) -> EventAnswer:
-    return EventAnswer.model_validate(view)
+    await db.transact(lambda session: event_administration.drop(ctx, session, public_id, body.reason))

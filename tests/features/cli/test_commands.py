@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban
 from saraban import bootstrap, config
-from saraban.cli import NOUNS
+from saraban.cli import COMMANDS, GROUPS
 from saraban.config import Settings
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
@@ -63,7 +63,7 @@ def fault_in(line: str) -> str:
 
 
 class TestHelp:
-    @pytest.mark.parametrize("noun", NOUNS)
+    @pytest.mark.parametrize("noun", [*COMMANDS, *GROUPS])
     def test_every_noun_has_words_to_learn_from(self, command: Command, noun: str) -> None:
         code, out, _ = command(noun, "--help")
 
