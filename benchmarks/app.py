@@ -11,7 +11,7 @@ from saraban.identity.dependencies import KeyedContext
 from saraban.kit.http import Db, Idempotent, OrjsonResponse, async_dependency
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.issue.schemas import GenerateIn
-from saraban.ops.request_checks import check_content_type, check_query
+from saraban.ops.problems import check_content_type, check_query
 
 router = APIRouter(route_class=RecordedRoute)
 ANSWER = {

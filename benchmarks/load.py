@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from saraban.kit import processes
+from saraban.app import tune_garbage_collector
 
 Operation = Callable[[], Awaitable[object]]
 
@@ -99,7 +99,7 @@ Round = Callable[[], Awaitable[LoadResult]]
 
 async def interleaved(sides: Mapping[str, Round], *, rounds: int) -> dict[str, Side]:
     """Run every side in turn, `rounds` times, so that a noisy neighbour disturbs all alike."""
-    processes.tune_garbage_collector()  # for every side, as our servers do it
+    tune_garbage_collector()  # for every side, as our servers do it
     found: dict[str, Side] = {name: Side([]) for name in sides}
     for _ in range(rounds):
         for name, run in sides.items():

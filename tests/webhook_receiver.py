@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from saraban.webhooks.domain.message import NotSent
+from saraban.webhooks.domain import NotSent
 
 HOOK = "https://hooks.example.com/saraban"
 

@@ -3,8 +3,13 @@ Door 1: the ASGI application. It gathers the routers, answers every fault as a p
 """
 
 import asyncio
+import gc
+import multiprocessing
 import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import fields
@@ -23,19 +28,17 @@ from saraban.bootstrap import System
 from saraban.config import Settings
 from saraban.documents import endpoints as documents
 from saraban.identity import endpoints as identity
-from saraban.kit import processes
 from saraban.kit.http import async_dependency
-from saraban.kit.validation import field_problems
+from saraban.kit.problem import field_problems
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob, send_reminders
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWorker
-from saraban.ops import event_endpoints, logs, openapi, problems, readiness, route_index
-from saraban.ops.endpoints import router as ops_router
+from saraban.ops import event_endpoints, health, logs, openapi, problems, route_index
 from saraban.ops.metrics import Sampler
 from saraban.ops.middleware import RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
-from saraban.ops.request_checks import check_content_type, check_query
+from saraban.ops.problems import check_content_type, check_query
 from saraban.projects import endpoints as projects
 from saraban.setup import endpoints as setup
 from saraban.web import pages
@@ -57,6 +60,9 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     webhooks,
     event_endpoints,
 )
+_GRACE = 3.0  # seconds for what is under way when the parent has ended
+# Requests make thousands of objects that go with them, and hardly any cycle; by default the collector looks after 700.
+_COLLECT_AFTER = 5000
 DESCRIPTION = (
     "Document control for construction projects: every document draws a number that is used once, goes its way through "
     "an approval path, and can be accounted for. Sign in at `/api/v1/auth/login`; refusals are `application/problem+json`."
@@ -79,7 +85,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         separate_input_output_schemas=True,
         generate_unique_id_function=_operation_id,
     )
-    app.include_router(ops_router)
+    app.include_router(health.router)
     for feature in FEATURES:
         app.include_router(
             feature.router,
@@ -103,12 +109,37 @@ def served() -> Any:
     """The server's factory: behind a trusted proxy, the client's address and scheme are what the proxy says."""
     from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
-    processes.end_with_parent()
+    end_with_parent()
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app()
     app.router.lifespan_context = _failing_in_one_line(app.router.lifespan_context)
-    processes.tune_garbage_collector()
+    tune_garbage_collector()
     return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else warn_of_untrusted_proxy(app)
+
+
+def end_with_parent() -> None:
+    """
+    Watch the parent from a child that `multiprocessing` started, and end when it has ended, however it did.
+
+    The parent's end closes a pipe that the child holds, on every system and also after `kill -9`.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent,), name="saraban-parent", daemon=True).start()
+
+
+def _end_after(parent: "multiprocessing.process.BaseProcess") -> None:
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE)
+    os._exit(1)
+
+
+def tune_garbage_collector() -> None:
+    """Leave alone what the process is made of, which lives as long as it does, and look less often for the rest."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER, 10, 10)
 
 
 def _failing_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
@@ -171,7 +202,7 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
     async with bootstrap.closing(bootstrap.wire(settings)) as system:
         await bootstrap.refuse_demo_in_production(system)
         worker = new_worker(system) if settings.run_worker else None
-        system.dependencies.append(readiness.worker((lambda: worker.is_running) if worker else None))
+        system.dependencies.append(health.worker((lambda: worker.is_running) if worker else None))
         for field in fields(system):
             setattr(app.state, field.name, getattr(system, field.name))
         async with _sampled(system):

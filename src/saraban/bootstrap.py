@@ -39,13 +39,12 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_secret
 from saraban.kit.locks import DatabaseLocks, RedisLocks
 from saraban.kit.rate_limits import RateLimiter
-from saraban.kit.redis_pool import redis_pool
-from saraban.kit.worker_notifier import WorkerNotifier
+from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import MailSettings
 from saraban.numbering.service import Allocator, NumberedDocuments, NumberRateLimits, RetryBudget
-from saraban.ops.readiness import Dependency, dependencies
+from saraban.ops.health import Dependency, dependencies
 from saraban.projects.service import seed as projects_seed
 from saraban.setup import service as setup
 from saraban.web.shell.document_kinds import BY_NAME
@@ -128,7 +127,6 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     worker_notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
     db.commit_listener = worker_notifier.notify
     rates = _rates(settings)
-    idempotency = Idempotency(db)
     allocator = _allocator(settings, db, lock_masters or ([redis] if redis else []))
     subjects = _subjects(settings.zone)
     idempotency = Idempotency(db)

@@ -20,7 +20,7 @@ from saraban.app import create_app
 from saraban.config import Settings
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
-from saraban.kit.redis_pool import redis_pool
+from saraban.kit.redis import redis_pool
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.definition_cache import LIFETIME, DefinitionCache
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from saraban.kit.db import Database
-from saraban.worker.partitions import ensure_partitions
+from saraban.worker.timers import ensure_partitions
 
 NOW = datetime(2032, 6, 1, tzinfo=UTC)
 

@@ -18,9 +18,8 @@ from saraban.events.models import OutboxEvent
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.idempotency import Claim, Idempotency
-from saraban.kit.ids import new_id
+from saraban.kit.ids import begin_trace, new_id, trace_id
 from saraban.kit.operation import Operation
-from saraban.kit.trace import begin_trace, trace_id
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service import transitions
 from saraban.workflow.runtime.service.transitions import LANES

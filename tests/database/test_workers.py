@@ -26,8 +26,7 @@ from saraban.identity.models import User
 from saraban.kit.clock import FixedClock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
-from saraban.kit.redis_pool import redis_pool
-from saraban.kit.worker_notifier import WorkerNotifier
+from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.notifications import service as notifications
 from saraban.notifications.models import Notification
 from saraban.worker.dispatch import Dispatcher

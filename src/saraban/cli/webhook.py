@@ -130,8 +130,9 @@ def off(webhook: Hook, account: As) -> None:
 
 def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
     from saraban.webhooks import service as webhooks
+    from saraban.webhooks.schemas import WebhookChangeIn
 
-    change = webhooks.WebhookChange(is_active=is_active)
+    change = WebhookChangeIn(is_active=is_active)
     as_account(
         account, lambda ctx, session: webhooks.change(ctx, session, public_id=webhook, change=change, if_match=None)
     )

@@ -22,10 +22,10 @@ from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.idempotency import Idempotency
+from saraban.kit.ids import trace_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
-from saraban.kit.trace import trace_id
 
 log = structlog.get_logger(__name__)
 P = ParamSpec("P")

@@ -1,7 +1,8 @@
-"""Public identifiers and tokens: the only place that makes them."""
+"""Public identifiers, tokens and the trace id of the request or job at hand: the only place that makes them."""
 
 import secrets
 import uuid
+from contextvars import ContextVar
 from uuid import UUID
 
 import uuid_utils.compat
@@ -23,3 +24,25 @@ def derived_id(*parts: str) -> UUID:
 def new_secret(length: int = 32) -> str:
     """Return an unguessable URL-safe text of `length` random bytes."""
     return secrets.token_urlsafe(length)
+
+
+_trace: ContextVar[str] = ContextVar("trace_id", default="")
+
+
+def begin_trace(given: str | None = None) -> str:
+    """
+    Take the trace id of a W3C `traceparent` header if there is a valid one, otherwise make a new one.
+
+    :returns: 32 lower-case hexadecimal digits
+    """
+    parts = (given or "").split("-")
+    valid = (
+        len(parts) == 4 and len(parts[1]) == 32 and set(parts[1]) <= set("0123456789abcdef") and set(parts[1]) != {"0"}
+    )
+    trace_id = parts[1] if valid else new_id().hex
+    _trace.set(trace_id)
+    return trace_id
+
+
+def trace_id() -> str:
+    return _trace.get()

@@ -18,7 +18,7 @@ from redis.asyncio import BlockingConnectionPool
 from redis.exceptions import RedisError
 
 from saraban.kit.clock import epoch, stopwatch
-from saraban.kit.redis_pool import redis_pool
+from saraban.kit.redis import redis_pool
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from saraban.kit.schema import Schema
-from saraban.notifications.domain.kinds import NoticeKind
+from saraban.notifications.domain.delivery_preferences import NoticeKind
 from saraban.notifications.domain.reminders import FURTHEST_AFTER, FURTHEST_BEFORE
 
 

@@ -1,12 +1,21 @@
-"""Every error code that this product can answer with, collected from the classes themselves."""
+"""
+Every error code that this product can answer with, collected from the classes themselves, and which operation gives which.
+
+What every operation shares is told by its form (`openapi` asks it); what is its own stands in `BY_OPERATION`, by operation id.
+"""
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from html import escape
+from typing import Any, Final
 
 import saraban
-from saraban.kit.errors import DomainError
+from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.kit.problem import STATUS
+
+# A part of the API description; FastAPI makes it, and gives it no other type.
+OpenApi = dict[str, Any]
 
 _STATUS_OF_ITS_OWN = {"METHOD_NOT_ALLOWED": 405}
 
@@ -93,3 +102,245 @@ def _article(error: type[DomainError]) -> str:
     parts += [line("Cure", f"{step.en} ({step.th})") for step in error.recovery]
     name = error.code.lower()
     return f'<h2 id="{name}">{error.code} ({status_of_class(error)})</h2><dl>{"".join(parts)}</dl>'
+
+
+# Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
+NOT_FROM_THE_API: Final = {
+    "ALREADY_SET_UP": "saraban setup",
+    "DATABASE_CONNECTION_CHANGED": "the server's start, and every command",
+    "DATABASE_NOT_UTF8MB4": "saraban migrate, saraban setup",
+    "DEMO_IN_PRODUCTION": "the server's start",
+    "DEMO_MISSING": "saraban demo",
+    "DEMO_NOT_FOR_PRODUCTION": "saraban demo, saraban serve --demo",
+    "DEMO_NOT_IN_INBOX": "saraban demo",
+    "HTTP_ERROR": "a request that is no operation, such as one whose head cannot be read",
+    "INVITATION_ENDED": "the page on which an invited person sets the password",
+    "METHOD_NOT_ALLOWED": "an address of an operation, with a method that makes it none",
+    "MIGRATION_UNDER_WAY": "saraban migrate, saraban setup",
+    "NOT_SET_UP": "every address until `saraban setup`",
+    "NUMBER_IMPORT_INTERRUPTED": "the outcome of an import, in its answer",
+    "ORGANIZATION_NAMES_DIFFER": "saraban setup",
+    "RFA_WITHOUT_FILES": "the page of an RFA, which asks first",
+    "ROLE_SCOPE_MISMATCH": "saraban user grant",
+    "SECRET_KEY_TOO_SHORT": "the server's start, and every command",
+    "USERNAME_TAKEN": "saraban user create",
+}
+
+ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY")
+WRITES: Final = ("DISK_FULL", "DONE_BUT_NOT_SHOWN")
+INPUT: Final = ("VALIDATION_ERROR", "REQUEST_TOO_LARGE")
+SIGNED_IN: Final = ("UNAUTHORIZED", "PERMISSION_DENIED")
+WITH_COOKIE: Final = ("CROSS_SITE_REQUEST",)
+OF_JSON: Final = ("BODY_NOT_JSON",)
+ONE_THING: Final = ("NOT_FOUND",)
+ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
+NUMBERING: Final = ("NUMBERING_DATABASE_ERROR",)
+
+_PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
+_DRAW = (*_PRINT, "RATE_LIMITED", "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
+_RENUMBER = ("DOCUMENT_CANCELLED", "NOT_YOUR_ORGANIZATION", "NUMBER_STATE_CONFLICT")
+_RESERVATION = ("RESERVATION_EXPIRED", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
+_VOID = ("NUMBER_HELD", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
+_WRITE = (
+    *_DRAW,
+    *_RESERVATION,
+    "NOT_YOUR_ORGANIZATION",
+    "CORRESPONDENCE_TO_SELF",
+    "WORKFLOW_NOT_DEFINED",
+)
+_EDIT = (
+    "DOCUMENT_NOT_DRAFT",
+    "DOCUMENT_CANCELLED",
+    "NUMBER_ALREADY_DRAWN",
+    "DOCUMENT_ALREADY_ISSUED",
+    "CORRESPONDENCE_TO_SELF",
+    "DOCUMENT_CHANGED",
+)
+_REVISE = (
+    *("REVISION_PENDING", "DOCUMENT_CANCELLED", "WORKFLOW_NOT_DEFINED"),
+    *("NUMBER_NOT_HELD", "NUMBER_TAKEN", "NUMBER_UNPRINTABLE"),
+)
+_CANCEL = ("CANCEL_ONLY_DRAFT", "WITHDRAW_REVISION_FIRST", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
+_WITHDRAW = ("NO_DRAFT_REVISION", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
+
+_STEER = (
+    *("WORKFLOW_STEERING_FORBIDDEN", "WF_INVALID_TRANSITION"),
+    *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED"),
+)
+
+BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
+    "auth_log_in": ("INVALID_CREDENTIALS", "LOGIN_THROTTLED", "PASSWORDS_BUSY"),
+    "auth_refresh": ("SESSION_ENDED",),
+    "auth_change_password": ("TOO_MANY_PASSWORDS", "PASSWORDS_BUSY"),
+    "projects_apply": (
+        *("PROJECT_FILE_NOT_YAML", "PROJECT_FILE_TOO_LARGE", "PROJECT_FILE_CONFLICT"),
+        *("NUMBER_TEMPLATE_INVALID", "FORMAT_IN_USE"),
+    ),
+    "document_numbering_generate": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_preview": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_reserve": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_confirm": _RESERVATION,
+    "document_numbering_cancel": _RESERVATION,
+    "document_numbering_void": _VOID,
+    "document_numbering_void_and_replace": (*_DRAW, *_VOID, "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_preview_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
+    "document_numbering_override": (
+        *_PRINT,
+        *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN", "NUMBER_IN_RANGE"),
+    ),
+    "document_numbering_resolve": ("NOT_FOUND", "RATE_LIMITED"),
+    "document_numbering_list_series": ("RATE_LIMITED",),
+    "document_numbering_export_ledger": ("RATE_LIMITED",),
+    "document_numbering_import_template": ("RATE_LIMITED",),
+    "document_numbering_upload_import": ("FILE_TOO_LARGE",),
+    "document_numbering_list_imports": ("RATE_LIMITED",),
+    "document_numbering_read_import": ("RATE_LIMITED",),
+    "document_numbering_commit_import": ("NUMBER_IMPORT_NOT_CHECKED",),
+    "document_numbering_import_result": ("RATE_LIMITED", "NUMBER_IMPORT_UNDER_WAY"),
+    "document_numbering_account": ("RATE_LIMITED", "NOT_FOUND"),
+    "document_numbering_list_errors": ("RATE_LIMITED",),
+    "document_numbering_list_ranges": ("RATE_LIMITED",),
+    "document_numbering_list_formats": ("RATE_LIMITED",),
+    "document_numbering_read_format": ("RATE_LIMITED",),
+    "document_numbering_format_history": ("RATE_LIMITED",),
+    "document_numbering_create_range": (
+        *_PRINT,
+        *("NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
+    ),
+    "document_numbering_preview_range": (
+        *_PRINT,
+        *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
+    ),
+    "document_numbering_release_range": ("NUMBER_RANGE_RELEASED",),
+    "document_numbering_save_format": ("NUMBER_TEMPLATE_INVALID",),
+    "document_numbering_parse_format": ("RATE_LIMITED",),
+    "document_numbering_preview_format": ("NUMBER_TEMPLATE_INVALID", "RATE_LIMITED"),
+    "document_numbering_delete_format": ("FORMAT_IN_USE",),
+    "document_numbering_change_format": ("NUMBER_TEMPLATE_INVALID", "NUMBER_FORMAT_STALE"),
+    "correspondences_create": _WRITE,
+    "correspondences_edit": _EDIT,
+    "correspondences_revise": _REVISE,
+    "correspondences_cancel": _CANCEL,
+    "correspondences_withdraw_revision": _WITHDRAW,
+    "correspondences_renumber": (*_DRAW, *_RENUMBER),
+    "rfas_create": _WRITE,
+    "rfas_edit": _EDIT,
+    "rfas_revise": _REVISE,
+    "rfas_cancel": _CANCEL,
+    "rfas_withdraw_revision": _WITHDRAW,
+    "rfas_renumber": (*_DRAW, *_RENUMBER),
+    "transmittals_create": (*_WRITE, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
+    "transmittals_edit": (*_EDIT, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
+    "transmittals_revise": _REVISE,
+    "transmittals_cancel": _CANCEL,
+    "transmittals_withdraw_revision": _WITHDRAW,
+    "transmittals_renumber": (*_DRAW, *_RENUMBER),
+    "circulations_create": (
+        *_DRAW,
+        *_RESERVATION,
+        *("NOT_YOUR_ORGANIZATION", "WORKFLOW_NOT_DEFINED", "CIRCULATION_EXISTS"),
+    ),
+    "circulations_edit": ("DOCUMENT_NOT_DRAFT", "DOCUMENT_CANCELLED", "DOCUMENT_CHANGED"),
+    "circulations_respond": (
+        *("CIRCULATION_NOT_ASSIGNED", "CIRCULATION_NOT_ROUTING", "CIRCULATION_ANSWERED", "DOCUMENT_CANCELLED"),
+    ),
+    "circulations_renumber": (*_DRAW, *_RENUMBER),
+    "circulations_cancel": ("CIRCULATION_CLOSED", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD"),
+    "workflow_publish_definition": ("INVALID_WORKFLOW_DSL", "WORKFLOW_DEFINITION_CONFLICT"),
+    "workflow_activate_definition": ("INVALID_WORKFLOW_DSL",),
+    "workflow_take_step": (
+        *("WF_INVALID_TRANSITION", "WORKFLOW_ACTION_FORBIDDEN", "WORKFLOW_CONDITION_NOT_MET"),
+        *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED", "INVALID_ATTACHMENTS"),
+        *("CIRCULATION_NOT_ASSIGNED", "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
+    ),
+    "workflow_answer_branch": (
+        *("WORKFLOW_BRANCH_CLOSED", "WORKFLOW_ACTION_FORBIDDEN", "INVALID_ATTACHMENTS"),
+        *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED"),
+        *("CIRCULATION_NOT_ASSIGNED", "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
+    ),
+    "workflow_force_step": _STEER,
+    "workflow_terminate_instance": _STEER,
+    "workflow_reassign_instance": (*_STEER, "WORKFLOW_BRANCH_CLOSED"),
+    "workflow_take_back_choice": ONE_THING,
+    "workflow_list_delegations": ONE_THING,
+    "workflow_delegate": ("DELEGATE_AWAY", "DELEGATION_CHAINED", "DELEGATION_OVERLAPS"),
+    "workflow_revoke_delegation": ("DELEGATION_CHANGED",),
+    "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
+    "webhooks_create": ("WEBHOOKS_TOO_MANY",),
+    "webhooks_create_own": ("WEBHOOKS_TOO_MANY_OWN",),
+    "webhooks_change": ("WEBHOOK_CHANGED",),
+    "webhooks_rotate": ("WEBHOOK_CHANGED", "WEBHOOK_SECRETS_TOO_MANY"),
+    "events_requeue": ("EVENT_NOT_DEAD",),
+    "events_drop": ("EVENT_NOT_DEAD",),
+    "attachments_content": ("FILE_UNAVAILABLE", "RANGE_NOT_SATISFIABLE"),
+}
+
+# What fills the sentences of the examples: as a caller of the demo project would read them.
+_VALUES: Final[dict[str, object]] = {
+    "found": "latin1; ANSI_QUOTES",
+    "code": "คคง.",
+    "given": "ที่ปรึกษา",
+    "stated": "ที่ปรึกษาควบคุมการก่อสร้าง",
+    "minutes": 15,
+    "size": 1024,
+    "limit": 50,
+    "number": "คคง.-สคฉ.3-0001-2569",
+    "seconds": 12,
+    "first": 100,
+    "last": 120,
+}
+_LIMITS: Final[dict[str, dict[str, object]]] = {
+    "REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024},
+    "WEBHOOK_SECRETS_TOO_MANY": {"most": 3, "until": "2026-03-03T03:15:00Z"},
+}
+_RETRY: Final = {
+    "LOGIN_THROTTLED": 900.0,
+    "DATABASE_BUSY": 2.0,
+    "RATE_LIMITED": 12.0,
+    "WEBHOOK_SECRETS_TOO_MANY": 86_400.0,
+}
+_REQUIRED = Text("จำเป็นต้องระบุ", "Required")
+_POINTERS: Final[dict[str, tuple[str, str]]] = {
+    "VALIDATION_ERROR": ("/subject", "required"),
+    "IDEMPOTENCY_KEY_REUSED": ("header:Idempotency-Key", "reused"),
+    "FILE_TYPE_MISMATCH": ("/file", "type_not_allowed"),
+    "INVALID_ATTACHMENTS": ("/attachmentPublicIds/0", "unknown"),
+    "NUMBER_ALREADY_DRAWN": ("/recipients", "printed_in_number"),
+    "NUMBER_TEMPLATE_INVALID": ("/template", "token_unknown"),
+    "INVALID_WORKFLOW_DSL": ("/dsl/states/0/on/submit/to", "unknown_state"),
+}
+
+
+def error_classes() -> dict[str, type[DomainError]]:
+    return {error.code: error for error in loaded_errors()}
+
+
+def sample_error(error: type[DomainError]) -> DomainError:
+    """Return one such refusal as it might come, without the circumstances that its own constructor asks for."""
+    refusal = error.__new__(error)
+    values = _VALUES | _LIMITS.get(error.code, {})
+    pointer = _POINTERS.get(error.code)
+    text = _REQUIRED if error.code == "VALIDATION_ERROR" else error.says
+    fields = [FieldProblem(pointer[0], pointer[1], text, values)] if pointer else []
+    DomainError.__init__(refusal, fields=fields, values=values, retry_after=_RETRY.get(error.code))
+    return refusal
+
+
+def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> Iterator[str]:
+    """Return every code that an operation can answer with, each once."""
+    takes = {parameter["name"] for parameter in operation.get("parameters", [])}
+    own = BY_OPERATION.get(operation["operationId"], ())
+    groups: list[tuple[str, ...]] = [own, ALWAYS, WRITES if method != "get" else ()]
+    if path.startswith("/api/"):
+        groups.append(INPUT)
+    if "/document-numbering" in path:
+        groups.append(NUMBERING)
+    if needs_caller:
+        groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
+    if "{" in path:
+        groups.append(ONE_THING)
+    if "application/json" in operation.get("requestBody", {}).get("content", {}):
+        groups.append(OF_JSON)
+    if "Idempotency-Key" in takes:
+        groups.append(ONCE)
+    yield from dict.fromkeys(code for group in groups for code in group)

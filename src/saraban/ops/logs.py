@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor
 
-from saraban.kit.trace import trace_id
+from saraban.kit.ids import trace_id
 
 # Their own lines would repeat ours, or tell what callers sent.
 _QUIET = ("granian.access", "httpx", "httpcore", "aiosqlite", "asyncio", "python_multipart", "alembic")

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saraban.kit.clock import stopwatch
-from saraban.kit.trace import begin_trace
+from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
 from saraban.ops.problems import RequestTooLarge, problem
 

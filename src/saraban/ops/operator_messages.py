@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
-from saraban.kit.validation import field_problems
+from saraban.kit.problem import field_problems
 
 
 class OperatorMessage(NamedTuple):

@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from saraban.identity.dependencies import current_caller, request_context
 from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
+from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
-from saraban.kit.trace import trace_id
 from saraban.web.documents import document_forms, document_page, interventions, registers
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
 from saraban.web.people import my_tasks, notifications, project_calendar, review_teams

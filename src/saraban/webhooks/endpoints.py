@@ -14,6 +14,7 @@ from saraban.kit.db import Database
 from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
 from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.pagination import Page
 from saraban.webhooks import schemas, service
 
 router = APIRouter(tags=["webhooks"])
@@ -58,8 +59,7 @@ async def listing_own(
     ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> schemas.WebhookPage:
     """Newest first; nobody else sees them. They are read, changed and removed like those of a project."""
-    page = await service.listing_own(ctx, session, cursor=cursor, limit=limit)
-    return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
+    return _page(await service.listing_own(ctx, session, cursor=cursor, limit=limit))
 
 
 @router.get("/projects/{publicId}/webhooks", summary="List a project's webhooks")
@@ -67,8 +67,7 @@ async def listing(
     public_id: PathId, ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> schemas.WebhookPage:
     """Newest first. For whoever may edit the project."""
-    page = await service.listing(ctx, session, project_public_id=public_id, cursor=cursor, limit=limit)
-    return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
+    return _page(await service.listing(ctx, session, project_public_id=public_id, cursor=cursor, limit=limit))
 
 
 @router.get("/webhooks/{publicId}", summary="Read a webhook")
@@ -84,8 +83,7 @@ async def change(
     public_id: PathId, body: schemas.WebhookChangeIn, ctx: Context, db: Db, response: Response, if_match: IfMatch = None
 ) -> schemas.WebhookOut:
     """What is switched off is told nothing; what happens meanwhile is not told later."""
-    wanted = service.WebhookChange(**body.model_dump())
-    row = await db.transact(partial(service.change, ctx, public_id=public_id, change=wanted, if_match=if_match))
+    row = await db.transact(partial(service.change, ctx, public_id=public_id, change=body, if_match=if_match))
     response.headers["ETag"] = service.etag(row)
     return _out(row)
 
@@ -142,6 +140,10 @@ async def outcomes(
         for row in page.items
     ]
     return schemas.OutcomePage(items=items, next_cursor=page.next_cursor)
+
+
+def _page(page: Page[service.Webhook]) -> schemas.WebhookPage:
+    return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 def _out(row: service.Webhook) -> schemas.WebhookOut:

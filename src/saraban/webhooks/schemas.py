@@ -8,8 +8,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from saraban.kit.schema import Schema, SingleLine
-from saraban.webhooks.domain.health import Off
-from saraban.webhooks.domain.message import EventName, ProjectEvent
+from saraban.webhooks.domain import EventName, Off, ProjectEvent
 from saraban.workflow.language.dsl.parts import TOPIC
 
 _ID: Final = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"

@@ -17,7 +17,7 @@ import structlog
 from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
-from saraban.kit.trace import begin_trace
+from saraban.kit.ids import begin_trace
 from saraban.worker.metrics import DELIVERY, OUTCOMES
 
 log = structlog.get_logger(__name__)

@@ -9,8 +9,8 @@ import structlog
 from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
-from saraban.kit.trace import begin_trace
-from saraban.kit.worker_notifier import WorkerNotifier
+from saraban.kit.ids import begin_trace
+from saraban.kit.redis import WorkerNotifier
 from saraban.worker.dispatch import Dispatcher, OutboundDispatcher
 from saraban.worker.metrics import TIMER_RUNS
 from saraban.worker.timers import Job, Timer

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from pydantic import Field, ValidationError
 
+from saraban.kit.problem import field_problems, pointer_of
 from saraban.kit.schema import Schema, SingleLine
-from saraban.kit.validation import field_problems, pointer_of
 
 
 class Part(Schema):

@@ -7,9 +7,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from saraban.notifications.domain.delivery_preferences import DeliveryPreferences, channels_of, is_quiet, send_time
-from saraban.notifications.domain.kinds import ACTION, KINDS, NoticeKind, kind_of
-from saraban.notifications.domain.texts import TEMPLATES
+from saraban.notifications.domain.delivery_preferences import (
+    ACTION,
+    KINDS,
+    DeliveryPreferences,
+    NoticeKind,
+    channels_of,
+    is_quiet,
+    kind_of,
+    send_time,
+)
+from saraban.notifications.domain.notices import TEMPLATES
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 GATHER = timedelta(minutes=4)

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from saraban.notifications.domain.mail_message import SUBJECT_LENGTH, MailItem, MailMessage, compose
-from saraban.notifications.domain.texts import TEMPLATES, render_notice
+from saraban.notifications.domain.notices import TEMPLATES, render_notice
 
 KEY = UUID("019505a1-7c3e-7000-8000-abc123def456")
 LINK = "https://dms.example.org/rfas/1?a=1&b=2"

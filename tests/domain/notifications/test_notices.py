@@ -5,8 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from saraban.notifications.domain.notices import Audience, notices
-from saraban.notifications.domain.texts import TEMPLATES, render_notice
+from saraban.notifications.domain.notices import TEMPLATES, Audience, notices, render_notice
 
 ACTOR, DOCUMENT = UUID(int=1), UUID(int=2)
 CONSULTANT, CONTRACTOR, SOMEBODY = UUID(int=3), UUID(int=4), UUID(int=5)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from saraban.ops.request_checks import DEEPEST, too_deep
+from saraban.ops.problems import DEEPEST, too_deep
 
 DEEP = DEEPEST + 1
 LISTS, OBJECTS = "[" * DEEP, '{"dsl":' * DEEP

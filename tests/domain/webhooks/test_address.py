@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.webhooks.domain.address import InvalidWebhookAddress, is_public, target_of
+from saraban.webhooks.domain import InvalidWebhookAddress, is_public, target_of
 
 PRIVATE = [
     *("127.0.0.1", "127.8.8.8", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254"),

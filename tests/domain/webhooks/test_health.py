@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from saraban.webhooks.domain.health import WebhookHealth
+from saraban.webhooks.domain import WebhookHealth
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -4,8 +4,7 @@ import base64
 import hashlib
 import hmac
 
-from saraban.webhooks.domain.message import message
-from saraban.webhooks.domain.signing import encoded, signature
+from saraban.webhooks.domain import encoded, message, signature
 from tests.features.webhooks.standard_receiver import verified
 
 BODY = b'{"test": 2432232314}'

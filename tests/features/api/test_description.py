@@ -10,7 +10,7 @@ from fastapi.routing import iter_route_contexts
 
 from saraban.app import create_app
 from saraban.kit.problem import MEDIA_TYPE
-from saraban.ops import error_responses, openapi
+from saraban.ops import error_catalogue, openapi
 from saraban.ops.error_catalogue import every_error, status_of_class
 from tests.conftest import settings_in
 
@@ -69,17 +69,17 @@ class TestRefusals:
     def test_are_all_listed_by_an_operation_or_said_to_come_from_elsewhere(self, document: dict[str, Any]) -> None:
         listed = {code for *_, operation in openapi.operations(document) for code, _ in told(operation)}
 
-        assert set(error_responses.error_classes()) - listed - set(error_responses.NOT_FROM_THE_API) == set()
-        assert listed & set(error_responses.NOT_FROM_THE_API) == set()
-        assert set(error_responses.NOT_FROM_THE_API) <= {error.code for error in every_error()}
+        assert set(error_catalogue.error_classes()) - listed - set(error_catalogue.NOT_FROM_THE_API) == set()
+        assert listed & set(error_catalogue.NOT_FROM_THE_API) == set()
+        assert set(error_catalogue.NOT_FROM_THE_API) <= {error.code for error in every_error()}
 
     def test_of_its_own_belong_to_an_operation_that_exists(self, document: dict[str, Any]) -> None:
         names = {operation["operationId"] for *_, operation in openapi.operations(document)}
 
-        assert set(error_responses.BY_OPERATION) - names == set()
+        assert set(error_catalogue.BY_OPERATION) - names == set()
 
     def test_stand_under_their_status_in_both_languages(self, document: dict[str, Any]) -> None:
-        known = error_responses.error_classes()
+        known = error_catalogue.error_classes()
         for *_, operation in openapi.operations(document):
             for code, status in told(operation):
                 assert status == status_of_class(known[code])

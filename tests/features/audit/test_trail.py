@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.audit.models import AuditLog
 from saraban.kit.db import Database
-from saraban.kit.trace import begin_trace
+from saraban.kit.ids import begin_trace
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 

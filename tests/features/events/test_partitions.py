@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from saraban.kit.db import Database
-from saraban.worker.partitions import Partition, ensure_partitions, missing_years, statement
+from saraban.worker.timers import Partition, ensure_partitions, missing_years, reorganize_statement
 
 BY_DATE = [
     Partition("p2026", "RANGE COLUMNS", "`created_at`", "'2027-01-01'"),
@@ -43,7 +43,7 @@ class TestStatement:
         ],
     )
     def test_cuts_years_off_the_open_end(self, partitions: list[Partition], bounds: tuple[str, str]) -> None:
-        assert statement("notifications", partitions, years=[2027]) == (
+        assert reorganize_statement("notifications", partitions, years=[2027]) == (
             "ALTER TABLE notifications REORGANIZE PARTITION p_max INTO "
             f"(PARTITION p2027 VALUES LESS THAN {bounds[0]}, PARTITION p_max VALUES LESS THAN {bounds[1]})"
         )

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from saraban.documents.core.models import DocumentRevision
 from saraban.notifications.domain.notices import notices
 from saraban.notifications.repository import DocumentParties
-from saraban.notifications.service.audience import AudienceDirectory
+from saraban.notifications.service.event_handlers import AudienceDirectory
 from saraban.worker.loop import Worker
 from saraban.workflow.runtime.service.assignees import ACTS, NotificationAudience, SubjectState
 from saraban.workflow.verification import definition_checks

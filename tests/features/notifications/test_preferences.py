@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from saraban.notifications.domain.kinds import KINDS
+from saraban.notifications.domain.delivery_preferences import KINDS
 from tests.conftest import SignIn
 from tests.features.web.conftest import sit
 

@@ -8,8 +8,8 @@ import orjson
 import pytest
 from fastapi import FastAPI
 
-from saraban.kit.trace import trace_id
-from saraban.ops.readiness import Dependency
+from saraban.kit.ids import trace_id
+from saraban.ops.health import Dependency
 
 LOGIN = "/api/v1/auth/login"
 PROBLEM = "application/problem+json"

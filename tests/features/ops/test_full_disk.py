@@ -26,7 +26,7 @@ from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.numbering.imports.service import jobs, legacy_import
 from saraban.numbering.register.service.ledger import SheetWriter
 from saraban.numbering.series.models import LedgerEntry
-from saraban.ops import readiness
+from saraban.ops import health
 from tests.conftest import SignIn
 from tests.number_imports import Desk, letter, work_of
 from tests.numbering_requests import GENERATE, read_project
@@ -189,7 +189,7 @@ class TestReady:
     async def test_tells_when_there_is_too_little_room(
         self, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(readiness, "ROOM", 1 << 62)
+        monkeypatch.setattr(health, "ROOM", 1 << 62)
         told = await client.get("/health/ready")
 
         assert told.status_code == 503

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from saraban.webhooks.adapters import GuardedTransport, Resolve
-from saraban.webhooks.domain.message import NotSent
+from saraban.webhooks.domain import NotSent
 
 URL = "https://hooks.example.com/saraban?a=b"
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

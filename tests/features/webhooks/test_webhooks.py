@@ -25,7 +25,7 @@ from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications import service as notifications
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
-from saraban.webhooks.domain.message import NotSent, WebhookTransport
+from saraban.webhooks.domain import NotSent, WebhookTransport
 from saraban.webhooks.models import Webhook
 from saraban.worker.loop import Worker
 from tests.conftest import SignIn, unwrapped

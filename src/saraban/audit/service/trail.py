@@ -11,11 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit.domain.context import AuditContext
 from saraban.audit.models import AuditLog, Severity
 from saraban.kit.db import table_of
-from saraban.kit.ids import new_id
+from saraban.kit.ids import new_id, trace_id
 from saraban.kit.json import JsonObject
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.kit.pipeline import Pipeline
-from saraban.kit.trace import trace_id
 
 _INSERT = sa.insert(table_of(AuditLog))
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from saraban.kit.json import JsonObject
-from saraban.notifications.domain.kinds import ACTION, NoticeKind
+from saraban.notifications.domain.delivery_preferences import ACTION, NoticeKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ from saraban.notifications.service.event_handlers import EVENTS, react, react_al
 from saraban.notifications.service.inbox import NotificationView, listing, read, read_all, settle, unread_count
 from saraban.notifications.service.mail_queue import GIVEN_UP, MailJob, MailSettings, purge_mails
 from saraban.notifications.service.preferences import read_preferences, save_preferences
-from saraban.notifications.service.reminder_settings import read_reminders, set_reminders
-from saraban.notifications.service.reminders import send_reminders
+from saraban.notifications.service.reminders import read_reminders, send_reminders, set_reminders
 
 __all__ = [
     "EVENTS",

@@ -12,13 +12,11 @@ from saraban.identity import service as identity
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.json import as_text
 from saraban.notifications import repository
-from saraban.notifications.domain.delivery_preferences import channels_of
-from saraban.notifications.domain.kinds import kind_of
-from saraban.notifications.domain.notices import WEBHOOK_OFF, Notice, notices
-from saraban.notifications.domain.texts import render_notice
+from saraban.notifications.domain.delivery_preferences import channels_of, kind_of
+from saraban.notifications.domain.notices import WEBHOOK_OFF, Notice, notices, render_notice
 from saraban.notifications.repository import mails
 from saraban.notifications.service import mail_queue
-from saraban.notifications.service.audience import AudienceDirectory, directory
+from saraban.notifications.service.event_handlers import AudienceDirectory, directory
 from saraban.notifications.service.mail_queue import MailSettings
 from saraban.notifications.service.preferences import preferences_of
 from saraban.workflow.runtime.service.delegations import Delegates, delegates_of

@@ -10,7 +10,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import Page, page_of
 from saraban.notifications import repository
-from saraban.notifications.domain.texts import render_notice
+from saraban.notifications.domain.notices import render_notice
 from saraban.notifications.models import Notification
 
 

@@ -27,8 +27,7 @@ from saraban.notifications import repository as people
 from saraban.notifications.domain import invitation
 from saraban.notifications.domain.delivery_preferences import DeliveryPreferences, after_quiet, send_time
 from saraban.notifications.domain.mail_message import Mailer, MailItem, MailMessage, MailRefused, compose
-from saraban.notifications.domain.notices import Notice
-from saraban.notifications.domain.texts import render_notice
+from saraban.notifications.domain.notices import Notice, render_notice
 from saraban.notifications.models import MailLine
 from saraban.notifications.repository import mails as repository
 from saraban.notifications.service.metrics import MAILS

@@ -6,8 +6,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import DeliveryProfile
 from saraban.kit.errors import invalid
-from saraban.notifications.domain.delivery_preferences import DeliveryPreferences
-from saraban.notifications.domain.kinds import ACTION, KINDS
+from saraban.notifications.domain.delivery_preferences import ACTION, KINDS, DeliveryPreferences
 from saraban.notifications.schemas import ChannelChoice, PreferencesAnswer, PreferencesOrder
 
 

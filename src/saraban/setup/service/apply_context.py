@@ -14,7 +14,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, FieldProblem
-from saraban.kit.validation import pointer_of
+from saraban.kit.problem import pointer_of
 from saraban.projects.models import (
     Contract,
     Project,

@@ -15,7 +15,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
-from saraban.notifications.domain.kinds import KINDS, NAMES, NoticeKind
+from saraban.notifications.domain.delivery_preferences import KINDS, NAMES, NoticeKind
 from saraban.notifications.schemas import PreferencesAnswer, PreferencesOrder
 from saraban.notifications.service.inbox import NotificationView
 from saraban.projects import service as projects
@@ -24,6 +24,7 @@ from saraban.web.shell.forms import CurrentForm, FormState, SentForm, form_error
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.webhooks import service as webhooks
+from saraban.webhooks.schemas import WebhookChangeIn
 from saraban.webhooks.service import Webhook
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -195,6 +196,6 @@ async def off(public_id: UUID, page: CurrentPage, db: Db) -> Response:
 
 
 async def _switched(page: PageRequest, db: Database, public_id: UUID, *, is_active: bool) -> Response:
-    change = webhooks.WebhookChange(is_active=is_active)
+    change = WebhookChangeIn(is_active=is_active)
     await db.transact(partial(webhooks.change, page.context, public_id=public_id, change=change, if_match=None))
     return RedirectResponse(f"/webhooks?done={'on' if is_active else 'off'}", status_code=303)

@@ -20,9 +20,9 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db
 from saraban.kit.idempotency import KeyInUse
+from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
 from saraban.kit.schema import TYPED
-from saraban.kit.trace import trace_id
 from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest
 from saraban.workflow.administration.domain import definition_text
 

@@ -26,7 +26,7 @@ from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import Db
-from saraban.kit.trace import trace_id
+from saraban.kit.ids import trace_id
 from saraban.notifications import service as notifications
 from saraban.numbering.series.domain.states import ImportState, OverflowRule, RangeKind
 from saraban.projects import service as projects

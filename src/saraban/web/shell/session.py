@@ -39,8 +39,8 @@ from saraban.identity.service import (
 )
 from saraban.kit.errors import DomainError, invalid
 from saraban.kit.http import Address, Db, Now, client_address
+from saraban.kit.ids import trace_id
 from saraban.kit.problem import status_of, to_problem
-from saraban.kit.trace import trace_id
 from saraban.web.shell import language as languages
 from saraban.web.shell.forms import form_errors, has_own_page
 from saraban.web.shell.page import (

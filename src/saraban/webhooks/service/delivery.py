@@ -1,17 +1,21 @@
 """
 Telling webhooks: an event becomes one message for each of them, and each message an event of the outbox.
 
-So a message has the attempts, pauses and dead letters that every event has, in order for each webhook and instance.
+So a message has the attempts, pauses and dead letters that every event has, in order for each webhook and instance. What
+became of an attempt is kept; a webhook whose receiver takes nothing for days is switched off, and those it belongs to are told.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import orjson
+import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit import service as audit
 from saraban.events import service as outbox
 from saraban.events.service import Event, Handlers, NewEvent, Postponed
 from saraban.identity.domain.context import RequestContext
@@ -21,12 +25,96 @@ from saraban.kit.ids import derived_id, new_id
 from saraban.kit.json import as_object
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.webhooks import repository
-from saraban.webhooks.domain import secrets
-from saraban.webhooks.domain.health import Off
-from saraban.webhooks.domain.message import EVENTS, NAMED, NOTICE, TEST, NotSent, WebhookTransport, message
-from saraban.webhooks.domain.signing import signature
-from saraban.webhooks.models import Webhook
-from saraban.webhooks.service import delivery_results, subscriptions
+from saraban.webhooks.domain import (
+    EVENTS,
+    NAMED,
+    NOTICE,
+    TEST,
+    NotSent,
+    Off,
+    WebhookHealth,
+    WebhookTransport,
+    message,
+    signature,
+    valid_secrets,
+)
+from saraban.webhooks.models import Webhook, WebhookOutcome
+from saraban.webhooks.service import subscriptions
+
+log = structlog.get_logger(__name__)
+
+SWITCHED_OFF = "webhook.switched_off"
+GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryAttempt:
+    """
+    One attempt.
+
+    :param outcome: the row that is kept of it
+    :param gave_up: whether the message is given up when it has failed
+    :param off: why no further attempt can get through, None where one may
+    """
+
+    outcome: dict[str, Any]
+    gave_up: bool
+    off: Off | None = None
+
+    @property
+    def delivered(self) -> bool:
+        return bool(self.outcome["delivered"])
+
+    @property
+    def at(self) -> datetime:
+        moment: datetime = self.outcome["created_at"]
+        return moment
+
+
+async def record_attempt(session: AsyncSession, public_id: UUID, attempt: DeliveryAttempt) -> None:
+    """Keep the outcome; the webhook itself is locked and changed only where all is not well."""
+    row = await repository.one(session, public_id, locked=not attempt.delivered)
+    if row is None:  # it was removed meanwhile
+        return
+    if attempt.delivered and row.failing_since is not None:
+        row = await repository.one(session, public_id, locked=True) or row
+    session.add(WebhookOutcome(**attempt.outcome))
+    before = WebhookHealth(row.failing_since, row.given_up)
+    after = before.after(delivered=attempt.delivered, gave_up=attempt.gave_up, now=attempt.at)
+    if after != before:
+        row.failing_since, row.given_up = after.failing_since, after.given_up
+    if row.is_active and (attempt.off is not None or after.is_hopeless(now=attempt.at)):
+        await _switch_off(session, row, attempt.off or "failing", now=attempt.at)
+    await session.flush()
+
+
+async def _switch_off(session: AsyncSession, row: Webhook, because: Off, *, now: datetime) -> None:
+    row.is_active, row.off_because, row.version, row.updated_at = False, because, row.version + 1, now
+    log.warning("webhook_switched_off", webhook=str(row.public_id), because=because)
+    since = (row.failing_since or now).isoformat()
+    details = {"url": row.url, "because": because, "failingSince": since, "version": row.version}
+    await outbox.record(
+        session,
+        NewEvent(
+            SWITCHED_OFF,
+            "webhook",
+            str(row.public_id),
+            {
+                "webhookPublicId": str(row.public_id),
+                "userPublicIds": [
+                    str(one) for one in await repository.concerned(session, row, permission=subscriptions.MANAGES)
+                ],
+                **details,
+            },
+            now,
+        ),
+    )
+    await audit.record(
+        audit.AuditOrigin(None, now),
+        session,
+        audit.AuditEntry("webhook.switch_off", "webhook", str(row.public_id), details),
+    )
+
 
 REQUESTED = "webhook.requested"
 KEEP_OUTCOMES = timedelta(days=7)
@@ -151,22 +239,22 @@ class WebhookSender:
             kept = await self._tried(row, event)
         finally:
             self._trying.discard(row.public_id)
-        await self._db.transact(lambda session: delivery_results.record_attempt(session, row.public_id, kept))
+        await self._db.transact(lambda session: record_attempt(session, row.public_id, kept))
         if not kept.delivered and kept.off is None:
             raise WebhookFailed(kept.outcome["error"] or f"it answered {kept.outcome['status']}")
 
-    async def _tried(self, row: Webhook, event: Event) -> delivery_results.DeliveryAttempt:
+    async def _tried(self, row: Webhook, event: Event) -> DeliveryAttempt:
         began, status, error = stopwatch(), None, None
         off: Off | None = None
         try:
             body = orjson.dumps(event.payload["message"])
             status = await self._transport(row.url, body=body, headers=self._signed(row, event, body))
-            off = "gone" if status == delivery_results.GONE else None
+            off = "gone" if status == GONE else None
         except NotSent as fault:
             # It was saved when addresses were looked at less closely; no later attempt could be better.
             error, off = fault.reason, "address" if fault.never else None
         outcome = self._outcome(row, event, status, error, stopwatch() - began)
-        return delivery_results.DeliveryAttempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
+        return DeliveryAttempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
 
     async def _wait_its_turn(self, webhook: UUID) -> None:
         """Its own budget first: what it is refused there costs the others nothing."""
@@ -190,7 +278,7 @@ class WebhookSender:
     def _signed(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
         now = self._clock.now()
         message_id, timestamp = str(event.payload["eventPublicId"]), int(now.timestamp())
-        valid = [row.secret, *(one.secret for one in secrets.valid_secrets(row.earlier_secrets, now))]
+        valid = [row.secret, *(one.secret for one in valid_secrets(row.earlier_secrets, now))]
         return {
             "content-type": "application/json",
             "user-agent": "Saraban-Webhook/1",

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -16,12 +15,19 @@ from saraban.kit.ids import new_id, new_secret
 from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
 from saraban.webhooks import repository
-from saraban.webhooks.domain import secrets
-from saraban.webhooks.domain.address import InvalidWebhookAddress, target_of
-from saraban.webhooks.domain.message import NAMED, NOTICE
-from saraban.webhooks.domain.signing import encoded
+from saraban.webhooks.domain import (
+    MOST_EARLIER,
+    NAMED,
+    NOTICE,
+    OVERLAP,
+    EarlierSecret,
+    InvalidWebhookAddress,
+    encoded,
+    target_of,
+    valid_secrets,
+)
 from saraban.webhooks.models import Webhook, WebhookOutcome
-from saraban.webhooks.schemas import OwnWebhookIn, WebhookIn
+from saraban.webhooks.schemas import OwnWebhookIn, WebhookChangeIn, WebhookIn
 
 MANAGES = "project.edit"
 MOST = 20
@@ -86,17 +92,6 @@ class TooManySecrets(DomainError):
         Text("ใช้รหัสลับที่ได้จากการเปลี่ยนครั้งล่าสุด", "Use the secret that the last change gave."),
         Text("รอจนกว่ารหัสลับเดิมชุดหนึ่งจะหมดอายุ", "Wait until one of the earlier ones ends."),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookChange:
-    """What is to become different; None for what stays."""
-
-    url: str | None = None
-    description: str | None = None
-    events: Sequence[str] | None = None
-    topics: Sequence[str] | None = None
-    is_active: bool | None = None
 
 
 async def create(ctx: RequestContext, session: AsyncSession, project_public_id: UUID, new: WebhookIn) -> Webhook:
@@ -173,7 +168,7 @@ async def read(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> W
 
 
 async def change(
-    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, change: WebhookChange, if_match: str | None
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, change: WebhookChangeIn, if_match: str | None
 ) -> Webhook:
     """
     :param if_match: the `ETag` that the caller has seen, None when he does not say
@@ -215,14 +210,14 @@ async def rotate(
     """
     row = await _managed(session, ctx.caller, public_id, locked=True)
     _check_version(row, if_match)
-    earlier = secrets.valid_secrets(row.earlier_secrets, now=ctx.now)
-    if len(earlier) >= secrets.MOST:
+    earlier = valid_secrets(row.earlier_secrets, now=ctx.now)
+    if len(earlier) >= MOST_EARLIER:
         free = earlier[-1].until
         raise TooManySecrets(
-            values={"most": secrets.MOST, "until": f"{free:%Y-%m-%dT%H:%M:%SZ}"},
+            values={"most": MOST_EARLIER, "until": f"{free:%Y-%m-%dT%H:%M:%SZ}"},
             retry_after=(free - ctx.now).total_seconds(),
         )
-    earlier.insert(0, secrets.EarlierSecret(row.secret, ctx.now + secrets.OVERLAP))
+    earlier.insert(0, EarlierSecret(row.secret, ctx.now + OVERLAP))
     row.earlier_secrets, row.secret = [one.kept for one in earlier], _secret()
     row.version, row.updated_at = row.version + 1, ctx.now
     await _note(ctx, session, "rotate", row)

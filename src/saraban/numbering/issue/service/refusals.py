@@ -17,9 +17,8 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_fault
 from saraban.kit.errors import DomainError
-from saraban.kit.ids import new_id
+from saraban.kit.ids import new_id, trace_id
 from saraban.kit.pagination import Page
-from saraban.kit.trace import trace_id
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import NumberingBusy, NumberingConflict, NumberingFailed
 from saraban.numbering.issue.service import metrics

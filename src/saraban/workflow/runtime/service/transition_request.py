@@ -15,8 +15,8 @@ from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.idempotency import Claim
+from saraban.kit.ids import trace_id
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.trace import trace_id
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.definition import Definition

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 import httpx
 
-from saraban.webhooks.domain.address import PORTS, InvalidWebhookAddress, WebhookTarget, is_public, target_of
-from saraban.webhooks.domain.message import NotSent
+from saraban.webhooks.domain import PORTS, InvalidWebhookAddress, NotSent, WebhookTarget, is_public, target_of
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 

@@ -1,14 +1,16 @@
 """
-Notifies workers in other processes of new events, through Redis. Nothing depends on it.
+Connections to Redis as everything here wants them, and the notice of new events that workers in other processes get by it.
 
-Without Redis, or while it is down, workers find events by polling, as they do anyway.
+Nothing depends on the notice: without Redis, or while it is down, workers find events by polling, as they do anyway.
 """
 
 import asyncio
 from collections.abc import Callable
 
 import structlog
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisGone
 from redis.exceptions import RedisError
 
@@ -16,6 +18,24 @@ from saraban.kit.clock import stopwatch
 from saraban.kit.ids import new_secret
 
 log = structlog.get_logger(__name__)
+
+
+def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnectionPool:
+    """
+    Return a pool in which a burst waits for a connection; they open when they are first needed.
+
+    :param timeout: seconds until a silent server counts as down
+    """
+    # The default pool raises at its limit instead of waiting; a retry inside the client would hide a frozen server.
+    return BlockingConnectionPool.from_url(
+        url,
+        max_connections=connections,
+        timeout=timeout,
+        socket_timeout=timeout,
+        socket_connect_timeout=timeout,
+        retry=Retry(NoBackoff(), 0),
+    )
+
 
 CHANNEL = "saraban:events"
 _REDIS_ERRORS = (RedisError, OSError, TimeoutError)

@@ -1,0 +1,183 @@
+"""
+What operators and their machines ask: is it alive, is it ready, how is it doing, what does that error mean.
+
+Ready is what each of the things that the product stands on says of itself, every few seconds if somebody wants.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+from pydantic import Field
+from redis.asyncio import Redis
+from starlette.responses import Response
+
+from saraban.kit import migrations
+from saraban.kit.db import Database, database_fault
+from saraban.kit.http import Db, OrjsonResponse, async_dependency
+from saraban.kit.ids import new_id
+from saraban.kit.schema import Schema
+from saraban.ops import error_catalogue, metrics
+
+ROOM = 50 * 1024 * 1024  # one file of the largest default size
+
+
+class DependencyDown(Exception):
+    """A dependency is not well; the text says how, in words that may be shown to anybody."""
+
+
+class DependencyOff(Exception):
+    """A dependency is not set up here, and the product works without it."""
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """
+    Something the product stands on.
+
+    :param check: gives a plain sentence when all is well; raises `NotWell` or whatever went wrong
+    :param essential: without it the process cannot serve
+    """
+
+    name: str
+    check: Callable[[], Awaitable[str]]
+    essential: bool
+
+
+def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Dependency]:
+    async def database() -> str:
+        await db.ping()
+        if db.is_sqlite:
+            await asyncio.to_thread(_ask_for_room, Path(db.url.database or ".").parent)
+        return "answers"
+
+    async def schema_version() -> str:
+        async with db.engine.connect() as connection:
+            stands = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+        newest = await asyncio.to_thread(migrations.head)
+        if stands != newest:
+            raise DependencyDown(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
+        return f"at {stands}"
+
+    async def storage() -> str:
+        return await asyncio.to_thread(_try_folder, files)
+
+    async def cache() -> str:
+        if redis is None:
+            raise DependencyOff("not set up; the database alone keeps numbers unique")
+        return "answers" if await redis.ping() else "answers oddly"
+
+    return [
+        Dependency("database", database, essential=True),
+        Dependency("migrations", schema_version, essential=True),
+        Dependency("storage", storage, essential=True),
+        Dependency("redis", cache, essential=False),
+    ]
+
+
+def worker(is_running: Callable[[], bool] | None) -> Dependency:
+    """
+    :param is_running: asks the worker inside this server; None when it runs apart
+    """
+
+    async def check() -> str:
+        if is_running is None:
+            raise DependencyOff("runs apart from this server")
+        if not is_running():
+            raise DependencyDown("it has stopped; restart the server")
+        return "runs inside this server"
+
+    return Dependency("worker", check, essential=False)
+
+
+def _ask_for_room(folder: Path) -> None:
+    if shutil.disk_usage(folder).free < ROOM:
+        raise DependencyDown("less than 50 MB are free")
+
+
+def _try_folder(folder: Path) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    probe = folder / f".probe-{new_id().hex}"
+    try:
+        probe.write_bytes(b"saraban")
+    except OSError as fault:
+        raise DependencyDown(f"the folder cannot be written ({fault.strerror})") from fault
+    finally:
+        probe.unlink(missing_ok=True)
+    _ask_for_room(folder)
+    return "can be written"
+
+
+router = APIRouter(tags=["operations"])
+
+PATIENCE = 3.0
+
+
+class DependencyReport(Schema):
+    status: Literal["up", "down", "off"]
+    reason: str = Field(examples=["answers"])
+
+
+class Readiness(Schema):
+    status: Literal["ready", "degraded", "down"]
+    dependencies: dict[str, DependencyReport] = Field(examples=[{"database": {"status": "up", "reason": "answers"}}])
+
+
+class Alive(Schema):
+    status: Literal["alive"] = "alive"
+
+
+def dependencies_of(request: Request) -> list[Dependency]:
+    return request.app.state.dependencies  # type: ignore[no-any-return]
+
+
+@router.get("/health/live", summary="Is the process alive")
+async def live() -> Alive:
+    """Answers as long as the event loop turns; it asks nothing else."""
+    return Alive()
+
+
+@router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
+async def ready(dependencies: Annotated[list[Dependency], Depends(async_dependency(dependencies_of))]) -> Response:
+    """503 while the database, its migrations or the file storage is down; without Redis it is degraded and still serves."""
+    reports = await asyncio.gather(*(_ask(dependency) for dependency in dependencies))
+    down = {
+        dependency.name for dependency, report in zip(dependencies, reports, strict=True) if report.status == "down"
+    }
+    essential = {dependency.name for dependency in dependencies if dependency.essential}
+    status: Literal["ready", "degraded", "down"] = "down" if down & essential else "degraded" if down else "ready"
+    named = {dependency.name: report for dependency, report in zip(dependencies, reports, strict=True)}
+    answer = Readiness(status=status, dependencies=named)
+    return OrjsonResponse(answer.model_dump(by_alias=True), status_code=503 if status == "down" else 200)
+
+
+async def _ask(dependency: Dependency) -> DependencyReport:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return DependencyReport(status="up", reason=await dependency.check())
+    except DependencyDown as absence:
+        return DependencyReport(status="down", reason=str(absence))
+    except DependencyOff as absence:
+        return DependencyReport(status="off", reason=str(absence))
+    except TimeoutError:
+        return DependencyReport(status="down", reason=f"no answer within {PATIENCE:g} seconds")
+    except Exception as fault:  # noqa: BLE001  a probe reports whatever it is
+        # Which fault exactly may name hosts and users; the kind is enough for a probe.
+        return DependencyReport(status="down", reason=f"fails ({database_fault(fault) or type(fault).__name__})")
+
+
+@router.get("/metrics", summary="Measurements for Prometheus", response_class=Response)
+async def measurements(db: Db) -> Response:
+    body, form = metrics.exposition(db)
+    return Response(body, media_type=form)
+
+
+@router.get("/docs/errors", summary="What each error code means", include_in_schema=False)
+async def errors() -> HTMLResponse:
+    return HTMLResponse(error_catalogue.as_html(error_catalogue.loaded_errors()))
