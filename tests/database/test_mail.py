@@ -43,7 +43,7 @@ class TestWorkers:
             event = told(readers[number % 3].public_id, f"N-{number}", NEW_YEAR)
             for _ in range(2):
                 await any_db.transact(
-                    lambda session, event=event: notifications.react(session, event, mail_settings=mail_settings)
+                    lambda session, event=event: notifications.react_all(session, [event], mail_settings=mail_settings)
                 )
 
         async def work() -> None:

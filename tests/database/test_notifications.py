@@ -18,7 +18,7 @@ class TestNotifications:
         for number, at in enumerate(moments):
             event = told(reader.public_id, f"N-{number}", at)
             for _ in range(2):
-                await any_db.transact(lambda session, event=event: notifications.react(session, event))
+                await any_db.transact(lambda session, event=event: notifications.react_all(session, [event]))
 
         async with any_db.reading() as session:
             first = await notifications.listing(context(caller=reader), session, language="en", limit=2)

@@ -7,13 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from saraban.identity.dependencies import Context
 from saraban.kit.http import Db, Language, PageCursor, PageLimit, PathId, ReadSession, async_dependency
 from saraban.notifications import service as notifications
-from saraban.notifications.schemas import (
-    NotificationAnswer,
-    NotificationPage,
-    PreferencesAnswer,
-    PreferencesOrder,
-    ReminderSettings,
-)
+from saraban.notifications.schemas import NotificationPage, PreferencesAnswer, PreferencesOrder, ReminderSettings
 
 own = APIRouter(prefix="/notifications", tags=["notifications"])
 of_project = APIRouter(prefix="/projects", tags=["projects"])
@@ -38,7 +32,7 @@ async def listing(
     """Texts come in Thai or English, by `Accept-Language`."""
     page = await notifications.listing(ctx, session, language=language, unread=unread, cursor=cursor, limit=limit)
     return NotificationPage(
-        items=[_answer(view) for view in page.items],
+        items=page.items,
         next_cursor=page.next_cursor,
         unread_count=await notifications.unread_count(ctx, session),
     )
@@ -79,18 +73,6 @@ async def set_reminders(body: ReminderSettings, ctx: Context, db: Db, public_id:
     """What went out already does not go out again."""
     await db.transact(
         lambda session: notifications.set_reminders(ctx, session, project_public_id=public_id, order=body)
-    )
-
-
-def _answer(view: notifications.NotificationView) -> NotificationAnswer:
-    return NotificationAnswer(
-        public_id=view.public_id,
-        title=view.title,
-        message=view.message,
-        is_read=view.is_read,
-        entity_type=view.entity_type,
-        entity_public_id=view.entity_id,
-        created_at=view.created_at,
     )
 
 

@@ -14,7 +14,7 @@ from saraban.events.service import Event
 from saraban.identity import service as identity
 from saraban.identity.models import User
 from saraban.kit.clock import FixedClock
-from saraban.notifications.adapters import console
+from saraban.notifications import adapters
 from saraban.notifications.models import MailLine
 from saraban.notifications.schemas import PreferencesOrder
 from saraban.notifications.service import save_preferences
@@ -268,7 +268,7 @@ class TestConsole:
         changed = settings.model_copy(update={"mail": "console", "mail_gather_seconds": 0})
         async with bootstrap.closing(bootstrap.wire(changed, clock=FixedClock(NOW, BANGKOK))) as system:
             await happens(system)
-            with lines_of(console) as lines:
+            with lines_of(adapters) as lines:
                 assert await deliver(system) == 1
 
         (line,) = [line for line in lines if line["event"] == "mail"]

@@ -23,7 +23,7 @@ async def organization(system: Any, code: str) -> str:
 
 
 async def tell(system: Any, event: Event) -> None:
-    await system.db.transact(lambda session: notifications.react(session, event))
+    await system.db.transact(lambda session: notifications.react_all(session, [event]))
 
 
 class TestReact:

@@ -82,7 +82,7 @@ class TestPage:
             "failingSince": now.isoformat(),
         }
         event = Event(new_id(), SWITCHED_OFF, "webhook", hook, payload, now)
-        await app.state.db.transact(lambda session: notifications.react(session, event))
+        await app.state.db.transact(lambda session: notifications.react_all(session, [event]))
 
         page = html_of(await browser.get("/notifications"))
         notice = re.search(

@@ -1,7 +1,5 @@
 """A person's own notifications, in the language of the reader."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,24 +10,7 @@ from saraban.kit.pagination import Page, page_of
 from saraban.notifications import repository
 from saraban.notifications.domain.notices import render_notice
 from saraban.notifications.models import Notification
-
-
-@dataclass(frozen=True, slots=True)
-class NotificationView:
-    """
-    One notification in one language.
-
-    :param entity_type: kind of the document (`rfa`, `letter`, …), for the reader's link
-    :param entity_id: public id of the document
-    """
-
-    public_id: UUID
-    title: str
-    message: str
-    is_read: bool
-    entity_type: str | None
-    entity_id: str | None
-    created_at: datetime
+from saraban.notifications.schemas import NotificationAnswer
 
 
 async def listing(
@@ -40,11 +21,11 @@ async def listing(
     unread: bool | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> Page[NotificationView]:
+) -> Page[NotificationAnswer]:
     """Return the caller's own notifications, newest first."""
     rows = await repository.page(session, user_id=ctx.caller.user_id, unread=unread, cursor=cursor, limit=limit)
-    views = [_view(row, language) for row in rows]
-    return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
+    told = [_in_language(row, language) for row in rows]
+    return page_of(told, limit=limit, key=lambda one: (one.created_at, one.public_id))
 
 
 async def unread_count(ctx: RequestContext, session: AsyncSession) -> int:
@@ -74,14 +55,14 @@ async def read_all(ctx: RequestContext, session: AsyncSession) -> None:
     await repository.read_all(session, user_id=ctx.caller.user_id, until=ctx.now)
 
 
-def _view(row: Notification, language: str) -> NotificationView:
+def _in_language(row: Notification, language: str) -> NotificationAnswer:
     title, message = render_notice(row.template, row.template_values, language)
-    return NotificationView(
+    return NotificationAnswer(
         public_id=row.public_id,
         title=title,
         message=message,
         is_read=row.is_read,
         entity_type=row.entity_type,
-        entity_id=row.entity_id,
+        entity_public_id=row.entity_id,
         created_at=row.created_at,
     )

@@ -13,6 +13,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import structlog
+from prometheus_client import Counter
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as events
@@ -23,17 +24,26 @@ from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id
 from saraban.kit.json import JsonObject
-from saraban.notifications import repository as people
-from saraban.notifications.domain import invitation
+from saraban.notifications import repository
 from saraban.notifications.domain.delivery_preferences import DeliveryPreferences, after_quiet, send_time
-from saraban.notifications.domain.mail_message import Mailer, MailItem, MailMessage, MailRefused, compose
+from saraban.notifications.domain.mail_message import (
+    INVITATION,
+    Mailer,
+    MailItem,
+    MailMessage,
+    MailRefused,
+    compose,
+    invitation_message,
+)
 from saraban.notifications.domain.notices import Notice, render_notice
 from saraban.notifications.models import MailLine
-from saraban.notifications.repository import mails as repository
-from saraban.notifications.service.metrics import MAILS
 from saraban.notifications.service.preferences import preferences_of
 
 log = structlog.get_logger(__name__)
+
+MAILS = Counter("saraban_mails_total", "Attempts to send an e-mail by outcome.", ["outcome"])
+for _outcome in ("sent", "retry", "given_up"):
+    MAILS.labels(_outcome)
 
 GIVEN_UP: Final = "mail.given_up"
 QUEUE: Final = "mails"
@@ -91,7 +101,7 @@ def mail_row(
 
 async def _invited(session: AsyncSession, event: Event) -> int | None:
     public_id = event.uuid_in("userPublicId")
-    return (await people.user_keys(session, public_ids=[public_id])).get(public_id)
+    return (await repository.user_keys(session, [public_id])).get(public_id)
 
 
 async def mail_invitation(session: AsyncSession, event: Event, *, mail_settings: MailSettings | None) -> None:
@@ -104,7 +114,7 @@ async def mail_invitation(session: AsyncSession, event: Event, *, mail_settings:
     row = {
         "user_id": user,
         "event_uuid": event.public_id,
-        "template": invitation.TEMPLATE,
+        "template": INVITATION,
         "template_values": {},
         "entity_type": None,
         "entity_id": None,
@@ -112,7 +122,7 @@ async def mail_invitation(session: AsyncSession, event: Event, *, mail_settings:
         "created_at": event.created_at,
         "due_at": event.created_at,
     }
-    await repository.add(session, rows=[row])
+    await repository.add_mails(session, rows=[row])
 
 
 class MailJob:
@@ -204,14 +214,14 @@ async def _written(
     now: datetime,
 ) -> MailMessage | None:
     """The mail, or None for an invitation that was taken up or has run out meanwhile."""
-    if lines[0].template != invitation.TEMPLATE:
+    if lines[0].template != INVITATION:
         return _message(mail_settings, reader, batch, lines)
     invited = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
     if invited is None:
         for line in lines:
             line.given_up_at, line.last_error = now, "the invitation is no longer open"
         return None
-    return invitation.invitation_message(
+    return invitation_message(
         key=batch,
         to=reader.email,
         name=invited.display_name,

@@ -14,16 +14,19 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit import service as audit
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.events import service as events
 from saraban.identity import service as identity
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.dates import date_in_words, local_date
 from saraban.kit.db import Database
 from saraban.kit.json import Json
+from saraban.notifications import repository
 from saraban.notifications.domain.reminders import Reminder, ReminderSchedule, due_reminder
 from saraban.notifications.models import ReminderPlan, ReminderSent
-from saraban.notifications.repository import reminders as repository
-from saraban.notifications.repository.reminders import DueStep, DueSubject, RunningWorkflow
+from saraban.notifications.repository import DueStep, DueSubject, RunningWorkflow
+from saraban.notifications.schemas import ReminderSettings
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar
 from saraban.workflow.service import SubjectFacts, Subjects
@@ -44,7 +47,7 @@ class _DueReminder:
 async def send_reminders(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
     """Record every reminder that is to have gone out by now and did not, and say how many those were."""
     count = 0
-    for pages in (repository.revisions, repository.circulations):
+    for pages in (repository.due_revisions, repository.due_circulations):
         last = 0
         while True:
             async with db.reading() as session:
@@ -64,7 +67,7 @@ async def _remind_of_steps(db: Database, subjects: Subjects, now: datetime, zone
     last: UUID | None = None
     while True:
         async with db.reading() as session:
-            steps = await repository.steps(session, before=local_date(now + HORIZON, zone), after=last, limit=PAGE)
+            steps = await repository.due_steps(session, before=local_date(now + HORIZON, zone), after=last, limit=PAGE)
             wanted = await _wanted(session, await _of_steps(session, subjects, steps), now, zone)
         for one in wanted:
             count += await _remind(db, subjects, one, now)
@@ -105,10 +108,10 @@ async def _wanted(
     if not found:
         return []
     subjects = [one.subject for one in found]
-    waits = await repository.running(session, subjects)
-    done = await repository.sent(session, subjects)
+    waits = await repository.running_workflows(session, subjects)
+    done = await repository.sent_reminders(session, subjects)
     places = {one.project_id for one in found}
-    plans = {row.project_id: schedule_of(row) for row in await repository.plans(session, project_ids=places)}
+    plans = {row.project_id: schedule_of(row) for row in await repository.reminder_plans(session, project_ids=places)}
     calendars = {place: await projects.work_calendar(session, project_id=place) for place in sorted(places)}
     wanted = []
     for one in found:
@@ -139,7 +142,7 @@ def _day(due: datetime | date, zone: ZoneInfo) -> date:
 async def _remind(db: Database, subjects: Subjects, wanted: _DueReminder, now: datetime) -> int:
     async def work(session: AsyncSession) -> int:
         subject = wanted.due.subject
-        waits = (await repository.running(session, subjects=[subject])).get(subject)
+        waits = (await repository.running_workflows(session, subjects=[subject])).get(subject)
         if waits is None or (wanted.due.of_step and waits.due_on != wanted.day):
             return 0  # somebody acted in the meantime
         caller = await identity.system_caller(session)
@@ -185,3 +188,47 @@ def _payload(wanted: _DueReminder, waits: RunningWorkflow, facts: SubjectFacts) 
 
 def schedule_of(row: ReminderPlan) -> ReminderSchedule:
     return ReminderSchedule(tuple(row.days_before), tuple(row.days_after), row.every_days, row.at_hour)
+
+
+MANAGE = "project.edit"
+
+
+async def read_reminders(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> ReminderSettings:
+    """
+    :raises NotFound: when there is no such project that the caller may see
+    """
+    place = await _seen(ctx, session, project_public_id)
+    rows = await repository.reminder_plans(session, project_ids=[place.id])
+    plan = schedule_of(rows[0]) if rows else ReminderSchedule()
+    return ReminderSettings(before=list(plan.before), after=list(plan.after), every=plan.every, hour=plan.hour)
+
+
+async def set_reminders(
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, order: ReminderSettings
+) -> None:
+    """
+    Tell when a project is reminded; what went out already does not go out again.
+
+    :raises Forbidden: when the caller does not manage the project
+    """
+    place = await _seen(ctx, session, project_public_id)
+    ctx.caller.require(MANAGE, Scope(project=place.id))
+    await projects.lock_project(session, project_id=place.id)
+    values = {
+        "days_before": sorted(set(order.before), reverse=True),
+        "days_after": sorted(set(order.after)),
+        "every_days": order.every,
+        "at_hour": order.hour,
+    }
+    row = await session.get(ReminderPlan, place.id) or ReminderPlan(project_id=place.id)
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.updated_by_user_id, row.updated_at = ctx.caller.user_id, ctx.now
+    session.add(row)
+    await session.flush()
+    await audit.record(ctx, session, audit.AuditEntry("project.reminders", "project", str(project_public_id), values))
+
+
+async def _seen(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> projects.ProjectRef:
+    await projects.read_project(ctx, session, public_id=public_id)
+    return await projects.find_project(session, public_id=public_id, pointer="path:publicId")

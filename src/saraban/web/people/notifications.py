@@ -16,8 +16,7 @@ from saraban.kit.errors import Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
 from saraban.notifications.domain.delivery_preferences import KINDS, NAMES, NoticeKind
-from saraban.notifications.schemas import PreferencesAnswer, PreferencesOrder
-from saraban.notifications.service.inbox import NotificationView
+from saraban.notifications.schemas import NotificationAnswer, PreferencesAnswer, PreferencesOrder
 from saraban.projects import service as projects
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
 from saraban.web.shell.forms import CurrentForm, FormState, SentForm, form_errors, number_or_text, submit
@@ -40,7 +39,7 @@ class NotificationsPage(PageModel):
     template: ClassVar[str] = "people/notifications.html"
     fragments: ClassVar[tuple[str, ...]] = ("people/parts/notification_rows.html",)
 
-    items: Sequence[NotificationView]
+    items: Sequence[NotificationAnswer]
     next_cursor: str | None
     by_name: Mapping[str, WebKind]
     only_unread: bool
@@ -50,7 +49,7 @@ class NotificationsPage(PageModel):
 class BellFragment(PageModel):
     template: ClassVar[str] = "people/parts/bell.html"
 
-    items: Sequence[NotificationView]
+    items: Sequence[NotificationAnswer]
     count: int
     by_name: Mapping[str, WebKind]
     next_cursor: None = None

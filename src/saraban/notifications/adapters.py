@@ -1,4 +1,8 @@
-"""Hands e-mail to a mail server. The standard library speaks SMTP in a thread; each step has a time limit."""
+"""
+How e-mail leaves: over SMTP, or into the log where nobody has a mail server.
+
+The standard library speaks SMTP in a thread; each step has a time limit.
+"""
 
 import asyncio
 import smtplib
@@ -8,7 +12,11 @@ from email.policy import SMTP
 from email.utils import format_datetime, formataddr, parseaddr
 from typing import Literal
 
+import structlog
+
 from saraban.notifications.domain.mail_message import MailMessage, MailRefused
+
+log = structlog.get_logger(__name__)
 
 Security = Literal["starttls", "tls", "none"]
 
@@ -40,7 +48,7 @@ class SmtpMailer:
 
     async def send(self, mail: MailMessage) -> None:
         """
-        :raises MailNotTaken: when the server did not take it
+        :raises MailRefused: when the server did not take it
         """
         await asyncio.to_thread(self._send, mail)
 
@@ -92,3 +100,10 @@ class SmtpMailer:
 
 def _is_final(code: int) -> bool:
     return 500 <= code < 600
+
+
+class ConsoleMailer:
+    """Writes each e-mail to the log, for a workstation and for looking at the texts."""
+
+    async def send(self, mail: MailMessage) -> None:
+        log.info("mail", to=mail.to, subject=mail.subject, text=mail.text, message_id=str(mail.key))

@@ -1,0 +1,359 @@
+"""
+The statements about notifications and whom to address, about e-mail that waits (who may send what, locked so that two
+workers never hold one mail), and about what is due, still waits for somebody and was reminded of.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation.models import Circulation
+from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
+from saraban.identity.models import Organization, User
+from saraban.kit.db import AnyRow
+from saraban.kit.pagination import newest_first
+from saraban.notifications.models import MailLine, Notification, ReminderPlan, ReminderSent
+from saraban.workflow.language.subject import InstanceStatus
+from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentParties:
+    """Integer keys of a document's originator, its recipients and its author, and its present revision."""
+
+    originator: frozenset[int] = frozenset()
+    recipients: frozenset[int] = frozenset()
+    author: frozenset[int] = frozenset()
+    revision: UUID | None = None
+
+
+async def parties(session: AsyncSession, documents: Collection[UUID]) -> dict[UUID, DocumentParties]:
+    """Return who has to do with each of the documents; recipients only once it has been issued to them."""
+    if not documents:
+        return {}
+    head, recipient = Document, DocumentRecipient
+    present = DocumentRevision
+    heads = sa.select(
+        head.id, head.public_id, head.originator_id, head.created_by, present.public_id.label("revision")
+    ).outerjoin(present, sa.and_(present.correspondence_id == head.id, present.is_current))
+    found = (await session.execute(heads.where(head.public_id.in_(documents)))).all()
+    issued = sa.exists().where(
+        DocumentRevision.correspondence_id == recipient.correspondence_id,
+        DocumentRevision.issued_date.is_not(None),
+    )
+    recipients = sa.select(recipient.correspondence_id, recipient.recipient_organization_id).where(
+        recipient.correspondence_id.in_([row.id for row in found]), issued
+    )
+    places: dict[int, set[int]] = {row.id: set() for row in found}
+    for row in await session.execute(recipients) if found else ():
+        places[row[0]].add(row[1])
+    return {
+        row.public_id: DocumentParties(
+            frozenset({row.originator_id}), frozenset(places[row.id]), frozenset({row.created_by}), row.revision
+        )
+        for row in found
+    }
+
+
+async def public_ids_of(session: AsyncSession, user_ids: Collection[int]) -> dict[UUID, int]:
+    """Return those of the users who can read what they are told, with their keys."""
+    return await _readers(session, User.user_id.in_(user_ids)) if user_ids else {}
+
+
+async def user_keys(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return the keys of those users who can read what they are told."""
+    return await _readers(session, User.public_id.in_(public_ids)) if public_ids else {}
+
+
+async def _readers(session: AsyncSession, which: sa.ColumnElement[bool]) -> dict[UUID, int]:
+    """People with an open account; a service account would only collect what nobody reads."""
+    found = sa.select(User.public_id, User.user_id).where(
+        which, User.is_active, User.is_service.is_(False), User.deleted_at.is_(None)
+    )
+    return {row.public_id: row.user_id for row in await session.execute(found)}
+
+
+async def organization_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, int]:
+    if not public_ids:
+        return {}
+    found = sa.select(Organization.public_id, Organization.id).where(Organization.public_id.in_(public_ids))
+    return {row.public_id: row.id for row in await session.execute(found)}
+
+
+async def already_notified(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
+    """Return the events with the users who were told of them before."""
+    found = sa.select(Notification.event_uuid, Notification.user_id).where(Notification.event_uuid.in_(event_uuids))
+    return {(row.event_uuid, row.user_id) for row in await session.execute(found)}
+
+
+async def add_notifications(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
+    if rows:
+        await session.execute(sa.insert(Notification), rows)
+
+
+# What says that somebody is to act, until it is done.
+ASKING = ("waiting", "due_soon", "due_today", "overdue", "returned", "returned_with_comment")
+
+
+async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
+    """
+    Take back what asked people to act on something before a moment, for many things with one statement.
+
+    :param before: the moment by kind and public id
+    """
+    if before:
+        of_each = (
+            sa.and_(
+                Notification.entity_type == entity_type,
+                Notification.entity_id == entity_id,
+                Notification.created_at < moment,
+            )
+            for (entity_type, entity_id), moment in before.items()
+        )
+        await _settle(session, sa.or_(*of_each))
+
+
+async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: int) -> None:
+    """Take back what asked one person to act on something."""
+    await _settle(session, sa.and_(Notification.entity_id == entity_id, Notification.user_id == user_id))
+
+
+async def _settle(session: AsyncSession, which: sa.ColumnElement[bool]) -> None:
+    statement = sa.update(Notification).where(which, Notification.template.in_(ASKING))
+    await session.execute(
+        statement.values(template="settled", is_read=True), execution_options={"synchronize_session": False}
+    )
+
+
+async def page(
+    session: AsyncSession, *, user_id: int, unread: bool | None, cursor: str | None, limit: int
+) -> Sequence[Notification]:
+    statement = sa.select(Notification).where(Notification.user_id == user_id)
+    if unread is not None:
+        statement = statement.where(Notification.is_read.is_(not unread))
+    statement = newest_first(
+        statement, at=Notification.created_at, public_id=Notification.public_id, cursor=cursor, limit=limit
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def count_unread(session: AsyncSession, *, user_id: int) -> int:
+    found = (
+        sa.select(sa.func.count())
+        .select_from(Notification)
+        .where(Notification.user_id == user_id, Notification.is_read.is_(False))
+    )
+    return await session.scalar(found) or 0
+
+
+async def one(session: AsyncSession, *, user_id: int, public_id: UUID) -> Notification | None:
+    found = sa.select(Notification).where(Notification.public_id == public_id, Notification.user_id == user_id)
+    return await session.scalar(found)
+
+
+async def read_all(session: AsyncSession, *, user_id: int, until: datetime) -> None:
+    """Up to a moment: what arrives while somebody clicks stays unread."""
+    await session.execute(
+        sa.update(Notification)
+        .where(Notification.user_id == user_id, Notification.is_read.is_(False), Notification.created_at <= until)
+        .values(is_read=True)
+        .execution_options(synchronize_session=False)
+    )
+
+
+STEP = 500
+LONGEST = 100  # lines of one mail; what is more goes into the next
+
+
+def _waiting() -> tuple[sa.ColumnElement[bool], ...]:
+    return (MailLine.sent_at.is_(None), MailLine.given_up_at.is_(None))
+
+
+def _due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    free = sa.or_(MailLine.claimed_until.is_(None), MailLine.claimed_until < now)
+    return (*_waiting(), MailLine.due_at <= now, free)
+
+
+async def already_mailed(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
+    """Return the events with the users who were told of them, or will be."""
+    found = sa.select(MailLine.event_uuid, MailLine.user_id).where(MailLine.event_uuid.in_(event_uuids))
+    return {(row[0], row[1]) for row in await session.execute(found)}
+
+
+async def add_mails(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) -> None:
+    if rows:
+        await session.execute(sa.insert(MailLine), rows)
+
+
+async def first_due(session: AsyncSession, now: datetime) -> int | None:
+    """Return the key of the line that has waited longest, without locking anything."""
+    return await session.scalar(
+        sa.select(MailLine.id).where(*_due(now)).order_by(MailLine.due_at, MailLine.id).limit(1)
+    )
+
+
+async def lock_due(session: AsyncSession, key: int, now: datetime) -> MailLine | None:
+    """Lock a line unless another worker was quicker."""
+    return await session.scalar(
+        sa.select(MailLine).where(MailLine.id == key, *_due(now)).with_for_update(skip_locked=True)
+    )
+
+
+async def lock_bundle(session: AsyncSession, first: MailLine) -> Sequence[MailLine]:
+    """Lock what may share a mail with `first`, that line included, oldest first."""
+    together = (MailLine.user_id == first.user_id, MailLine.bundle == first.bundle, MailLine.batch_uuid.is_(None))
+    keys = (
+        await session.scalars(sa.select(MailLine.id).where(*together, *_waiting()).order_by(MailLine.id).limit(LONGEST))
+    ).all()
+    locked = sa.select(MailLine).where(MailLine.id.in_({*keys, first.id}), MailLine.batch_uuid.is_(None), *_waiting())
+    return (await session.scalars(locked.order_by(MailLine.id).with_for_update(skip_locked=True))).all()
+
+
+async def lock_batch(session: AsyncSession, batch: UUID) -> Sequence[MailLine]:
+    """Lock the lines of one mail that has not gone out, oldest first."""
+    statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, MailLine.sent_at.is_(None))
+    return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()
+
+
+async def sent_since(session: AsyncSession, *, since: datetime) -> int:
+    """Count mails, not lines."""
+    found = sa.select(sa.func.count(sa.distinct(MailLine.batch_uuid))).where(MailLine.sent_at > since)
+    return await session.scalar(found) or 0
+
+
+async def delete_done(session: AsyncSession, *, before: datetime) -> int:
+    done = sa.or_(MailLine.sent_at < before, MailLine.given_up_at < before)
+    keys = (await session.scalars(sa.select(MailLine.id).where(done).limit(STEP))).all()
+    if keys:
+        await session.execute(sa.delete(MailLine).where(MailLine.id.in_(keys)))
+    return len(keys)
+
+
+@dataclass(frozen=True, slots=True)
+class DueSubject:
+    """
+    A revision or a sheet with a due date, or with a step that has one; `key` is for going on page by page.
+
+    :param of_step: the date is the present step's own
+    """
+
+    key: int
+    subject: UUID
+    project_id: int
+    due: datetime | date
+    since: datetime
+    of_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DueStep:
+    """An instance whose present state has a due day."""
+
+    instance: UUID
+    entity_type: str
+    entity_id: str
+    due_on: date
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunningWorkflow:
+    """The instance that moves a subject, with the public ids of those it waits for and the due day of its state."""
+
+    instance: UUID
+    entity_type: str
+    organizations: frozenset[UUID]
+    users: frozenset[UUID]
+    due_on: date | None
+    workflow_code: str
+    definition: UUID
+    state: str
+
+
+async def due_revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[DueSubject]:
+    revision, head = DocumentRevision, Document
+    statement = (
+        sa.select(revision.id, revision.public_id, head.project_id, revision.due_date, revision.issued_date)
+        .join(head, head.id == revision.correspondence_id)
+        .where(revision.is_current, revision.issued_date.is_not(None), revision.due_date < before)
+        .where(head.cancelled_at.is_(None), head.deleted_at.is_(None), revision.id > after_key)
+    )
+    # No date is null: the statement says so.
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(revision.id).limit(limit))
+    return [DueSubject(*row) for row in rows]
+
+
+async def due_circulations(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[DueSubject]:
+    sheet = Circulation
+    statement = (
+        sa.select(sheet.id, sheet.public_id, sheet.project_id, sheet.deadline_date, sheet.submitted_at)
+        .where(sheet.submitted_at.is_not(None), sheet.closed_at.is_(None), sheet.cancelled_at.is_(None))
+        .where(sheet.deadline_date < before.date(), sheet.id > after_key)
+    )
+    # No date is null: the statement says so.
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(sheet.id).limit(limit))
+    return [DueSubject(*row) for row in rows]
+
+
+async def due_steps(session: AsyncSession, *, before: date, after: UUID | None, limit: int) -> list[DueStep]:
+    """Return running instances with a due day of their own before `before`, by key, from the one after `after`."""
+    row = WorkflowInstance
+    statement = sa.select(row.id, row.entity_type, row.entity_id, row.due_on, row.last_transition_at).where(
+        row.status == InstanceStatus.ACTIVE, row.due_on < before
+    )
+    if after is not None:
+        statement = statement.where(row.id > after)
+    # No date is null: the statement says so.
+    found: Iterable[AnyRow] = await session.execute(statement.order_by(row.id).limit(limit))
+    return [DueStep(*each) for each in found]
+
+
+async def running_workflows(session: AsyncSession, subjects: Collection[UUID]) -> dict[UUID, RunningWorkflow]:
+    """Return those subjects whose instance runs and waits for somebody."""
+    instance, item = WorkflowInstance, WorkflowWorkItem
+    statement = (
+        sa.select(
+            instance.id,
+            instance.entity_type,
+            instance.entity_id,
+            Organization.public_id,
+            User.public_id,
+            instance.due_on,
+            WorkflowDefinition.workflow_code,
+            WorkflowDefinition.id,
+            instance.current_state,
+        )
+        .join(item, item.instance_id == instance.id)
+        .join(WorkflowDefinition, WorkflowDefinition.id == instance.definition_id)
+        .outerjoin(Organization, Organization.id == item.organization_id)
+        .outerjoin(User, User.user_id == item.user_id)
+        .where(instance.entity_id.in_([str(one) for one in subjects]), instance.status == InstanceStatus.ACTIVE)
+    )
+    found: dict[UUID, list[AnyRow]] = {}
+    for row in await session.execute(statement):
+        found.setdefault(UUID(row[2]), []).append(row)
+    return {
+        subject: RunningWorkflow(
+            rows[0][0],
+            rows[0][1],
+            frozenset(row[3] for row in rows if row[3] is not None),
+            frozenset(row[4] for row in rows if row[4] is not None),
+            rows[0][5],
+            *rows[0][6:9],
+        )
+        for subject, rows in found.items()
+    }
+
+
+async def sent_reminders(session: AsyncSession, subjects: Collection[UUID]) -> frozenset[tuple[UUID, date, int]]:
+    statement = sa.select(ReminderSent.subject_uuid, ReminderSent.due_day, ReminderSent.stage)
+    rows = await session.execute(statement.where(ReminderSent.subject_uuid.in_(subjects)))
+    return frozenset((row[0], row[1], row[2]) for row in rows)
+
+
+async def reminder_plans(session: AsyncSession, *, project_ids: Collection[int]) -> Sequence[ReminderPlan]:
+    return (await session.scalars(sa.select(ReminderPlan).where(ReminderPlan.project_id.in_(project_ids)))).all()
