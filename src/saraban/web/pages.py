@@ -15,7 +15,7 @@ from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
-from saraban.web.documents import document_forms, document_page, interventions, registers
+from saraban.web.documents import document_actions, document_forms, document_page, registers
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
 from saraban.web.people import my_tasks, notifications, project_calendar, review_teams
 from saraban.web.shell import assets, session
@@ -47,7 +47,7 @@ ROUTERS: Final = (
     definitions.router,
     registers.router,
     document_forms.router,
-    interventions.router,
+    document_actions.router,
     document_page.router,
 )
 log = structlog.get_logger(__name__)

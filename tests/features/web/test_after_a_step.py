@@ -4,7 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from saraban.web.documents.document_page import FORM_PATHS
+from saraban.web.documents.document_actions import FORM_PATHS
 from saraban.worker.loop import Worker
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of

@@ -5,7 +5,7 @@ import re
 import pytest
 import pytest_asyncio
 
-from saraban.web.documents.payloads import reply_subject
+from saraban.web.documents.document_forms import reply_subject
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.web.conftest import Sit

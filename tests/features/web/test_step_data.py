@@ -12,7 +12,7 @@ import pytest
 from starlette.datastructures import FormData
 
 from saraban.kit.errors import Invalid
-from saraban.web.documents.payloads import payload_of_step, step_form
+from saraban.web.documents.step_form import payload_of_step, step_form
 from saraban.workflow.language import dsl
 from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.service.step_data import StepData

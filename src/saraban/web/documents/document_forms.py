@@ -1,16 +1,18 @@
 """The forms of a document: a new one with its choices and the number it would get, and a draft changed unless somebody else did."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import ImmutableMultiDict
 from starlette.responses import RedirectResponse, Response
 
+from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
@@ -19,32 +21,36 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
 from saraban.kit.http import ReadSession
 from saraban.kit.ids import new_id
+from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, SubTypeSummary
 from saraban.projects.service import ProjectRef
-from saraban.web.documents.document_page import SHOWN_ON_FORM
-from saraban.web.documents.document_pages import DocumentPages, pages_at
-from saraban.web.documents.payloads import changes_of, form_of, payload_of, reply_form, replying_organization
+from saraban.web.documents.registers import DocumentRegister, register_at
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import (
+    NEW_FORM,
+    CurrentForm,
+    FormState,
     FormValues,
     await_first_answer,
     form_errors,
     id_of,
-    read_form,
+    number_or_text,
+    show_again,
     text,
     texts,
-    validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-Form = FormValues
+CREATE_LETTERS: Final = "correspondence.create"
+_BEGINS: Final = Text("อ้างถึง ", "Re: ")
+_LONGEST: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,9 @@ class NewDocumentPage(PageModel):
     today: date
 
 
-async def form_choices(ctx: RequestContext, session: AsyncSession, *, kind: WebKind, form: Form) -> FormChoices | None:
+async def form_choices(
+    ctx: RequestContext, session: AsyncSession, *, kind: WebKind, form: FormValues
+) -> FormChoices | None:
     """Gather the choices; None when the caller takes part in no project."""
     known = await projects.projects_of(ctx, session)
     project = next(
@@ -150,7 +158,7 @@ async def people_of(session: AsyncSession, project: ProjectRef, originator: str)
     return await identity.users_of(session, frozenset({organization.id}))
 
 
-def _chosen(form: Form, name: str, offered: list[PartySummary]) -> str:
+def _chosen(form: FormValues, name: str, offered: list[PartySummary]) -> str:
     value = str(form.get(name, ""))
     return value if any(str(one.public_id) == value for one in offered) else ""
 
@@ -160,7 +168,7 @@ def _primary(own: list[PartySummary], acts_for: Mapping[UUID, int]) -> str:
     return str(ordered[0].public_id) if ordered else ""
 
 
-def _contract(form: Form, offered: list[ContractSummary], originator: str) -> str:
+def _contract(form: FormValues, offered: list[ContractSummary], originator: str) -> str:
     """The one that was chosen; before anything was, the only one in which the originator is a party."""
     if "contractPublicId" in form:
         value = str(form["contractPublicId"])
@@ -179,16 +187,15 @@ def _usual_reader(kind: WebKind, contracts: list[ContractSummary], contract: str
 
 
 @router.get("/{path}/new")
-async def new(path: str, page: CurrentPage, session: ReadSession, request: Request) -> Response:
+async def new(path: str, page: CurrentPage, session: ReadSession) -> Response:
     """An empty form, or one with what the address gives."""
-    shelf = pages_at(path)
-    page.caller.require_somewhere(shelf.web.create)
+    register, asked = register_at(path), page.request.query_params
+    page.caller.require_somewhere(register.web.create)
     given = [("projectPublicId", str(page.project))] if page.project else []
-    answered = id_of(request.query_params.get("replyTo"))
+    answered = id_of(asked.get("replyTo"))
     if answered is not None:
-        given = await _reply(page, session, answered, request.query_params.get("in", ""))
-    form: Form = ImmutableMultiDict([*given, *request.query_params.multi_items()])
-    return await _form(page, session, shelf, form)
+        given = await _reply(page, session, answered, asked.get("in", ""))
+    return await _form(register, page, session, FormState(ImmutableMultiDict([*given, *asked.multi_items()])))
 
 
 async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path: str) -> list[tuple[str, str]]:
@@ -197,7 +204,7 @@ async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path
 
     :raises NotFound: when there is nothing that the reader could answer
     """
-    found = await pages_at(path).read(page.context, session, public_id=public_id)
+    found = await core.read(page.context, session, register_at(path).kind, public_id=public_id)
     sender = await replying_organization(page.context, session, found.data)
     if sender is None:
         raise NotFound("There is nothing here that the reader could answer.")
@@ -205,27 +212,27 @@ async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path
 
 
 @router.post("/{path}/new/choices")
-async def choose(path: str, page: CurrentPage, session: ReadSession, request: Request) -> Response:
+async def choose(path: str, form: CurrentForm) -> Response:
     """The selects again, after one that decides about others has changed."""
-    shelf = pages_at(path)
-    page.caller.require_somewhere(shelf.web.create)
-    form = await read_form(request)
-    found = await form_choices(page.context, session, kind=shelf.web, form=form)
-    return page.show(ChoicesFragment(kind=shelf.web, choices=found, form=form))
+    page, web = form.page, register_at(path).web
+    page.caller.require_somewhere(web.create)
+    async with form.db.reading() as session:
+        found = await form_choices(page.context, session, kind=web, form=form.values)
+    return page.show(ChoicesFragment(kind=web, choices=found, form=form.values))
 
 
 @router.post("/{path}/new/number")
-async def number(path: str, page: CurrentPage, session: ReadSession, request: Request) -> Response:
+async def number(path: str, form: CurrentForm) -> Response:
     """The number that the document would get now; nothing is consumed."""
-    shelf = pages_at(path)
-    form = await read_form(request)
-    missing = [name for name in _needed(shelf.web) if not form.get(name)]
+    page, web = form.page, register_at(path).web
+    missing = [name for name in _needed(web) if not form.values.get(name)]
     if missing:
         return page.show(NumberFragment(number=None, missing=[labels.FIELDS[name] for name in missing]))
     try:
-        await limit_reading(request, page.context)
-        plan = await numbering.plan(page.context, session, request=_asked(shelf.web, form))
-        found = await numbering.preview(session, plan=plan)
+        await limit_reading(page.request, page.context)
+        async with form.db.reading() as session:
+            plan = await numbering.plan(page.context, session, request=_asked(web, form.values))
+            found = await numbering.preview(session, plan=plan)
     except DomainError as error:
         fragment = NumberFragment(number=None, missing=[], faults=form_errors(error, page.language))
         return page.show(fragment, status=200)  # typing is never an error
@@ -239,59 +246,44 @@ def _needed(kind: WebKind) -> list[str]:
     return [kind.organization_field, *wanted, *(["disciplineCode"] if kind.name == "rfa" else [])]
 
 
-def _asked(kind: WebKind, form: Form) -> numbering.NumberRequest:
+def _asked(kind: WebKind, form: FormValues) -> numbering.NumberRequest:
     return numbering.NumberRequest(
-        project_public_id=_id(form, "projectPublicId") or new_id(),
+        project_public_id=id_of(text(form, "projectPublicId")) or new_id(),
         correspondence_type_code=text(form, "correspondenceTypeCode") or kind.type_code,
-        originator_organization_public_id=_id(form, kind.organization_field) or new_id(),
-        recipient_organization_public_id=_id(form, "to"),
-        contract_public_id=_id(form, "contractPublicId"),
+        originator_organization_public_id=id_of(text(form, kind.organization_field)) or new_id(),
+        recipient_organization_public_id=id_of(text(form, "to")),
+        contract_public_id=id_of(text(form, "contractPublicId")),
         sub_type_code=text(form, "subTypeCode"),
         rfa_type_code=text(form, "rfaTypeCode"),
         discipline_code=text(form, "disciplineCode"),
     )
 
 
-def _id(form: Form, name: str) -> UUID | None:
-    try:
-        return UUID(text(form, name) or "")
-    except ValueError:
-        return None
-
-
 @router.post("/{path}/new")
-async def create(path: str, page: CurrentPage, services: Documents, request: Request) -> Response:
+async def create(path: str, form: CurrentForm, services: Documents) -> Response:
     """Writes the document and goes to it; a refusal comes back with everything that was typed."""
-    shelf = pages_at(path)
-    form = await read_form(request)
-    ctx = page.context.with_key(text(form, "key"))
+    register = register_at(path)
     try:
-        order = validated(request, shelf.order, payload_of(shelf.web, form))
-        await limit_issuing(request, page.context)
-        receipt = await await_first_answer(lambda: shelf.create(ctx, services, order))
+        order = form.order(register.kind.new, payload_of(register, form.values))
+        await limit_issuing(form.page.request, form.context)
+        receipt = await await_first_answer(partial(core.create, form.context, services, register.kind, order))
     except DomainError as error:
         if error.kind is ErrorKind.BROKEN:
             raise
-        async with services.db.reading() as session:
-            return await _form(page, session, shelf, form, error)
-    return RedirectResponse(f"{shelf.web.url}/{receipt.public_id}?created=1", status_code=303)
+        async with form.db.reading() as session:
+            return await _form(register, form.page, session, FormState(form.values, error))
+    return RedirectResponse(f"{register.web.url}/{receipt.public_id}?created=1", status_code=303)
 
 
-async def _form(
-    page: PageRequest,
-    session: AsyncSession,
-    shelf: DocumentPages,
-    form: Form,
-    error: DomainError | None = None,
-) -> Response:
-    found = await form_choices(page.context, session, kind=shelf.web, form=form)
+async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    form = state.form
     return page.show(
         NewDocumentPage(
-            kind=shelf.web,
-            choices=found,
+            kind=register.web,
+            choices=await form_choices(page.context, session, kind=register.web, form=form),
             form=form,
             files=list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False)),
-            faults=form_errors(error, page.language),
+            faults=form_errors(state.error, page.language),
             key=str(new_id()),
             today=local_date(page.context.now, page.context.zone),
         )
@@ -318,9 +310,11 @@ class EditPage(PageModel):
     today: None = None  # a draft has its dates; none is proposed
 
 
-async def _draft_choices(session: AsyncSession, page: PageRequest, shelf: DocumentPages, document: Any) -> DraftChoices:
+async def _draft_choices(
+    session: AsyncSession, page: PageRequest, register: DocumentRegister, document: Any
+) -> DraftChoices:
     project = document.project
-    if shelf.web.is_sheet:
+    if register.web.is_sheet:
         place = await projects.find_project(session, public_id=project.public_id, pointer="/projectPublicId")
         return DraftChoices([], await people_of(session, place, str(document.originator.public_id)))
     detail = await projects.read_project(page.context, session, public_id=project.public_id)
@@ -330,45 +324,150 @@ async def _draft_choices(session: AsyncSession, page: PageRequest, shelf: Docume
 
 
 async def _show_draft(
-    page: PageRequest,
-    session: AsyncSession,
-    shelf: DocumentPages,
-    found: Any,
-    *,
-    error: DomainError | None = None,
-    form: FormValues | None = None,
+    public_id: UUID, register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
 ) -> Response:
+    found = await core.read(page.context, session, register.kind, public_id=public_id)
     return page.show(
         EditPage(
-            kind=shelf.web,
+            kind=register.web,
             document=found.data,
-            choices=await _draft_choices(session, page, shelf, found.data),
-            etag=shelf.etag(found) if form is None else text(form, "version") or "",
-            form=form_of(shelf.web, found.data) if form is None else form,
-            faults=form_errors(error, page.language),
+            choices=await _draft_choices(session, page, register, found.data),
+            etag=text(state.form, "version") or "" if state.error else core.etag(found),
+            form=state.form if state.error else form_of(register, found.data),
+            faults=form_errors(state.error, page.language),
         )
     )
 
 
 @router.get("/{path}/{public_id}/edit")
 async def edit_form(path: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
-    shelf = pages_at(path)
-    found = await shelf.read(page.context, session, public_id=public_id)
-    return await _show_draft(page, session, shelf, found)
+    return await _show_draft(public_id, register_at(path), page, session)
 
 
 @router.post("/{path}/{public_id}/edit")
-async def edit(path: str, public_id: UUID, page: CurrentPage, services: Documents, request: Request) -> Response:
+async def edit(path: str, public_id: UUID, form: CurrentForm, services: Documents) -> Response:
     """Changes a draft, unless somebody else did since the form was opened."""
-    shelf = pages_at(path)
-    form = await read_form(request)
+    register = register_at(path)
     try:
-        changes = validated(request, shelf.changes, changes_of(shelf.web, form))
-        await shelf.edit(page.context, services, public_id, changes, text(form, "version"))
+        changes = form.order(register.kind.changes, changes_of(register, form.values))
+        await core.edit(form.context, services, register.kind, public_id, changes, form.text("version"))
     except DomainError as error:
-        if error.kind not in SHOWN_ON_FORM:
-            raise
-        async with services.db.reading() as session:
-            found = await shelf.read(page.context, session, public_id=public_id)
-            return await _show_draft(page, session, shelf, found, error=error, form=form)
-    return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)
+        return await show_again(form, error, partial(_show_draft, public_id, register))
+    return RedirectResponse(f"{register.web.url}/{public_id}", status_code=303)
+
+
+def _plain(schema: type[Schema], form: FormValues) -> dict[str, object]:
+    """Return the fields of a form that are fields of the request too; what was left empty is None."""
+    names = [one.alias for one in schema.model_fields.values() if one.alias]
+    return {name: text(form, name) for name in names if name in form}
+
+
+def _lists(web: WebKind, form: FormValues) -> dict[str, object]:
+    """Return what is several fields of a form and one list of a request."""
+    found: dict[str, object] = {}
+    if web.is_sheet:
+        found["assignees"] = [
+            _assignee(form, name, part) for name, part in form.items() if name.startswith("part-") and part
+        ]
+        return found
+    found |= {"recipients": _recipients(form), "referencePublicIds": texts(form, "reference")}
+    if "items" in web.asks:
+        found["items"] = [_item(form, one) for one in texts(form, "item")]
+    return found
+
+
+def payload_of(register: DocumentRegister, form: FormValues) -> dict[str, object]:
+    """Return the JSON body of the request; what was left empty is left out."""
+    web = register.web
+    plain = {name: value for name, value in _plain(register.kind.new, form).items() if value is not None}
+    defaults = {"correspondenceTypeCode": web.type_code} if web.types else {}
+    defaults |= {"purpose": "FOR_INFORMATION"} if "purpose" in web.asks else {}
+    return {**defaults, **plain, **_lists(web, form), "attachmentPublicIds": texts(form, "attachment")}
+
+
+def changes_of(register: DocumentRegister, form: FormValues) -> dict[str, object]:
+    """Return what the form of a draft says of all that can change in it; what was left empty is taken away."""
+    web = register.web
+    shown = {"recipients": "to" in form, "assignees": any(name.startswith("part-") for name in form)}
+    shown["items" if "items" in web.asks else "referencePublicIds"] = "picks" in form
+    lists = {name: value for name, value in _lists(web, form).items() if shown.get(name)}
+    return _plain(register.kind.changes, form) | lists
+
+
+def form_of(register: DocumentRegister, document: Any) -> FormValues:
+    """Return the form of a draft as it stands."""
+    said = document.model_dump(mode="json", by_alias=True, include=set(register.kind.changes.model_fields))
+    said |= {register.web.due_field: document.due_date}
+    found = [(name, value) for name, value in said.items() if not isinstance(value, list)]
+    found += _assignees_of(document) if register.web.is_sheet else _parties_of(document)
+    return ImmutableMultiDict([(name, "" if value is None else str(value)) for name, value in found])
+
+
+def _assignees_of(document: Any) -> Iterator[tuple[str, Any]]:
+    for one in document.assignees:
+        if one.user is not None:
+            yield from ((f"part-{one.user.public_id}", one.kind), (f"due-{one.user.public_id}", one.due_date))
+
+
+def _parties_of(document: Any) -> Iterator[tuple[str, Any]]:
+    main = "to"
+    for one in document.recipients:
+        yield ("cc" if one.recipient_type == "CC" else main, one.public_id)
+        main = "alsoTo" if one.recipient_type == "TO" else main
+    for one in document.references:
+        yield from (("reference", one.public_id), ("referenceLabel", f"{one.document_number} {one.subject}"))
+    for one in getattr(document, "items", ()):
+        at = one.document_public_id
+        yield from (("item", at), ("itemLabel", f"{one.document_number} {one.subject}"))
+        yield from ((f"copies-{at}", one.quantity), (f"note-{at}", one.remarks))
+
+
+def _item(form: FormValues, document: str) -> dict[str, object]:
+    found: dict[str, object] = {"documentPublicId": document}
+    copies, note = text(form, f"copies-{document}"), text(form, f"note-{document}")
+    return found | ({"quantity": number_or_text(copies)} if copies else {}) | ({"remarks": note} if note else {})
+
+
+def _recipients(form: FormValues) -> list[dict[str, str]]:
+    """The main recipient first; who is chosen twice is kept at the first place."""
+    found: dict[str, str] = {}
+    for kind, values in (("TO", texts(form, "to")), ("TO", texts(form, "alsoTo")), ("CC", texts(form, "cc"))):
+        for value in values:
+            found.setdefault(value, kind)
+    return [{"organizationPublicId": one, "recipientType": kind} for one, kind in found.items()]
+
+
+def _assignee(form: FormValues, name: str, part: object) -> dict[str, object]:
+    due = text(form, name.replace("part-", "due-", 1))
+    return {"userPublicId": name.removeprefix("part-"), "kind": part} | ({"dueDate": due} if due else {})
+
+
+async def replying_organization(ctx: RequestContext, session: AsyncSession, document: Any) -> UUID | None:
+    """Give the organization that would reply: the first that received it and for which the reader writes."""
+    issued = getattr(document, "issued_at", None) is not None and document.cancelled_at is None
+    if not issued or not ctx.caller.may_anywhere(CREATE_LETTERS):
+        return None
+    profile = await identity.profile(ctx, session)
+    mine = {one.public_id for one in profile.organizations}
+    return next((one.public_id for one in document.recipients if one.public_id in mine), None)
+
+
+def reply_form(document: Any, replying_organization: UUID, language: str) -> list[tuple[str, str]]:
+    """Give the fields of a new letter that answers a document."""
+    found = [
+        ("projectPublicId", str(document.project.public_id)),
+        ("contractPublicId", str(document.contract.public_id) if document.contract else ""),
+        ("originatorOrganizationPublicId", str(replying_organization)),
+        ("to", str(document.originator.public_id)),
+        ("correspondenceTypeCode", "MEMO" if document.document_type == "MEMO" else "LETTER"),
+        ("subject", reply_subject(document.subject, language)),
+        ("reference", str(document.public_id)),
+        ("referenceLabel", f"{document.document_number} {document.subject}"),
+    ]
+    return found + ([("disciplineCode", document.discipline.code)] if document.discipline else [])
+
+
+def reply_subject(subject: str, language: str) -> str:
+    """Say once what it refers to, in the language of the writer; an answer to an answer says it no second time."""
+    known = subject.startswith((_BEGINS.th, _BEGINS.en))
+    return (subject if known else _BEGINS.say(language) + subject)[:_LONGEST]

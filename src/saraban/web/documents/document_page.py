@@ -1,94 +1,228 @@
 """One document: what it says, where it stands, what this reader may do with it, and all that happened."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.schemas import AssigneeResponse
-from saraban.documents.core.dependencies import Documents
-from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
+from saraban.documents.core import service as core
 from saraban.identity.dependencies import CurrentCaller
-from saraban.kit.db import Database
-from saraban.kit.errors import CHECK_INPUT, REFRESH, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
-from saraban.kit.http import Db, ReadSession
+from saraban.identity.domain.context import Caller, RequestContext
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
+from saraban.kit.http import ReadSession
 from saraban.kit.ids import new_id
-from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
-from saraban.web.documents.document_pages import PAGES_BY_PATH, DocumentPages, pages_at
-from saraban.web.documents.page_model import DocumentView, KindFields, needs_files, read_view
-from saraban.web.documents.payloads import StepForm, payload_of_step, replying_organization, step_form
+from saraban.web.documents.document_forms import replying_organization
+from saraban.web.documents.registers import DocumentRegister, register_at, state_of
+from saraban.web.documents.step_form import StepForm, step_form
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import (
-    EMPTY_FORM,
-    FormValues,
-    await_first_answer,
-    form_errors,
-    read_form,
-    text,
-    texts,
-    validated,
-)
+from saraban.web.shell.forms import FormState, FormValues, form_errors, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
-from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
-from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
-from saraban.workflow.runtime.service import review
-from saraban.workflow.runtime.service.step_data import step_data_of
-from saraban.workflow.service import (
-    Command,
-    ConditionNotMet,
-    HistoryStep,
-    StaleInstance,
-    Subjects,
-    Task,
-    VersionConflict,
-)
+from saraban.workflow.administration.service import interventions
+from saraban.workflow.administration.service.interventions import NO_INTERVENTIONS, PermittedInterventions
+from saraban.workflow.language.definition import CANCELLED
+from saraban.workflow.language.outcome import past_tense
+from saraban.workflow.language.registers import DRAFT
+from saraban.workflow.language.subject import Represented
+from saraban.workflow.runtime.dependencies import RegisteredSubjects
+from saraban.workflow.runtime.domain.interventions import CANCEL, PERMISSION, TERMINATE
+from saraban.workflow.runtime.schemas import WorkflowOut
+from saraban.workflow.runtime.service.step_data import NO_STEP_DATA, StepData, step_data_of
+from saraban.workflow.service import ConditionNotMet, HistoryStep, StaleInstance, Subjects, Task, VersionConflict
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 FILE_CONTENT = "/api/v1/attachments/{public_id}/content"
 
-# What can be said to people goes onto the page they are on; the rest goes to the page for failures.
-SHOWN_ON_FORM = {
-    ErrorKind.INVALID,
-    ErrorKind.CONFLICT,
-    ErrorKind.STALE,
-    ErrorKind.FORBIDDEN,
-    ErrorKind.GONE,
-    ErrorKind.BUSY,
-    ErrorKind.THROTTLED,
-}
-
-# No branch comes to this one: the reader is asked to look again.
-_NO_VERSION: Final = 2**31 - 1
-
-# After these the reader is asked no more; the worker tells the others so.
-_SETTLES_NOTIFICATIONS: Final = {"act", "branch", "respond", "cancel"}
-
-# What a page's forms ask for; their addresses show the page again when they are refused.
-FORM_PATHS: Final = ("actions", "cancel", "revisions", "files", "responses", "force", "terminate", "reassign")
-
 # Somebody else was quicker: what they did stands beside the refusal.
 _OVERTAKEN: Final = {ErrorKind.CONFLICT, ErrorKind.STALE}
 
 
-class NothingAttached(Invalid):
-    """An RFA is to leave its originator without a file; the page asks whether that is meant."""
+@dataclass(frozen=True, slots=True)
+class OpenActions:
+    """What is open to the reader besides the workflow's actions."""
 
-    kind, code = ErrorKind.INVALID, "RFA_WITHOUT_FILES"
-    says = Text("RFA นี้ยังไม่มีไฟล์แนบ", "No file is attached to this RFA.")
-    recovery = (
-        CHECK_INPUT,
-        Text("แนบไฟล์ หรือยืนยันว่าส่งโดยไม่มีไฟล์แนบ", "Attach a file, or confirm that it is submitted without one."),
+    edit: bool = False
+    files: bool = False
+    cancel: bool = False
+    revise: bool = False
+    respond: bool = False
+    respond_own: bool = False
+    respond_for: tuple[Represented, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDetails:
+    """What belongs to a document and is read beside it."""
+
+    offers: OpenActions
+    history: list[Any]
+    revisions: list[Any] = field(default_factory=list)
+    people: list[Any] = field(default_factory=list)
+
+
+def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
+    """Say whether a document leaves its draft without the file that people expect of it; the API takes it as it is."""
+    return web.name == "rfa" and flow is not None and flow.current_state == DRAFT and not document.attachments
+
+
+@dataclass(frozen=True, slots=True)
+class KindFields:
+    """What only some kinds of documents have; None where this kind has none."""
+
+    recipients: Sequence[Any] | None
+    body: str | None
+    contract: Any
+    rfa_type: Any
+    discipline: Any
+    sub_type: Any
+    purpose: str | None
+    revision: Any
+    document_date: date | None
+    sender_number: str | None
+    sender_date: date | None
+    received_date: date | None
+    issued_at: datetime | None
+    approve_code: Any
+    items: Sequence[Any] | None
+    correspondence: Any
+    references: Sequence[Any] | None
+    referenced_by: Sequence[Any] | None
+
+    @classmethod
+    def of(cls, document: Any) -> "KindFields":
+        return cls(**{one.name: getattr(document, one.name, None) for one in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document with everything its page shows."""
+
+    web: WebKind
+    document: Any
+    workflow: WorkflowOut | None
+    state: str
+    around: DocumentDetails
+    taken: tuple[HistoryStep, ...]
+    ahead: tuple[Text, ...]
+    steering: PermittedInterventions = NO_INTERVENTIONS
+    people: tuple[Caller, ...] = ()
+    values: StepData = NO_STEP_DATA
+
+    @property
+    def history(self) -> list[Any]:
+        """What happened, each deed once: a cancellation is told by the workflow, with its reason, and by the audit trail."""
+        told = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
+        twice = {"audit"} if told else set()
+        return [one for one in self.around.history if not (one.source in twice and one.action.endswith(f".{CANCEL}"))]
+
+    @property
+    def said_its_end(self) -> bool:
+        """Whether the last step has the name of the state it led to, so that the state need not be told again."""
+        if not self.taken:
+            return False
+        last = self.taken[-1]
+        return last.to_state == self.state and (
+            last.action in {CANCEL, TERMINATE} or past_tense(last.action_label).th == last.to_label.th
+        )
+
+    def since(self, version: int) -> tuple[HistoryStep, ...]:
+        """What was done after a version of the workflow that the reader saw, as far as it counts in steps."""
+        flow = self.workflow
+        steps = flow.version_no - version if flow is not None and version else 0
+        return self.taken[-min(steps, len(self.taken)) :] if steps > 0 and self.taken else ()
+
+    @property
+    def returned(self) -> HistoryStep | None:
+        """The step by which the document came back to be revised, where it stands so now."""
+        flow = self.workflow
+        if flow is None or self.state == CANCELLED.name or not self.taken:
+            return None
+        last = self.taken[-1]
+        ours = last.actor is None or last.actor.organization_code == self.document.originator.organization_code
+        came_back = flow.can_edit and not flow.terminal and not ours
+        return last if flow.outcome == "revise_resubmit" or came_back else None
+
+    @property
+    def needs_files(self) -> bool:
+        return needs_files(self.web, self.document, self.workflow)
+
+    @property
+    def answers(self) -> list[HistoryStep]:
+        """What was answered, the latest first; sheets show the answers of each person by themselves."""
+        return [] if self.around.people else [one for one in reversed(self.taken) if one.action == "respond"]
+
+    @property
+    def offers(self) -> OpenActions:
+        return self.around.offers
+
+    @property
+    def actions(self) -> list[Any]:
+        """The workflow's actions; an answer to a sheet has a form of its own."""
+        if self.state == CANCELLED.name:
+            return []
+        actions = self.workflow.actions if self.workflow else []
+        return [one for one in actions if not (self.offers.respond and one.code == "respond")]
+
+
+async def read_view(
+    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, *, subjects: Subjects, public_id: UUID
+) -> DocumentView:
+    """
+    Read everything the page shows.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    found = await core.read(ctx, session, register.kind, public_id=public_id)
+    document, flow = found.data, found.workflow
+    taken: tuple[HistoryStep, ...] = ()
+    coming: tuple[Text, ...] = ()
+    if flow is not None:
+        instance = flow.instance_public_id
+        taken = await workflow.history(ctx, session, subjects=subjects, public_id=instance)
+        coming = await workflow.states_ahead(session, public_id=instance)
+    around = await _details(ctx, session, register, document)
+    seen = DocumentView(register.web, document, flow, state_of(found), around, taken, coming)
+    if flow is not None:
+        seen = replace(seen, values=await step_data_of(session, public_id=flow.instance_public_id))
+    if flow is None or not ctx.caller.may_anywhere(PERMISSION):
+        return seen
+    instance = flow.instance_public_id
+    open_to = await interventions.find(ctx, session, subjects=subjects, public_id=instance)
+    if not open_to.reassign:
+        return replace(seen, steering=open_to)
+    people = await interventions.people(ctx, session, subjects=subjects, public_id=instance)
+    return replace(seen, steering=open_to, people=people)
+
+
+async def _details(
+    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, document: Any
+) -> DocumentDetails:
+    kind, public_id = register.kind, document.public_id
+    history = list((await core.history(ctx, session, kind, public_id=public_id)).items)
+    if isinstance(kind, core.RevisionedKind):
+        open_to = await core.permitted_actions(ctx, session, kind, public_id=public_id)
+        revisions = await core.list_revisions(ctx, session, kind, public_id=public_id)
+        offers = OpenActions(open_to.edit, open_to.edit, open_to.cancel, open_to.revise)
+        return DocumentDetails(offers, history, revisions=list(revisions.items))
+    found = await circulations.permitted_actions(ctx, session, public_id=public_id)
+    offers = OpenActions(
+        edit=found.edit,
+        cancel=found.cancel,
+        respond=found.respond or bool(found.respond_for),
+        respond_own=found.respond,
+        respond_for=found.respond_for,
     )
+    return DocumentDetails(offers, history, people=list(document.assignees))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,39 +249,30 @@ class DocumentPage(PageModel):
     keys: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedForm:
-    """What a dialog of the page sent, and why it was not done."""
-
-    error: DomainError | None
-    form: FormValues
-    dialog: str
-
-
-NOTHING_REFUSED: Final = RefusedForm(None, EMPTY_FORM, "")
-
-
-async def _show(
+async def show_document(
     page: PageRequest,
     session: AsyncSession,
-    shelf: DocumentPages,
+    register: DocumentRegister,
     subjects: Subjects,
     public_id: UUID,
+    state: FormState,
     *,
-    refused: RefusedForm = NOTHING_REFUSED,
+    dialog: str = "",
     created: bool = False,
-    done: str = "",
 ) -> Response:
-    error, form, dialog = refused.error, refused.form, refused.dialog
-    seen = await read_view(page.context, session, shelf, subjects=subjects, public_id=public_id)
-    steps = (
-        () if error is None else tuple(one.say(page.language, error.values) for one in error.recovery if one != REFRESH)
-    )
-    happened = labels.DONE.get(done)
+    """
+    Show a document.
+
+    :param dialog: the one whose form was refused
+    """
+    error, form = state.error, state.form
+    seen = await read_view(page.context, session, register, subjects=subjects, public_id=public_id)
+    recovery = [one for one in error.recovery if one != REFRESH] if error else []
+    happened = labels.DONE.get(state.done)
     return page.show(
         DocumentPage(
-            path=f"{shelf.web.url}/{public_id}",
-            kind=shelf.web,
+            path=f"{register.web.url}/{public_id}",
+            kind=register.web,
             sight=seen,
             document=seen.document,
             extra=KindFields.of(seen.document),
@@ -161,10 +286,11 @@ async def _show(
             next_task=await _next_task(page, session, subjects, public_id) if happened else None,
             by_name=BY_NAME,
             moved=isinstance(error, VersionConflict | StaleInstance),
-            steps=steps,
+            steps=[one.say(page.language, error.values) for one in recovery] if error else [],
             meanwhile=seen.since(version_in(form)) if _is_overtaken(error, dialog) else (),
-            asked=lambda action: step_form(seen.values, form or {}, action),
-            keys=_keys(),
+            asked=lambda action: step_form(seen.values, form, action),
+            # Each form of a page gets a key of its own, so that a second click is the first one again.
+            keys=lambda: str(new_id()),
         )
     )
 
@@ -187,18 +313,18 @@ def _is_overtaken(error: DomainError | None, dialog: str) -> bool:
     return error is not None and error.kind in _OVERTAKEN and dialog.startswith("act-")
 
 
-def _keys() -> Callable[[], str]:
-    """Each form of a page gets a key of its own, so that a second click is the first one again."""
-    return lambda: str(new_id())
+def version_in(form: FormValues) -> int:
+    """What is no version is an old one: the reader is asked to look again."""
+    shown = text(form, "version")
+    return int(shown) if shown and shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
 @router.get("/documents/{name}/{public_id}")
 async def by_kind(name: str, public_id: UUID, _page: CurrentPage) -> Response:
     """The address of links in notifications, which know the kind by its name."""
-    for shelf in PAGES_BY_PATH.values():
-        if name == shelf.web.name:
-            return RedirectResponse(f"{shelf.web.url}/{public_id}", status_code=303)
-    raise NotFound(f"There is no kind {name}.")
+    if name not in BY_NAME:
+        raise NotFound(f"There is no kind {name}.")
+    return RedirectResponse(f"{BY_NAME[name].url}/{public_id}", status_code=303)
 
 
 @router.get("/files/{public_id}")
@@ -218,230 +344,6 @@ async def show(
     created: Annotated[str, Query(max_length=5)] = "",
     done: Annotated[str, Query(max_length=10)] = "",
 ) -> Response:
-    shelf = pages_at(path)
-    return await _show(page, session, shelf, subjects, public_id, created=created == "1", done=done)
-
-
-async def back(path: str, public_id: UUID, _page: CurrentPage) -> Response:
-    """The address of a form that was refused, asked for again: the document has a page, its deeds have none."""
-    return RedirectResponse(f"{pages_at(path).web.url}/{public_id}", status_code=303)
-
-
-for _deed in (*FORM_PATHS, "branches/{branch_id}"):
-    router.add_api_route(f"/{{path}}/{{public_id}}/{_deed}", back, methods=["GET"])
-
-
-@router.post("/{path}/{public_id}/actions")
-async def act(
-    path: str,
-    public_id: UUID,
-    page: CurrentPage,
-    db: Db,
-    subjects: RegisteredSubjects,
-    transitions: InstanceTransitions,
-    request: Request,
-) -> Response:
-    """One step of the workflow, by the version that the reader saw."""
-    shelf = pages_at(path)
-    form = await read_form(request)
-
-    async def work() -> None:
-        async with db.reading() as session:
-            found = await shelf.read(page.context, session, public_id=public_id)
-            instance = await instance_of(page, session, shelf, public_id)
-            values = await step_data_of(session, public_id=instance)
-        if needs_files(shelf.web, found.data, found.workflow) and not (
-            text(form, "withoutFiles") or texts(form, "attachment")
-        ):
-            raise NothingAttached(fields=[FieldProblem("/withoutFiles", "required", NothingAttached.says)])
-        said = {
-            "action": text(form, "action") or "",
-            "comment": text(form, "comment"),
-            "payload": payload_of_step(values, form),
-            "attachmentPublicIds": texts(form, "attachment"),
-            "responseCode": text(form, "responseCode"),
-            "clientVersionNo": version_in(form),
-            "onBehalfOf": text(form, "onBehalfOf"),
-        }
-        order: TransitionIn = validated(request, TransitionIn, said)
-        command = Command(
-            action=order.action,
-            comment=order.comment or None,
-            payload=order.payload,
-            attachment_public_ids=tuple(order.attachment_public_ids),
-            client_version_no=order.client_version_no,
-            response_code=order.response_code,
-            on_behalf_of=order.on_behalf_of,
-        )
-        await await_first_answer(
-            lambda: transitions.take(page.context.with_key(text(form, "key")), public_id=instance, command=command)
-        )
-
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, f"act-{text(form, 'action')}")
-
-
-@router.post("/{path}/{public_id}/branches/{branch_id}")
-async def answer(
-    path: str,
-    public_id: UUID,
-    branch_id: UUID,
-    page: CurrentPage,
-    db: Db,
-    subjects: RegisteredSubjects,
-    transitions: InstanceTransitions,
-    request: Request,
-) -> Response:
-    """The reader's answer for a branch of a parallel review, by the version of the branch that he saw."""
-    shelf = pages_at(path)
-    form = await read_form(request)
-
-    async def work() -> None:
-        async with db.reading() as session:
-            instance = await instance_of(page, session, shelf, public_id)
-        asked = {
-            "answer": text(form, "answer") or "",
-            "comment": text(form, "comment"),
-            "attachmentPublicIds": texts(form, "attachment"),
-            "clientVersionNo": version_in(form) or _NO_VERSION,
-            "onBehalfOf": text(form, "onBehalfOf"),
-        }
-        order: BranchAnswerIn = validated(request, BranchAnswerIn, asked)
-        reply = review.BranchAnswer(
-            order.answer,
-            order.comment or None,
-            tuple(order.attachment_public_ids),
-            order.client_version_no,
-            on_behalf_of=order.on_behalf_of,
-        )
-        await await_first_answer(
-            lambda: review.answer(
-                page.context.with_key(text(form, "key")),
-                transitions,
-                public_id=instance,
-                branch_public_id=branch_id,
-                reply=reply,
-            )
-        )
-
-    return await submit_on_page(work, page, db, shelf, subjects, public_id, form, f"branch-{text(form, 'branch')}")
-
-
-async def instance_of(page: PageRequest, session: AsyncSession, shelf: DocumentPages, public_id: UUID) -> UUID:
-    """
-    Return the workflow instance of a document that the reader may see.
-
-    :raises NotFound: also for a document without a workflow
-    """
-    found = await shelf.read(page.context, session, public_id=public_id)
-    if found.workflow is None:
-        raise NotFound("No workflow runs for this document.")
-    instance: UUID = found.workflow.instance_public_id
-    return instance
-
-
-def version_in(form: FormValues) -> int:
-    """What is no version is an old one: the reader is asked to look again."""
-    shown = text(form, "version")
-    return int(shown) if shown and shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
-
-
-@router.post("/{path}/{public_id}/cancel")
-async def cancel(
-    path: str,
-    public_id: UUID,
-    page: CurrentPage,
-    services: Documents,
-    subjects: RegisteredSubjects,
-    request: Request,
-) -> Response:
-    """Ends the document, with a reason."""
-    shelf = pages_at(path)
-    form = await read_form(request)
-    ctx = page.context.with_key(text(form, "key"))
-
-    async def work() -> None:
-        order: Cancellation = validated(request, Cancellation, {"reason": text(form, "reason") or ""})
-        await await_first_answer(lambda: shelf.cancel(ctx, services, public_id, order.reason))
-
-    return await submit_on_page(work, page, services.db, shelf, subjects, public_id, form, "cancel")
-
-
-@router.post("/{path}/{public_id}/revisions")
-async def revise(
-    path: str, public_id: UUID, page: CurrentPage, services: Documents, subjects: RegisteredSubjects, request: Request
-) -> Response:
-    """The next revision, as a draft."""
-    shelf = pages_at(path)
-    form = await read_form(request)
-    ctx = page.context.with_key(text(form, "key"))
-
-    async def work() -> None:
-        asked = {name: value for name in ("subject", "body", "dueDate") if (value := text(form, name)) is not None}
-        order: NewRevision = validated(request, NewRevision, asked | {"attachmentPublicIds": texts(form, "attachment")})
-        await await_first_answer(lambda: shelf.revise(ctx, services, public_id, order))
-
-    return await submit_on_page(work, page, services.db, shelf, subjects, public_id, form, "revise")
-
-
-@router.post("/{path}/{public_id}/files")
-async def add_files(
-    path: str, public_id: UUID, page: CurrentPage, services: Documents, subjects: RegisteredSubjects, request: Request
-) -> Response:
-    """Puts uploaded files onto a draft, or takes one off it."""
-    shelf = pages_at(path)
-    form = await read_form(request)
-
-    async def work() -> None:
-        changes: DocumentChanges = validated(
-            request,
-            DocumentChanges,
-            {"addAttachmentPublicIds": texts(form, "attachment"), "removeAttachmentPublicIds": texts(form, "remove")},
-        )
-        await shelf.edit(page.context, services, public_id, changes)
-
-    return await submit_on_page(work, page, services.db, shelf, subjects, public_id, form, "")
-
-
-@router.post("/circulations/{public_id}/responses")
-async def respond(
-    public_id: UUID, page: CurrentPage, services: Documents, subjects: RegisteredSubjects, request: Request
-) -> Response:
-    """The reader's answer to a sheet."""
-    form = await read_form(request)
-    ctx = page.context.with_key(text(form, "key"))
-
-    async def work() -> None:
-        asked = {
-            "status": text(form, "status") or "COMPLETED",
-            "comment": text(form, "comment"),
-            "onBehalfOf": text(form, "onBehalfOf"),
-        }
-        order: AssigneeResponse = validated(request, AssigneeResponse, asked)
-        await await_first_answer(lambda: circulations.respond(ctx, services, public_id, order))
-
-    return await submit_on_page(work, page, services.db, pages_at("circulations"), subjects, public_id, form, "respond")
-
-
-async def submit_on_page(
-    work: Callable[[], Awaitable[None]],
-    page: PageRequest,
-    db: Database,
-    shelf: DocumentPages,
-    subjects: Subjects,
-    public_id: UUID,
-    form: FormValues,
-    dialog: str,
-) -> Response:
-    """Back to the document when it worked; the document with the refusal on it when it did not."""
-    try:
-        await work()
-    except DomainError as error:
-        if error.kind not in SHOWN_ON_FORM:
-            raise
-        async with db.reading() as session:
-            return await _show(page, session, shelf, subjects, public_id, refused=RefusedForm(error, form, dialog))
-    verb = dialog.partition("-")[0]
-    if verb in _SETTLES_NOTIFICATIONS:
-        await db.transact(lambda session: notifications.settle(page.context, session, entity_id=str(public_id)))
-    said = f"?done={verb}" if verb in labels.DONE else ""
-    return RedirectResponse(f"{shelf.web.url}/{public_id}{said}", status_code=303)
+    return await show_document(
+        page, session, register_at(path), subjects, public_id, FormState(done=done), created=created == "1"
+    )

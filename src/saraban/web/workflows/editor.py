@@ -2,21 +2,20 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, ClassVar, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.kit.errors import DomainError, ErrorKind
-from saraban.kit.http import Db, Idempotent, ReadSession
+from saraban.kit.errors import DomainError
+from saraban.kit.http import Idempotent, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
 from saraban.kit.operation import Operation
-from saraban.kit.problem import status_of
-from saraban.web.shell.forms import form_errors, read_form, text, validated
+from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.definitions import MANAGE, ActionSummary, action_summaries
@@ -32,7 +31,6 @@ from saraban.workflow.language.definition import Definition
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/new")
 
 _OPERATION: Final = "PAGE /workflows/new"
-_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.TOO_LARGE}
 # What an empty editor begins with: the smallest workflow that means something.
 STARTER: Final[JsonObject] = {
     "workflow": "NEW_WORKFLOW",
@@ -114,11 +112,11 @@ class EditorPage(PageModel):
     template: ClassVar[str] = "workflows/editor.html"
 
     text: str
-    code: str
-    number: int | None
-    activates: bool
-    key: str
-    verdict: DefinitionCheck | None
+    code: str = ""
+    number: int | None = None
+    activates: bool = False
+    key: str = field(default_factory=lambda: str(new_id()))
+    verdict: DefinitionCheck | None = None
 
 
 @router.get("")
@@ -134,32 +132,32 @@ async def new(
     if code and version is not None:
         found = await workflow.find_definition(session, code=code, version=version)
         raw = {name: value for name, value in (found.dsl or {}).items() if name != "version"}
-    return _show(page, formatted(raw), code=code, version=version)
+    return page.show(EditorPage(text=formatted(raw), code=code, number=version))
 
 
 @router.post("/check")
-async def check(page: CurrentPage, session: ReadSession, request: Request) -> Response:
+async def check(form: CurrentForm) -> Response:
     """Every fault with its line, or what publishing would do; typing is never an error."""
+    page, typed = form.page, form.text("text")
     page.caller.require_somewhere(MANAGE)
-    typed = text(await read_form(request), "text")
     if typed is None:
         return page.show(CheckResultFragment(verdict=DefinitionCheck(), empty=True, ready=None))
-    try:
-        verdict = await _verdict(page, session, request, typed)
-    except DomainError as error:
-        said = [one.text.say(page.language, one.values) for one in error.fields]
-        verdict = DefinitionCheck(
-            tuple((one, None, "") for one in said or [error.words.say(page.language, error.values)])
-        )
-    ready = None if verdict.faults else await _ready(page, session, verdict.raw or {})
+    async with form.db.reading() as session:
+        try:
+            verdict = await _verdict(form, session, typed)
+        except DomainError as error:
+            said = [one.text.say(page.language, one.values) for one in error.fields]
+            faults = said or [error.words.say(page.language, error.values)]
+            verdict = DefinitionCheck(tuple((one, None, "") for one in faults))
+        ready = None if verdict.faults else await _ready(page, session, verdict.raw or {})
     return page.show(CheckResultFragment(verdict=verdict, empty=False, ready=ready))
 
 
-async def _verdict(page: PageRequest, session: AsyncSession, request: Request, typed: str) -> DefinitionCheck:
-    order: DefinitionText = validated(request, DefinitionText, {"text": typed})
+async def _verdict(form: SentForm, session: AsyncSession, typed: str) -> DefinitionCheck:
+    order, language = form.order(DefinitionText, {"text": typed}), form.page.language
     assert order.text is not None
     faults = tuple(
-        (one.text.say(page.language, one.values), line, one.pointer.removeprefix("/text"))
+        (one.text.say(language, one.values), line, one.pointer.removeprefix("/text"))
         for one, line in await workflow.validate_text(session, text=order.text)
     )
     return DefinitionCheck(faults, None if faults else json.loads(order.text))
@@ -185,52 +183,24 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> P
 
 
 @router.post("")
-async def publish(
-    page: CurrentPage, db: Db, idempotency: Idempotent, definitions: Definitions, request: Request
-) -> Response:
+async def publish(form: CurrentForm, idempotency: Idempotent, definitions: Definitions) -> Response:
     """Keeps the text as the next version, once for a form; the page with the faults and the text when it cannot."""
+    page, typed, activates = form.page, form.text("text") or "", form.text("activate") == "1"
     page.caller.require_somewhere(MANAGE)
-    form = await read_form(request)
-    typed, activates = text(form, "text") or "", text(form, "activate") == "1"
-    ctx = page.context.with_key((text(form, "key") or str(new_id()))[:128])
+    ctx = form.context if form.context.key else page.context.with_key(str(new_id()))
     try:
-        async with db.reading() as session:
-            verdict = await _verdict(page, session, request, typed)
+        async with form.db.reading() as session:
+            verdict = await _verdict(form, session, typed)
         if verdict.faults:
-            return _show(page, typed, activates=activates, verdict=verdict, status=422)
-        order: DefinitionIn = validated(request, DefinitionIn, {"dsl": verdict.raw, "activate": activates})
+            return page.show(EditorPage(text=typed, activates=activates, verdict=verdict), status=422)
+        order = form.order(DefinitionIn, {"dsl": verdict.raw, "activate": activates})
         work = partial(versions.publish, ctx, raw=order.dsl, activate=order.activate)
         receipt = await idempotency.run(Operation.of(ctx, _OPERATION, order), work)
     except DomainError as error:
-        if error.kind not in _TOLD_HERE:
+        if has_own_page(error):
             raise
-        return _show(page, typed, activates=activates, error=error, status=status_of(error))
-    async with db.reading() as session:
+        return page.show(EditorPage(text=typed, activates=activates, faults=form_errors(error, page.language)))
+    async with form.db.reading() as session:
         made = await versions.read(session, public_id=receipt.resource_id)
     await definitions.delete(code=made.code, version=made.version)
     return RedirectResponse(f"/workflows/{made.code}/v{made.version}?done=published", status_code=303)
-
-
-def _show(
-    page: PageRequest,
-    typed: str,
-    *,
-    code: str = "",
-    version: int | None = None,
-    activates: bool = False,
-    verdict: DefinitionCheck | None = None,
-    error: DomainError | None = None,
-    status: int = 200,
-) -> Response:
-    return page.show(
-        EditorPage(
-            text=typed,
-            code=code,
-            number=version,
-            activates=activates,
-            key=str(new_id()),
-            verdict=verdict,
-            faults=form_errors(error, page.language),
-        ),
-        status=status,
-    )

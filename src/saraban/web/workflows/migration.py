@@ -5,15 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import Db, ReadSession
-from saraban.web.shell.forms import form_errors, read_form, text
+from saraban.kit.errors import DomainError, Text
+from saraban.kit.http import ReadSession
+from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.definitions import MANAGE, Code, Version
@@ -29,7 +27,6 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/work
 
 # One click looks at no more, or moves no more: a page is waited for.
 AT_ONCE: Final = 200
-_TOLD_HERE = {ErrorKind.INVALID, ErrorKind.CONFLICT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,42 +66,33 @@ class MigrationPage(PageModel):
 @router.get("")
 async def show(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(MANAGE)
-    return await _show(page, session, code, version, {})
+    return await _show(page, session, MigrationPlan(code, version))
 
 
 @router.post("")
-async def migrate(
-    code: Code, version: Version, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
-) -> Response:
+async def migrate(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
     """Says what would become of each document; `do=move` does it to those that can go on."""
+    page, moves = form.page, form.text("do") == "move"
     page.caller.require_somewhere(MANAGE)
-    form = await read_form(request)
-    mapping = await _mapping(db, form, code)
-    moves = text(form, "do") == "move"
+    mapping = await _mapping(form, code)
+    plan = MigrationPlan(code, version, mapping, dry_run=not moves)
     result, fault = None, None
     try:
-        batches = migration.migrate(
-            page.context,
-            db,
-            subjects=subjects,
-            plan=MigrationPlan(code, version, mapping, dry_run=not moves),
-            most=AT_ONCE,
-        )
+        batches = migration.migrate(page.context, form.db, subjects=subjects, plan=plan, most=AT_ONCE)
         result = _result([batch async for batch in batches], moved=moves)
     except DomainError as error:
-        if error.kind not in _TOLD_HERE:
+        if has_own_page(error):
             raise
         fault = error
-    async with db.reading() as session:
-        return await _show(page, session, code, version, mapping, result=result, error=fault)
+    async with form.db.reading() as session:
+        return await _show(page, session, plan, result, fault)
 
 
-async def _mapping(db: Database, form: FormData, code: str) -> dict[str, str]:
-    async with db.reading() as session:
+async def _mapping(form: SentForm, code: str) -> dict[str, str]:
+    async with form.db.reading() as session:
         standing = await migration.running_instances(session, code=code)
-    names = sorted({state for one in standing for state in one.states})
-    chosen = {name: text(form, f"to-{name}") for name in names}
-    return {name: to for name, to in chosen.items() if to}
+    chosen = {state: form.text(f"to-{state}") for one in standing for state in one.states}
+    return {name: to for name, to in sorted(chosen.items()) if to}
 
 
 def _result(batches: Sequence[migration.MigrationBatch], *, moved: bool) -> MigrationResult:
@@ -122,22 +110,19 @@ def _result(batches: Sequence[migration.MigrationBatch], *, moved: bool) -> Migr
 async def _show(
     page: PageRequest,
     session: AsyncSession,
-    code: str,
-    version: int,
-    mapping: Mapping[str, str],
-    *,
+    plan: MigrationPlan,
     result: MigrationResult | None = None,
     error: DomainError | None = None,
 ) -> Response:
-    definition = dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
-    places = await _places(session, definition, code, version)
+    definition = dsl.read((await workflow.find_definition(session, code=plan.code, version=plan.version)).dsl)
+    places = await _places(session, definition, plan.code, plan.version)
     return page.show(
         MigrationPage(
             definition=definition,
-            number=version,
+            number=plan.version,
             places=places,
             running=sum(place.count for place in places),
-            mapping=mapping,
+            mapping=plan.mapping,
             result=result,
             most=AT_ONCE,
             faults=form_errors(error, page.language),

@@ -1,0 +1,295 @@
+"""What is done on the page of a document: a step, an answer, files, a cancellation, a revision, an intervention."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
+
+from fastapi import APIRouter, Depends
+from starlette.responses import RedirectResponse, Response
+
+from saraban.documents.circulation import service as circulations
+from saraban.documents.circulation.schemas import AssigneeResponse
+from saraban.documents.core import service as core
+from saraban.documents.core.dependencies import Documents
+from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
+from saraban.kit.errors import CHECK_INPUT, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
+from saraban.notifications import service as notifications
+from saraban.web.documents.document_page import needs_files, show_document, version_in
+from saraban.web.documents.registers import DocumentRegister, register_at
+from saraban.web.documents.step_form import payload_of_step
+from saraban.web.shell import labels
+from saraban.web.shell.forms import CurrentForm, FormState, SentForm, await_first_answer, has_own_page, texts
+from saraban.web.shell.page import CurrentPage
+from saraban.web.shell.session import PageRoute
+from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, TerminationIn
+from saraban.workflow.administration.service import interventions
+from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
+from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
+from saraban.workflow.runtime.service import review
+from saraban.workflow.runtime.service.step_data import step_data_of
+from saraban.workflow.service import Command, Subjects, Transitioned, Transitions
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+InterventionOrder = TypeVar("InterventionOrder", ForceIn, TerminationIn, ReassignmentIn)
+
+# What a page's forms ask for; their addresses show the page again when they are asked for as pages.
+FORM_PATHS: Final = ("actions", "cancel", "revisions", "files", "responses", "force", "terminate", "reassign")
+
+# No branch comes to this one: the reader is asked to look again.
+_NO_VERSION: Final = 2**31 - 1
+
+# After these the reader is asked no more; the worker tells the others so.
+_SETTLES_NOTIFICATIONS: Final = {"act", "branch", "respond", "cancel"}
+
+
+class NothingAttached(Invalid):
+    """An RFA is to leave its originator without a file; the page asks whether that is meant."""
+
+    kind, code = ErrorKind.INVALID, "RFA_WITHOUT_FILES"
+    says = Text("RFA นี้ยังไม่มีไฟล์แนบ", "No file is attached to this RFA.")
+    recovery = (
+        CHECK_INPUT,
+        Text("แนบไฟล์ หรือยืนยันว่าส่งโดยไม่มีไฟล์แนบ", "Attach a file, or confirm that it is submitted without one."),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentForm(SentForm):
+    """A form on the page of a document."""
+
+    register: DocumentRegister
+    public_id: UUID
+    services: core.DocumentServices
+    subjects: Subjects
+    transitions: Transitions
+
+    async def found(self) -> Any:
+        """
+        Return the document in its envelope.
+
+        :raises NotFound: also when the reader may not know of it
+        """
+        async with self.db.reading() as session:
+            return await core.read(self.context, session, self.register.kind, public_id=self.public_id)
+
+    async def instance(self) -> UUID:
+        """:raises NotFound: also for a document without a workflow"""
+        return instance_of(await self.found())
+
+    def intervention(self, schema: type[InterventionOrder], **more: Any) -> InterventionOrder:
+        shared = {"reason": self.text("reason") or "", "clientVersionNo": version_in(self.values)}
+        return self.order(schema, shared | more)
+
+    async def intervene(self, wanted: Callable[..., Awaitable[Transitioned]], command: Command) -> None:
+        await wanted(self.context, self.transitions, public_id=await self.instance(), command=command)
+
+    async def submit(self, work: Callable[["DocumentForm"], Awaitable[None]], dialog: str) -> Response:
+        """Back to the document when it worked; the document with the refusal on it when it did not."""
+        try:
+            await await_first_answer(partial(work, self))
+        except DomainError as error:
+            if has_own_page(error):
+                raise
+            state = FormState(self.values, error)
+            async with self.db.reading() as session:
+                return await show_document(
+                    self.page, session, self.register, self.subjects, self.public_id, state, dialog=dialog
+                )
+        verb = dialog.partition("-")[0]
+        if verb in _SETTLES_NOTIFICATIONS:
+            await self.db.transact(partial(notifications.settle, self.page.context, entity_id=str(self.public_id)))
+        said = f"?done={verb}" if verb in labels.DONE else ""
+        return RedirectResponse(f"{self.register.web.url}/{self.public_id}{said}", status_code=303)
+
+
+async def document_form(
+    path: str,
+    public_id: UUID,
+    form: CurrentForm,
+    services: Documents,
+    subjects: RegisteredSubjects,
+    transitions: InstanceTransitions,
+) -> DocumentForm:
+    return DocumentForm(form.page, form.db, form.values, register_at(path), public_id, services, subjects, transitions)
+
+
+CurrentDocumentForm = Annotated[DocumentForm, Depends(document_form)]
+
+
+def instance_of(found: Any) -> UUID:
+    """
+    Return the workflow instance of a document.
+
+    :raises NotFound: when it has none
+    """
+    if found.workflow is None:
+        raise NotFound("No workflow runs for this document.")
+    instance: UUID = found.workflow.instance_public_id
+    return instance
+
+
+async def back(path: str, public_id: UUID, _page: CurrentPage) -> Response:
+    """The address of a form that was refused, asked for again: the document has a page, its deeds have none."""
+    return RedirectResponse(f"{register_at(path).web.url}/{public_id}", status_code=303)
+
+
+for _deed in (*FORM_PATHS, "branches/{branch_id}"):
+    router.add_api_route(f"/{{path}}/{{public_id}}/{_deed}", back, methods=["GET"])
+
+
+@router.post("/{path}/{public_id}/actions")
+async def act(form: CurrentDocumentForm) -> Response:
+    """One step of the workflow, by the version that the reader saw."""
+    return await form.submit(_act, f"act-{form.text('action')}")
+
+
+@router.post("/{path}/{public_id}/branches/{branch_id}")
+async def answer(branch_id: UUID, form: CurrentDocumentForm) -> Response:
+    """The reader's answer for a branch of a parallel review, by the version of the branch that they saw."""
+    return await form.submit(partial(_answer, branch_id), f"branch-{form.text('branch')}")
+
+
+@router.post("/{path}/{public_id}/cancel")
+async def cancel(form: CurrentDocumentForm) -> Response:
+    """Ends the document, with a reason."""
+    return await form.submit(_cancel, "cancel")
+
+
+@router.post("/{path}/{public_id}/revisions")
+async def revise(form: CurrentDocumentForm) -> Response:
+    """The next revision, as a draft."""
+    return await form.submit(_revise, "revise")
+
+
+@router.post("/{path}/{public_id}/files")
+async def add_files(form: CurrentDocumentForm) -> Response:
+    """Puts uploaded files onto a draft, or takes one off it."""
+    return await form.submit(_add_files, "")
+
+
+@router.post("/{path}/{public_id}/responses")
+async def respond(form: CurrentDocumentForm) -> Response:
+    """The reader's answer to a sheet."""
+    return await form.submit(_respond, "respond")
+
+
+@router.post("/{path}/{public_id}/force")
+async def force(form: CurrentDocumentForm) -> Response:
+    """An action of somebody else's, or another state; the form names both in one choice, as `approve:` or `:approved`."""
+    return await form.submit(_force, "force")
+
+
+@router.post("/{path}/{public_id}/terminate")
+async def terminate(form: CurrentDocumentForm) -> Response:
+    """The end of the workflow without an outcome."""
+    return await form.submit(_terminate, "terminate")
+
+
+@router.post("/{path}/{public_id}/reassign")
+async def reassign(form: CurrentDocumentForm) -> Response:
+    """The present state given to one person."""
+    return await form.submit(_reassign, "reassign")
+
+
+async def _act(form: DocumentForm) -> None:
+    found, files = await form.found(), texts(form.values, "attachment")
+    instance = instance_of(found)
+    async with form.db.reading() as session:
+        values = await step_data_of(session, public_id=instance)
+    if needs_files(form.register.web, found.data, found.workflow) and not (form.text("withoutFiles") or files):
+        raise NothingAttached(fields=[FieldProblem("/withoutFiles", "required", NothingAttached.says)])
+    said = {
+        "action": form.text("action") or "",
+        "comment": form.text("comment"),
+        "payload": payload_of_step(values, form.values),
+        "attachmentPublicIds": files,
+        "responseCode": form.text("responseCode"),
+        "clientVersionNo": version_in(form.values),
+        "onBehalfOf": form.text("onBehalfOf"),
+    }
+    order = form.order(TransitionIn, said)
+    command = Command(
+        action=order.action,
+        comment=order.comment or None,
+        payload=order.payload,
+        attachment_public_ids=tuple(order.attachment_public_ids),
+        client_version_no=order.client_version_no,
+        response_code=order.response_code,
+        on_behalf_of=order.on_behalf_of,
+    )
+    await form.transitions.take(form.context, public_id=instance, command=command)
+
+
+async def _answer(branch_id: UUID, form: DocumentForm) -> None:
+    instance = await form.instance()
+    asked = {
+        "answer": form.text("answer") or "",
+        "comment": form.text("comment"),
+        "attachmentPublicIds": texts(form.values, "attachment"),
+        "clientVersionNo": version_in(form.values) or _NO_VERSION,
+        "onBehalfOf": form.text("onBehalfOf"),
+    }
+    order = form.order(BranchAnswerIn, asked)
+    reply = review.BranchAnswer(
+        order.answer,
+        order.comment or None,
+        tuple(order.attachment_public_ids),
+        order.client_version_no,
+        on_behalf_of=order.on_behalf_of,
+    )
+    await review.answer(form.context, form.transitions, public_id=instance, branch_public_id=branch_id, reply=reply)
+
+
+async def _cancel(form: DocumentForm) -> None:
+    order = form.order(Cancellation, {"reason": form.text("reason") or ""})
+    await core.cancel(form.context, form.services, form.register.kind, form.public_id, order.reason)
+
+
+async def _revise(form: DocumentForm) -> None:
+    kind = form.register.kind
+    if not isinstance(kind, core.RevisionedKind):
+        raise NotFound("A circulation sheet has no revisions.")
+    asked = form.filled("subject", "body", "dueDate")
+    order = form.order(NewRevision, {**asked, "attachmentPublicIds": texts(form.values, "attachment")})
+    await core.revise(form.context, form.services, kind, form.public_id, order)
+
+
+async def _add_files(form: DocumentForm) -> None:
+    added, removed = texts(form.values, "attachment"), texts(form.values, "remove")
+    changes = form.order(DocumentChanges, {"addAttachmentPublicIds": added, "removeAttachmentPublicIds": removed})
+    await core.edit(form.context, form.services, form.register.kind, form.public_id, changes)
+
+
+async def _respond(form: DocumentForm) -> None:
+    if not form.register.web.is_sheet:
+        raise NotFound("Only circulation sheets ask for responses.")
+    asked = {
+        "status": form.text("status") or "COMPLETED",
+        "comment": form.text("comment"),
+        "onBehalfOf": form.text("onBehalfOf"),
+    }
+    await circulations.respond(form.context, form.services, form.public_id, form.order(AssigneeResponse, asked))
+
+
+def _command(action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Command:
+    return Command(action, order.reason, client_version_no=order.client_version_no)
+
+
+async def _force(form: DocumentForm) -> None:
+    action, _, to = (form.text("way") or "").partition(":")
+    order = form.intervention(ForceIn, action=action or None, to=to or None)
+    wanted = partial(interventions.force, action=order.action, to=order.to)
+    await form.intervene(wanted, _command(order.action or interventions.FORCE, order))
+
+
+async def _terminate(form: DocumentForm) -> None:
+    await form.intervene(interventions.terminate, _command(interventions.TERMINATE, form.intervention(TerminationIn)))
+
+
+async def _reassign(form: DocumentForm) -> None:
+    order = form.intervention(ReassignmentIn, userPublicId=form.text("userPublicId") or "")
+    wanted = partial(interventions.reassign, reassignment=interventions.Reassignment(order.user_public_id))
+    await form.intervene(wanted, _command(interventions.REASSIGN, order))
