@@ -11,8 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import User
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow import service as workflow
+from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime.service import review
-from saraban.workflow.runtime.service.review import BranchAnswer
+from saraban.workflow.service import Command
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 
@@ -111,6 +112,6 @@ async def answer(
 ) -> Any:
     """Answer through the door's own function and give the new envelope as JSON."""
     ctx = context(caller=await office.person(by), now=NOW, address="127.0.0.1", key=key)
-    answered = BranchAnswer(code, **reply)
-    done = await review.answer(ctx, office.transitions, public_id=instance, branch_public_id=branch, reply=answered)
+    command = Command(ANSWER, response_code=code, **reply)
+    done = await review.answer(ctx, office.transitions, public_id=instance, branch_public_id=branch, command=command)
     return (await office.shown(ctx, done))["workflow"]

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions, migration
+from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime.models import WorkflowHistory
 from saraban.workflow.runtime.service import review
-from saraban.workflow.runtime.service.review import BranchAnswer
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
@@ -105,7 +105,7 @@ class TestAnswer:
             office.transitions,
             public_id=instance,
             branch_public_id=of["electrical"],
-            reply=BranchAnswer("approve"),
+            command=Command(ANSWER, response_code="approve"),
         )
 
         async with office.db.reading() as session:

@@ -20,7 +20,8 @@ from saraban.workflow.administration.service.migration import MigrationPlan
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import WorkflowWorkItem
 from saraban.workflow.runtime.service import assignment, definitions, transition_metrics
-from saraban.workflow.runtime.service.assignees import InstanceState, pending_with
+from saraban.workflow.runtime.service.assignees import pending_with
+from saraban.workflow.runtime.service.subjects import InstanceState
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office

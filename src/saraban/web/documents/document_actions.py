@@ -25,6 +25,7 @@ from saraban.web.shell.page import CurrentPage
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, TerminationIn
 from saraban.workflow.administration.service import interventions
+from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
 from saraban.workflow.runtime.service import review
@@ -233,14 +234,15 @@ async def _answer(branch_id: UUID, form: DocumentForm) -> None:
         "onBehalfOf": form.text("onBehalfOf"),
     }
     order = form.order(BranchAnswerIn, asked)
-    reply = review.BranchAnswer(
-        order.answer,
+    command = Command(
+        ANSWER,
         order.comment or None,
-        tuple(order.attachment_public_ids),
-        order.client_version_no,
+        attachment_public_ids=tuple(order.attachment_public_ids),
+        client_version_no=order.client_version_no,
+        response_code=order.answer,
         on_behalf_of=order.on_behalf_of,
     )
-    await review.answer(form.context, form.transitions, public_id=instance, branch_public_id=branch_id, reply=reply)
+    await review.answer(form.context, form.transitions, public_id=instance, branch_public_id=branch_id, command=command)
 
 
 async def _cancel(form: DocumentForm) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 from saraban.identity.domain.context import EVERYTHING, Caller
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Facts
-from saraban.workflow.language.definition import Definition, Require
+from saraban.workflow.language.definition import Definition, Require, State
 from saraban.workflow.language.subject import SubjectFacts
 
 # Where a step asks an organization and says nothing of what its people must hold, these of them are told.
@@ -56,7 +56,7 @@ def assignees_of(definition: Definition, state: str, subject: SubjectFacts) -> P
     users: set[int] = set()
     named: set[UUID] = set()
     holders: list[Require] = []
-    for require in asking(definition, state):
+    for require in definition.state(state).required:
         if require.user is not None:
             named.add(require.user)
             continue
@@ -67,11 +67,6 @@ def assignees_of(definition: Definition, state: str, subject: SubjectFacts) -> P
             users |= subject.assignee_user_ids
         organizations |= _awaited(require, subject)
     return PendingAssignees(frozenset(organizations), frozenset(users), frozenset(named), tuple(dict.fromkeys(holders)))
-
-
-def asking(definition: Definition, state: str) -> tuple[Require, ...]:
-    """Return what the actions of a state ask for that are not optional."""
-    return definition.state(state).required
 
 
 def asks_holders(require: Require) -> bool:
@@ -90,9 +85,9 @@ def _awaited(require: Require, subject: SubjectFacts) -> frozenset[int]:
     return subject.recipient_organization_ids | {subject.originator_organization_id}
 
 
-def expects(definition: Definition, state: str) -> bool:
+def expects(state: State) -> bool:
     """Return whether somebody is to act in a state at all."""
-    return definition.state(state).review is not None or any(asking(definition, state))
+    return state.review is not None or bool(state.required)
 
 
 def plain(person: Caller) -> Caller:
@@ -115,7 +110,8 @@ def may_act(definition: Definition, state: str, person: Caller, subject: Subject
 
     What is optional counts only where a state asks for nothing else.
     """
-    asked = tuple(asking(definition, state)) or tuple(step.require for step in definition.state(state).on.values())
+    here = definition.state(state)
+    asked = here.required or tuple(step.require for step in here.on.values())
     return subject.seen_by(plain(person), state) and any(meets(require, person, subject) for require in asked)
 
 
@@ -128,13 +124,14 @@ def asks(definition: Definition, state: str, person: Caller, subject: SubjectFac
     return any(
         decisions.permitted(require, Facts(person, subject))
         and (require.permissions or require.roles or person.may_anywhere(ACTS))
-        for require in asking(definition, state)
+        for require in definition.state(state).required
     )
 
 
 def permissions_asked(definition: Definition, state: str) -> frozenset[str] | None:
     """Return permissions of which everybody has one whom a state asks in its organizations; None where some need none."""
-    asked = [require for require in asking(definition, state) if require.user is None and not asks_holders(require)]
+    required = definition.state(state).required
+    asked = [require for require in required if require.user is None and not asks_holders(require)]
     if any(require.roles and not require.permissions for require in asked):
         return None
     return frozenset[str]().union(*(require.permissions or {ACTS} for require in asked))
@@ -142,7 +139,7 @@ def permissions_asked(definition: Definition, state: str) -> frozenset[str] | No
 
 def by_person(definition: Definition, state: str) -> bool:
     """Return whether a state asks people by name, or for what they hold: who that is changes with their rights."""
-    return any(require.user is not None or asks_holders(require) for require in asking(definition, state))
+    return any(require.user is not None or asks_holders(require) for require in definition.state(state).required)
 
 
 def concerns(definition: Definition, state: str, person: Caller) -> bool:
@@ -163,5 +160,5 @@ def asks_for_himself(definition: Definition, state: str, person: Caller, subject
 def _in_person(definition: Definition, state: str, person: Caller, holds: Callable[[Require], bool]) -> bool:
     return any(
         require.user == person.public_id if require.user is not None else asks_holders(require) and holds(require)
-        for require in asking(definition, state)
+        for require in definition.state(state).required
     )

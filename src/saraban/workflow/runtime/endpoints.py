@@ -23,6 +23,7 @@ from saraban.kit.http import (
     showing_done_work,
 )
 from saraban.kit.operation import Operation
+from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.service import delegations, review, tasks
@@ -196,12 +197,13 @@ async def answer_branch(
         transitions,
         public_id=public_id,
         branch_public_id=branch_public_id,
-        reply=review.BranchAnswer(
-            code=body.answer,
-            comment=body.comment or None,
+        command=Command(
+            ANSWER,
+            body.comment or None,
             attachment_public_ids=tuple(body.attachment_public_ids),
             client_version_no=body.client_version_no,
             if_match=if_match,
+            response_code=body.answer,
             on_behalf_of=body.on_behalf_of,
         ),
     )

@@ -251,7 +251,7 @@ def access_warnings(definition: Definition, state: str) -> tuple[Text, ...]:
     if here.terminal:
         return ()
     found = []
-    for require in pending_assignees.asking(definition, state):
+    for require in definition.state(state).required:
         if require.user is not None:
             found.append(_NAMED)
         elif pending_assignees.asks_holders(require):

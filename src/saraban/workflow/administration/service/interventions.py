@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit.service import Severity
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
-from saraban.kit.errors import Forbidden, Invalid, NotFound, Text, invalid
+from saraban.kit.errors import Forbidden, Invalid, Text, invalid
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
@@ -27,10 +27,10 @@ from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.runtime.domain.review_response import BranchClosed
-from saraban.workflow.runtime.models import Instance, WorkflowBranch
+from saraban.workflow.runtime.models import WorkflowBranch
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import assignees, branches, definitions
-from saraban.workflow.runtime.service.subjects import Subjects, seen
+from saraban.workflow.runtime.service import assignees, branches
+from saraban.workflow.runtime.service.subjects import Subjects, find_instance
 from saraban.workflow.runtime.service.transition_request import (
     Command,
     Decision,
@@ -277,10 +277,9 @@ async def people(
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row, facts = await _read(ctx, session, subjects=subjects, public_id=public_id)
-    definition = await definitions.load(session, row.definition_id)
+    one = await find_instance(ctx, session, subjects=subjects, public_id=public_id)
+    row, facts, definition, here = one.row, one.facts, one.definition, one.state
     waiting = waiting_of(definition, row.current_state, facts)
-    here = definition.state(row.current_state)
     if here.terminal or here.review is not None or not interventions.may_push(ctx.caller, facts, waiting):
         return ()
     places = waiting.organizations or facts.scope.organizations
@@ -315,22 +314,11 @@ async def find(
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row, facts = await _read(ctx, session, subjects=subjects, public_id=public_id)
-    definition = await definitions.load(session, row.definition_id)
-    if definition.state(row.current_state).terminal:
+    one = await find_instance(ctx, session, subjects=subjects, public_id=public_id)
+    if one.state.terminal:
         return NO_INTERVENTIONS
-    waiting = waiting_of(definition, row.current_state, facts)
-    return _offered(definition, row.current_state, ctx.caller, facts, waiting)
-
-
-async def _read(
-    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
-) -> tuple[Instance, SubjectFacts]:
-    row = await repository.instance(session, public_id)
-    facts = await seen(ctx, session, row, subjects=subjects) if row is not None else None
-    if row is None or facts is None:
-        raise NotFound(f"There is no workflow instance {public_id}.")
-    return row, facts
+    state = one.row.current_state
+    return _offered(one.definition, state, ctx.caller, one.facts, waiting_of(one.definition, state, one.facts))
 
 
 def _offered(

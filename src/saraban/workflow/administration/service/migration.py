@@ -51,7 +51,7 @@ from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, assignment, branches, definitions, instances
 from saraban.workflow.runtime.service.instances import due_on
 from saraban.workflow.runtime.service.persist_transition import persist_transitions
-from saraban.workflow.runtime.service.subjects import Subjects, facts_of
+from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
 from saraban.workflow.runtime.service.transition_request import (
     Command,
     Decision,
@@ -293,7 +293,7 @@ async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple
 def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str, version: int) -> Decision:
     """The step of an instance that stands in another state under the new version."""
     row, now = one.row, run.ctx.now
-    held = HeldInstance(row, run.subjects.port(row.entity_type), facts, run.definition, run.ctx)
+    held = HeldInstance(row, run.definition, facts, port=run.subjects.port(row.entity_type), ctx=run.ctx)
     step = Step(row.current_state, interventions.MIGRATE, to, terminal=False)
     record = StepRecord(
         "workflow.migrate",
@@ -301,7 +301,7 @@ def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str, version: i
         values={"definition_id": run.definition_id},
     )
     # The step itself closes branches only where the new version knows of reviews.
-    closes = partial(branches.close, instance_id=row.id, now=row.not_before(now)) if one.round else None
+    closes = partial(assignee_rows.close, instance_id=row.id, now=row.not_before(now)) if one.round else None
     return Decision(held, step, Command(interventions.MIGRATE), now, record, write=closes)
 
 
@@ -332,7 +332,7 @@ async def _review_on(session: AsyncSession, run: _Run, one: _Examined, now: date
     if before == after:
         return
     if after is None:
-        await branches.close(session, instance_id=one.row.id, now=now)
+        await assignee_rows.close(session, instance_id=one.row.id, now=now)
     elif one.found.carried is not None:
         await _carry(session, one.row, after, one.round, one.found.carried, now=now)
 
@@ -342,15 +342,15 @@ async def _wait_on(session: AsyncSession, run: _Run, row: Instance, facts: Subje
     state = run.definition.states[row.current_state]
     if assignees.is_first_draft(row, run.definition):
         return
-    here = instances.EnteredState(row, run.definition, facts, row.last_transition_at)
+    here, since = InstanceState(row, run.definition, facts), row.last_transition_at
     if state.review is None:
-        await instances.renew_work_items(session, here)
+        await instances.renew_work_items(session, here, since=since)
         return
     waiting = waiting_of(run.definition, state.name, facts)
     await assignee_rows.await_organizations(
-        session, instance_id=row.id, state=state.name, organizations=waiting.organizations, since=here.at
+        session, instance_id=row.id, state=state.name, organizations=waiting.organizations, since=since
     )
-    await assignment.renew_people(session, row=row, definition=run.definition, facts=facts, now=now)
+    await assignment.renew_people(session, here, now=now)
 
 
 async def _due_on(
@@ -452,7 +452,7 @@ async def _carry(
         values = {"position": places.get(one.name, len(places) + place), "updated_at": now}
         values |= _asks(anew[one.name]) if one.name in anew else {}
         values |= {"status": BranchStatus.SKIPPED} if one.name in carried.closed else {}
-        if not await assignee_rows.rewrite(session, public_id=one.id, expected=one.version_no, values=values):
+        if not await assignee_rows.change(session, public_id=one.id, expected=one.version_no, values=values):
             raise VersionLost("The branch changed between the lock and the update.")
     there = {one.name for one in round_}
     rows = [branches.row_of(row, opened, one.name, after, now) for one in carried.opened if one.name not in there]

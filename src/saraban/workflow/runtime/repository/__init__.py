@@ -13,7 +13,7 @@ from uuid import UUID
 import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import Bundle, aliased
 
 from saraban.attachments.models import Attachment
 from saraban.identity.models import Organization, User
@@ -152,25 +152,19 @@ async def latest_steps_with_files(
     return [tuple(row) for row in rows]
 
 
+def named(name: str, person: type[User]) -> Bundle[Any]:
+    """A person among the columns of a row, with what they are called by."""
+    return Bundle(name, person.public_id, person.first_name, person.last_name, person.username)
+
+
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[AnyRow]:
     """
-    Rows of (history, actor's public id, first name, last name, user name, organization code), oldest first; then the same
-    but the organization of the person in whose place the actor acted.
+    Rows of (history, `actor`: public id and names, the code of their organization, `absent`: the person in whose place they
+    acted), oldest first.
     """
     absent = aliased(User)
     statement = (
-        sa.select(
-            WorkflowHistory,
-            User.public_id,
-            User.first_name,
-            User.last_name,
-            User.username,
-            Organization.organization_code,
-            absent.public_id.label("absent_public_id"),
-            absent.first_name.label("absent_first_name"),
-            absent.last_name.label("absent_last_name"),
-            absent.username.label("absent_username"),
-        )
+        sa.select(WorkflowHistory, named("actor", User), Organization.organization_code, named("absent", absent))
         .outerjoin(User, User.user_id == WorkflowHistory.action_by_user_id)
         .outerjoin(absent, absent.user_id == WorkflowHistory.on_behalf_of_user_id)
         .outerjoin(Organization, Organization.id == User.primary_organization_id)

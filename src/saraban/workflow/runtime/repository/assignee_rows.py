@@ -27,7 +27,7 @@ from saraban.workflow.runtime.models import (
     WorkflowInstance,
     WorkflowWorkItem,
 )
-from saraban.workflow.runtime.repository import NO_STATE_SYNC
+from saraban.workflow.runtime.repository import NO_STATE_SYNC, named
 
 _ROW = WorkflowInstance
 
@@ -148,7 +148,7 @@ async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -
     """
     The branches of the newest round of each instance, in their order.
 
-    Rows of (branch, public id and names of who answered, the same of whom he stood in for).
+    Rows of (branch, `by`: public id and names of who answered, `behalf`: the same of whom they stood in for).
     """
     newest = (
         sa.select(WorkflowBranch.instance_id, sa.func.max(WorkflowBranch.opened_version).label("opened_version"))
@@ -156,18 +156,8 @@ async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -
         .group_by(WorkflowBranch.instance_id)
         .subquery()
     )
-    names = [
-        column.label(f"{who}_{name}")
-        for who, person in (("by", _ANSWERED_BY), ("behalf", _BEHALF))
-        for name, column in (
-            ("public_id", person.public_id),
-            ("first_name", person.first_name),
-            ("last_name", person.last_name),
-            ("username", person.username),
-        )
-    ]
     statement = (
-        sa.select(WorkflowBranch, *names)
+        sa.select(WorkflowBranch, named("by", _ANSWERED_BY), named("behalf", _BEHALF))
         .join(
             newest,
             sa.and_(
@@ -229,22 +219,7 @@ async def _detached(session: AsyncSession, statement: AnySelect) -> Sequence[Wor
 
 
 async def change(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]) -> bool:
-    """Write `values` and the next version of a pending branch, unless it has changed since."""
-    statement = (
-        sa.update(WorkflowBranch)
-        .where(
-            WorkflowBranch.id == public_id,
-            WorkflowBranch.version_no == expected,
-            WorkflowBranch.status == BranchStatus.PENDING,
-        )
-        .values(version_no=expected + 1, **values)
-        .execution_options(**NO_STATE_SYNC)
-    )
-    return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
-
-
-async def rewrite(session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]) -> bool:
-    """Write `values` and the next version of a branch, whatever it is, unless it has changed since."""
+    """Write `values` and the next version of a branch, unless it has changed since: every change gives it another one."""
     statement = (
         sa.update(WorkflowBranch)
         .where(WorkflowBranch.id == public_id, WorkflowBranch.version_no == expected)

@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
 from saraban.identity.service import rights_lock
-from saraban.kit.db import AnyRow
+from saraban.identity.service.callers import display_name
 from saraban.workflow.engine import pending_assignees
-from saraban.workflow.engine.pending_assignees import ACTS, PendingAssignees, SubjectState, assignees_of
+from saraban.workflow.engine.pending_assignees import ACTS, PendingAssignees, SubjectState
 from saraban.workflow.language.definition import CANCELLED, Definition, Require
 from saraban.workflow.language.review import BranchView, Person
 from saraban.workflow.language.subject import NOBODY_ASKED, AskedOrganization, InstanceStatus, SubjectFacts, WaitingFor
@@ -26,7 +26,7 @@ from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import definitions
-from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.subjects import InstanceState, Subjects
 
 AT_ONCE = 50
 
@@ -39,12 +39,7 @@ def is_first_draft(row: Instance, definition: Definition) -> bool:
 async def people(session: AsyncSession, requires: Iterable[Require], *, facts: SubjectFacts) -> dict[int, Caller]:
     """Return those who meet one of some requirements for a subject, by key; whether they may see it they are not asked."""
     asked = tuple(requires)
-    if not asked:
-        return {}
-    roles = frozenset[str]().union(*(one.roles for one in asked))
-    permissions = frozenset[str]().union(*(one.permissions for one in asked))
-    found = await assignee_rows.holders(session, roles=roles, permissions=permissions, scope=facts.scope)
-    callers = await identity.load_callers(session, sorted(found))
+    callers = await identity.load_callers(session, sorted(await _holders(session, asked, facts))) if asked else {}
     return {
         person.user_id: person
         for person in callers.values()
@@ -52,9 +47,13 @@ async def people(session: AsyncSession, requires: Iterable[Require], *, facts: S
     }
 
 
-async def asked_by_person(
-    session: AsyncSession, found: PendingAssignees, *, facts: SubjectFacts, state: str
-) -> frozenset[int]:
+async def _holders(session: AsyncSession, asked: Collection[Require], facts: SubjectFacts) -> frozenset[UUID]:
+    roles = frozenset[str]().union(*(one.roles for one in asked))
+    permissions = frozenset[str]().union(*(one.permissions for one in asked))
+    return await assignee_rows.holders(session, roles=roles, permissions=permissions, scope=facts.scope)
+
+
+async def asked_by_person(session: AsyncSession, found: PendingAssignees, one: InstanceState) -> frozenset[int]:
     """
     Return those who may see a subject among the people whom a state asks by name or for what they hold, for those
     who write it down: what people may do is not changed until the transaction ends.
@@ -64,50 +63,41 @@ async def asked_by_person(
     await rights_lock.hold_shared(session)
     named = await identity.load_callers(session, sorted(found.named))
     known = {person.user_id: person for person in named.values() if not person.is_service}
-    known |= await people(session, found.holders, facts=facts)
-    return frozenset(key for key, person in known.items() if facts.seen_by(person, state))
+    known |= await people(session, found.holders, facts=one.facts)
+    return frozenset(key for key, person in known.items() if one.facts.seen_by(person, one.row.current_state))
 
 
-async def checked(
-    session: AsyncSession, found: PendingAssignees, *, definition: Definition, state: str, facts: SubjectFacts
-) -> PendingAssignees:
+async def checked(session: AsyncSession, found: PendingAssignees, one: InstanceState) -> PendingAssignees:
     """
     Tell of those whom an instance waits for whether there is nobody among them who may see it and act.
 
     Where one of the organizations is sure to see it nobody is looked for.
     """
-    plainly = found.users or any(facts.open_to(one, state) for one in found.organizations)
-    if plainly or not pending_assignees.expects(definition, state):
+    if found.users or _open(one, found) or not pending_assignees.expects(one.state):
         return found
-    found = replace(found, nobody=True)
-    for members in (await members_of(session, found.organizations)).values():
-        if any(pending_assignees.may_act(definition, state, person, facts) for person in members):
-            return replace(found, nobody=False)
-    return found
+    members = (await members_of(session, found.organizations)).values()
+    return replace(found, nobody=not any(_may_act(one, person) for those in members for person in those))
 
 
-async def act_for(
-    session: AsyncSession, organizations: Collection[int], *, definition: Definition, state: str, facts: SubjectFacts
-) -> bool:
-    """Return whether there is somebody among the people of some organizations who may see a subject and act."""
+def _may_act(one: InstanceState, person: Caller) -> bool:
+    return pending_assignees.may_act(one.definition, one.row.current_state, person, one.facts)
+
+
+async def act_for(session: AsyncSession, organizations: Collection[int], one: InstanceState) -> bool:
+    """Return whether there is somebody among the people of some organizations who may see an instance's subject and act."""
     asked = [
-        one
-        for one in pending_assignees.asking(definition, state)
-        if one.user is None and not pending_assignees.asks_holders(one)
+        require
+        for require in one.state.required
+        if require.user is None and not pending_assignees.asks_holders(require)
     ]
-    if all(one.roles or one.permissions for one in asked):
-        roles = frozenset[str]().union(*(one.roles for one in asked))
-        permissions = frozenset[str]().union(*(one.permissions for one in asked))
-        found = await assignee_rows.holders(session, roles=roles, permissions=permissions, scope=facts.scope)
+    if all(require.roles or require.permissions for require in asked):
+        found = await _holders(session, asked, one.facts)
     else:
-        found = frozenset(one.public_id for one in await identity.users_of(session, frozenset(organizations)))
+        found = frozenset(each.public_id for each in await identity.users_of(session, frozenset(organizations)))
     keys, places = sorted(found), frozenset(organizations)
     for start in range(0, len(keys), AT_ONCE):
         callers = (await identity.load_callers(session, keys[start : start + AT_ONCE])).values()
-        if any(
-            places & person.organization_ids and pending_assignees.may_act(definition, state, person, facts)
-            for person in callers
-        ):
+        if any(places & person.organization_ids and _may_act(one, person) for person in callers):
             return True
     return False
 
@@ -133,66 +123,56 @@ async def places_of(session: AsyncSession, person: Caller) -> Mapping[UUID, Coll
 MOST = 10
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceState:
-    """An instance with what it is judged by."""
-
-    row: Instance
-    definition: Definition
-    facts: SubjectFacts
-
-
-def pending_by_definition(row: Instance, definition: Definition, facts: SubjectFacts) -> PendingAssignees:
-    """Return whom an instance waits for by its definition; what was given to one person waits for him alone."""
-    if row.assigned_user_id is not None:
-        return PendingAssignees(users=frozenset({row.assigned_user_id}))
-    if is_first_draft(row, definition):
-        return PendingAssignees(frozenset({facts.originator_organization_id}))
-    return assignees_of(definition, row.current_state, facts)
+def pending_by_definition(one: InstanceState) -> PendingAssignees:
+    """Return whom an instance waits for by its definition; what was given to one person waits for them alone."""
+    if one.row.assigned_user_id is not None:
+        return PendingAssignees(users=frozenset({one.row.assigned_user_id}))
+    if is_first_draft(one.row, one.definition):
+        return PendingAssignees(frozenset({one.facts.originator_organization_id}))
+    return pending_assignees.assignees_of(one.definition, one.row.current_state, one.facts)
 
 
-def pending_without_query(standing: InstanceState, ahead: PendingAssignees | None = None) -> WaitingFor | None:
+def pending_without_query(one: InstanceState, ahead: PendingAssignees | None = None) -> WaitingFor | None:
     """
     Return whom an instance waits for where that needs no query, or None: where it is organizations alone, whose codes
     are known, and one of them is sure to see it.
 
     :param ahead: whom it waits for, where that was just asked
     """
-    row, facts = standing.row, standing.facts
-    state = standing.definition.state(row.current_state)
+    row, state = one.row, one.state
     if state.terminal or row.status != InstanceStatus.ACTIVE:
         return NOBODY_ASKED
     if row.assigned_user_id is not None or state.review is not None:
         return None
-    found = ahead or pending_by_definition(row, standing.definition, facts)
+    found = ahead or pending_by_definition(one)
     if found.users or found.named or found.holders:
         return None
-    known, open_ = facts.organizations, _open(standing, found)
+    known, open_ = one.facts.organizations, _open(one, found)
     asked = [AskedOrganization(*known[key]) for key in open_ if key in known]
     if len(asked) < len(open_) or not open_:
         return None
     return WaitingFor(tuple(asked if len(asked) == 1 else sorted(asked, key=_code)))
 
 
-def _open(standing: InstanceState, ahead: PendingAssignees) -> list[int]:
+def _open(one: InstanceState, ahead: PendingAssignees) -> list[int]:
     """Those of the organizations that are sure to see it: nobody is said to be waited for who could not open it."""
-    return [key for key in ahead.organizations if standing.facts.open_to(key, standing.row.current_state)]
+    return [key for key in ahead.organizations if one.facts.open_to(key, one.row.current_state)]
 
 
 def _code(asked: AskedOrganization) -> str:
     return asked.code
 
 
-async def pending_with(session: AsyncSession, standing: Iterable[InstanceState]) -> dict[UUID, WaitingFor]:
+async def pending_with(session: AsyncSession, asked: Iterable[InstanceState]) -> dict[UUID, WaitingFor]:
     """Return whom each instance waits for; one that has ended waits for nobody."""
     told: dict[UUID, WaitingFor] = {}
     found: dict[UUID, tuple[InstanceState, PendingAssignees]] = {}
-    for one in standing:
+    for one in asked:
         plainly = pending_without_query(one)
         if plainly is not None:
             told[one.row.id] = plainly
         else:
-            found[one.row.id] = (one, pending_by_definition(one.row, one.definition, one.facts))
+            found[one.row.id] = (one, pending_by_definition(one))
     return told | (await _looked_up(session, found) if found else {})
 
 
@@ -202,14 +182,11 @@ async def pending_with_exactly(session: AsyncSession, one: InstanceState) -> Wai
     act: what a step, and a list of many, do not look for.
     """
     found = (await pending_with(session, [one]))[one.row.id]
-    reviewed = one.definition.state(one.row.current_state).review is not None  # its branches say it
+    reviewed = one.state.review is not None  # its branches say it
     plainly = found.nobody or found.people_count or reviewed or is_first_draft(one.row, one.definition)
     if plainly or not found.organizations:
         return found
-    state = one.row.current_state
-    places = pending_by_definition(one.row, one.definition, one.facts).organizations
-    acts = await act_for(session, places, definition=one.definition, state=state, facts=one.facts)
-    return replace(found, nobody=not acts)
+    return replace(found, nobody=not await act_for(session, pending_by_definition(one).organizations, one))
 
 
 async def _looked_up(
@@ -243,8 +220,7 @@ def with_branches(found: WaitingFor, branches: Sequence[BranchView]) -> WaitingF
 
 
 def _by_person(one: InstanceState, ahead: PendingAssignees) -> bool:
-    reviewed = one.definition.state(one.row.current_state).review is not None
-    return reviewed or bool(ahead.users or ahead.named or ahead.holders)
+    return one.state.review is not None or bool(ahead.users or ahead.named or ahead.holders)
 
 
 async def _people(session: AsyncSession, asking: Sequence[UUID]) -> dict[UUID, list[Any]]:
@@ -255,14 +231,10 @@ async def _people(session: AsyncSession, asking: Sequence[UUID]) -> dict[UUID, l
 
 
 def _shown(one: InstanceState, rows: Sequence[Any]) -> tuple[tuple[Person, ...], int]:
-    review = one.definition.state(one.row.current_state).review
+    review = one.state.review
     if not rows or (review is not None and review.hidden):
         return (), 0
-    return tuple(Person(row.public_id, name_of(row)) for row in rows), rows[0].count
-
-
-def name_of(row: AnyRow) -> str:
-    return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
+    return tuple(Person(row.public_id, display_name(row)) for row in rows), rows[0].count
 
 
 async def _able(
@@ -280,20 +252,13 @@ async def _able(
         for key, (one, ahead) in found.items()
         if key not in people
         and not _open(one, ahead)
-        and pending_assignees.expects(one.definition, one.row.current_state)
-        and one.definition.state(one.row.current_state).review is None  # its branches say it
+        and pending_assignees.expects(one.state)
+        and one.state.review is None  # its branches say it
     }
     places = {each for _, ahead in doubtful.values() for each in ahead.organizations}
     members = await members_of(session, places) if places else {}
     return {
-        key: [
-            each
-            for each in ahead.organizations
-            if any(
-                pending_assignees.may_act(one.definition, one.row.current_state, person, one.facts)
-                for person in members[each]
-            )
-        ]
+        key: [each for each in ahead.organizations if any(_may_act(one, person) for person in members[each])]
         for key, (one, ahead) in doubtful.items()
     }
 

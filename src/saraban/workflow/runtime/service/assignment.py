@@ -20,22 +20,23 @@ from saraban.identity.domain.context import Caller
 from saraban.kit.db import Database
 from saraban.projects import service as projects
 from saraban.workflow.engine import pending_assignees
-from saraban.workflow.language.definition import Definition
+from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.domain import review_response
 from saraban.workflow.runtime.models import Instance, WorkflowBranch
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions, instances
-from saraban.workflow.runtime.service.instances import EnteredState
-from saraban.workflow.runtime.service.subjects import Subjects, facts_of
+from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
 
 
-async def renew_people(
-    session: AsyncSession, *, row: Instance, definition: Definition, facts: SubjectFacts, now: datetime
-) -> None:
-    """Make those who may still answer, beside those of its actions, the people whom an instance waits for."""
-    ahead = await instances.pending_in(session, instances.EnteredState(row, definition, facts, now))
+async def renew_people(session: AsyncSession, one: InstanceState, *, now: datetime) -> PendingAssignees:
+    """
+    Make those who may still answer, beside those of its actions, the people whom an instance waits for, and return whom
+    it waits for. Whoever was waited for before keeps their place in the inbox.
+    """
+    row, ahead = one.row, await instances.pending_in(session, one)
     await assignee_rows.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
+    return ahead
 
 
 def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
@@ -144,7 +145,7 @@ async def _ask_anew(session: AsyncSession, known: Mapping[UUID, SubjectFacts], *
     for row in await assignee_rows.hold(session, instance_ids=known) if known else ():
         definition = await definitions.load(session, row.definition_id)
         if not assignees.is_first_draft(row, definition):
-            await renew_people(session, row=row, definition=definition, facts=known[row.id], now=now)
+            await renew_people(session, InstanceState(row, definition, known[row.id]), now=now)
 
 
 AT_ONCE = 50
@@ -188,15 +189,13 @@ async def _refill_batch(
         definition = await definitions.load(session, row.definition_id)
         seen = facts.get((row.entity_type, row.entity_id))
         if seen is not None and not assignees.is_first_draft(row, definition):
-            await _fill(session, EnteredState(row, definition, seen, row.last_transition_at))
+            since = row.last_transition_at
+            ahead = await renew_people(session, InstanceState(row, definition, seen), now=since)
+            await assignee_rows.await_organizations(
+                session,
+                instance_id=row.id,
+                state=row.current_state,
+                organizations=ahead.organizations,
+                since=since,
+            )
     return found[-1].id
-
-
-async def _fill(session: AsyncSession, entered: EnteredState) -> None:
-    """Whoever was waited for before keeps his place in the inbox."""
-    key, state = entered.row.id, entered.row.current_state
-    ahead = await instances.pending_in(session, entered)
-    await assignee_rows.await_people(session, instance_id=key, state=state, users=ahead.users, now=entered.at)
-    await assignee_rows.await_organizations(
-        session, instance_id=key, state=state, organizations=ahead.organizations, since=entered.at
-    )

@@ -4,7 +4,7 @@ The branches of a parallel review as rows: opened when a state is entered, close
 What an answer does is `review`'s business.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.service import rights_lock
+from saraban.identity.service.callers import display_name
+from saraban.kit.db import AnyRow
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
 from saraban.projects import service as projects
@@ -34,30 +36,24 @@ from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime.domain.review_response import ReviewSeat, may_answer
 from saraban.workflow.runtime.models import Instance, WorkflowBranch, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service.assignees import name_of
-from saraban.workflow.runtime.service.subjects import readers
+from saraban.workflow.runtime.service.subjects import InstanceState, readers
 
 SEATED = ("team", "discipline")
 
 
-async def open_round(session: AsyncSession, *, instance: Instance, definition: Definition, now: datetime) -> None:
+async def open_round(session: AsyncSession, one: InstanceState, *, now: datetime) -> None:
     """
     Close what the state before asked, and open what the present state of an instance asks.
 
-    :param instance: as it stands after the step
+    :param one: as it stands after the step
     """
-    if not definition.reviews:
+    if not one.definition.reviews:
         return
-    await assignee_rows.close(session, instance_id=instance.id, now=now)
-    review = definition.state(instance.current_state).review
-    if review is not None and instance.status == InstanceStatus.ACTIVE:
-        opened = instance.version_no
-        await assignee_rows.add(session, [row_of(instance, opened, each, review, now) for each in review.branches])
-
-
-async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:
-    """Tell that an instance asks nobody any more; what was answered stays."""
-    await assignee_rows.close(session, instance_id=instance_id, now=now)
+    row, review = one.row, one.state.review
+    await assignee_rows.close(session, instance_id=row.id, now=now)
+    if review is not None and row.status == InstanceStatus.ACTIVE:
+        opened = [row_of(row, row.version_no, name, review, now) for name in review.branches]
+        await assignee_rows.add(session, opened)
 
 
 def row_of(instance: Instance, opened_version: int, name: str, review: Review, now: datetime) -> dict[str, object]:
@@ -79,19 +75,19 @@ def row_of(instance: Instance, opened_version: int, name: str, review: Review, n
     }
 
 
-async def people(session: AsyncSession, *, instance_id: UUID, facts: SubjectFacts) -> dict[Assignee, frozenset[int]]:
+async def people(session: AsyncSession, one: InstanceState) -> dict[Assignee, frozenset[int]]:
     """
     Return, for each who is asked by a branch that still waits, everybody who may see the subject and answer; for
     those who write it down: what people may do is not changed until the transaction ends.
 
     Who submitted it is among them only where a branch names him.
     """
-    waiting = await assignee_rows.pending(session, instance_id=instance_id)
+    waiting = await assignee_rows.pending(session, instance_id=one.row.id)
     if not waiting:
         return {}
     await rights_lock.hold_shared(session)
     asked = [assignee_of(row) for row in waiting]
-    return await answerers(session, asked, facts=facts, state=waiting[0].state)
+    return await answerers(session, asked, facts=one.facts, state=waiting[0].state)
 
 
 async def answerers(
@@ -129,22 +125,8 @@ async def seats_of(
     return {key: frozenset(value) for key, value in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedInstance:
-    """
-    An instance with what its branches are judged by.
-
-    :param seats: in whose place the caller may answer
-    """
-
-    row: Instance
-    definition: Definition
-    facts: SubjectFacts
-    seats: Sequence[Caller] = ()
-
-
 async def visible_branches(
-    ctx: RequestContext, session: AsyncSession, *, instances: Sequence[ReviewedInstance]
+    ctx: RequestContext, session: AsyncSession, instances: Iterable[InstanceState]
 ) -> dict[UUID, tuple[BranchView, ...]]:
     """
     Return the branches of the latest round of each instance as the caller may see them, in a fixed number of queries.
@@ -158,30 +140,23 @@ async def visible_branches(
     rounds: dict[UUID, list[Any]] = {}
     for row in rows:
         rounds.setdefault(row.WorkflowBranch.instance_id, []).append(row)
-    asking = [
-        key
-        for key, each in rounds.items()
-        if any(
-            row.WorkflowBranch.assignee_kind in SEATED and row.WorkflowBranch.status == BranchStatus.PENDING
-            for row in each
-        )
-    ]
+    branches = [row.WorkflowBranch for row in rows]
+    asking = {row.instance_id for row in branches if row.assignee_kind in SEATED and row.status == BranchStatus.PENDING}
     places = {reviewed[key].facts.scope.project for key in asking} - {None}
-    waited = await _waited_for(session, rows)
+    waited = await _waited_for(session, branches)
     people = {ctx.caller.user_id} | {seat.user_id for key in asking for seat in reviewed[key].seats}
     people |= {person.user_id for key in asking for person in waited.get(key, ())}
     seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
-    kept = await hidden_answers(session, [row.WorkflowBranch for row in rows])
-    names = await _names(session, [row.WorkflowBranch for row in rows])
+    kept, names = await hidden_answers(session, branches), await _names(session, branches)
     return {
         key: tuple(_views(reviewed[key], each, ctx.caller, seats, _Words(kept, names, waited.get(key, ()))))
         for key, each in rounds.items()
     }
 
 
-async def _waited_for(session: AsyncSession, rows: Sequence[Any]) -> dict[UUID, list[Caller]]:
+async def _waited_for(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[UUID, list[Caller]]:
     """Who is asked in person while branches wait, by instance."""
-    open_ = {row.WorkflowBranch.instance_id for row in rows if row.WorkflowBranch.status == BranchStatus.PENDING}
+    open_ = {row.instance_id for row in rows if row.status == BranchStatus.PENDING}
     pairs = await assignee_rows.waited_for(session, open_) if open_ else ()
     callers = await identity.load_callers(session, {person for _, person in pairs}) if pairs else {}
     found: dict[UUID, list[Caller]] = {}
@@ -195,30 +170,30 @@ async def _names(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[
     """What people are called whom branches ask by name."""
     asked = {UUID(row.assignee_name) for row in rows if row.assignee_kind == "user"}
     found = await assignee_rows.names(session, asked) if asked else ()
-    return {str(row.public_id): name_of(row) for row in found}
+    return {str(row.public_id): display_name(row) for row in found}
 
 
 def _views(
-    standing: ReviewedInstance,
+    one: InstanceState,
     rows: Sequence[Any],
     caller: Caller,
     seats: Mapping[tuple[int, int], frozenset[ReviewSeat]],
     words: "_Words",
 ) -> list[BranchView]:
-    state = standing.definition.states.get(rows[0].WorkflowBranch.state)
+    state = one.definition.states.get(rows[0].WorkflowBranch.state)
     review = state.review if state is not None else None
-    project = standing.facts.scope.project or 0
+    project = one.facts.scope.project or 0
     views = []
 
     def may(branch: WorkflowBranch, person: Caller, deputy: Caller | None = None) -> bool:
         his = seats.get((person.user_id, project), frozenset())
-        return may_answer(assignee_of(branch), person, standing.facts, his, deputy=deputy)
+        return may_answer(assignee_of(branch), person, one.facts, his, deputy=deputy)
 
     for row in rows:
         branch: WorkflowBranch = row.WorkflowBranch
         able = [
             person
-            for person in (caller, *standing.seats)
+            for person in (caller, *one.seats)
             if may(branch, person, deputy=caller if person is not caller else None)
         ]
         nobody = branch.status == BranchStatus.PENDING and not any(may(branch, person) for person in words.waited)
@@ -248,8 +223,8 @@ def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Call
         answer=row.answer if seen else None,
         answer_label=_answer_label(review, row.answer) if seen else None,
         comment=row.comment if seen else None,
-        answered_by=_person(found, "by") if seen else None,
-        on_behalf_of=_person(found, "behalf") if seen else None,
+        answered_by=_person(found.by) if seen else None,
+        on_behalf_of=_person(found.behalf) if seen else None,
         answered_at=row.answered_at if seen else None,
     )
 
@@ -265,12 +240,8 @@ def _answer_label(review: Review | None, code: str | None) -> Text | None:
     return choice.label if choice is not None else Text(code, code)
 
 
-def _person(found: Any, who: str) -> Person | None:
-    public_id = getattr(found, f"{who}_public_id")
-    if public_id is None:
-        return None
-    first, last = getattr(found, f"{who}_first_name"), getattr(found, f"{who}_last_name")
-    return Person(public_id, " ".join(filter(None, (first, last))) or getattr(found, f"{who}_username"))
+def _person(found: AnyRow) -> Person | None:
+    return Person(found.public_id, display_name(found)) if found.public_id is not None else None
 
 
 def assignee_of(row: WorkflowBranch) -> Assignee:

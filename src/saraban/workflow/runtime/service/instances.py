@@ -6,7 +6,7 @@ A due date moves nothing by itself: a day that has passed is reminded of, and th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date, datetime
 from uuid import UUID
 
@@ -22,26 +22,19 @@ from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Step
-from saraban.workflow.engine.pending_assignees import PendingAssignees
-from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
+from saraban.workflow.engine.pending_assignees import PendingAssignees, assignees_of
 from saraban.workflow.language.definition import CANCELLED, Definition, State
 from saraban.workflow.language.registers import Matter
 from saraban.workflow.language.review import BranchView
-from saraban.workflow.language.subject import NOBODY_ASKED, Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
+from saraban.workflow.language.subject import Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import delegation, interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowInstance
-from saraban.workflow.runtime.service import assignees, definitions
-from saraban.workflow.runtime.service import branches as reviews
-from saraban.workflow.runtime.service.assignees import (
-    InstanceState,
-    pending_with,
-    pending_with_exactly,
-    pending_without_query,
-    with_branches,
-)
+from saraban.workflow.runtime.repository import assignee_rows
+from saraban.workflow.runtime.service import assignees, branches, definitions
 from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
 from saraban.workflow.runtime.service.step_data import stated_values
+from saraban.workflow.runtime.service.subjects import InstanceState
 from saraban.workflow.runtime.service.transition_request import HeldInstance
 
 
@@ -86,9 +79,10 @@ async def start(
     await session.flush()
     session.expunge(stored)
     row = Instance.of(stored)
-    await reviews.open_round(session, instance=row, definition=definition, now=ctx.now)
-    if not definition.states[definition.initial].editable:
-        await renew_work_items(session, EnteredState(row, definition, facts, ctx.now))
+    one = InstanceState(row, definition, facts)
+    await branches.open_round(session, one, now=ctx.now)
+    if not one.state.editable:
+        await renew_work_items(session, one, since=ctx.now)
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
@@ -135,7 +129,7 @@ async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str
             created_at=now,
         )
     )
-    await reviews.close(session, instance_id=row.id, now=now)
+    await assignee_rows.close(session, instance_id=row.id, now=now)
     await repository.write_work_items(session, repository.WorkItems(row.id, CANCELLED.name, (), (), now))
 
 
@@ -145,49 +139,34 @@ async def renew_pending(session: AsyncSession, *, entity_type: str, facts: Subje
     row = found.get(facts.entity_id)
     if row is None or row.status != InstanceStatus.ACTIVE:
         return
-    definition = await definitions.load(session, row.definition_id)
-    if not definition.states[row.current_state].editable:
-        await renew_work_items(session, EnteredState(row, definition, facts, now))
+    one = InstanceState(row, await definitions.load(session, row.definition_id), facts)
+    if not one.state.editable:
+        await renew_work_items(session, one, since=now)
 
 
-@dataclass(frozen=True, slots=True)
-class EnteredState:
-    """An instance in the state for which somebody is to be asked, from the moment `at`."""
-
-    row: Instance
-    definition: Definition
-    facts: SubjectFacts
-    at: datetime
-
-
-async def renew_work_items(session: AsyncSession, entered: EnteredState) -> None:
+async def renew_work_items(session: AsyncSession, one: InstanceState, *, since: datetime) -> None:
     """Make the work items of an instance those of its present state."""
-    waiting = await pending_in(session, entered)
-    await repository.write_work_items(session, work_items_of(entered, waiting))
+    await repository.write_work_items(session, work_items_of(one, await pending_in(session, one), since=since))
 
 
-def work_items_of(entered: EnteredState, waiting: PendingAssignees) -> repository.WorkItems:
+def work_items_of(one: InstanceState, waiting: PendingAssignees, *, since: datetime) -> repository.WorkItems:
     """Return the work items of an instance, as they are written."""
-    row = entered.row
-    return repository.WorkItems(row.id, row.current_state, waiting.organizations, waiting.users, entered.at)
+    return repository.WorkItems(one.row.id, one.row.current_state, waiting.organizations, waiting.users, since)
 
 
-async def pending_in(session: AsyncSession, entered: EnteredState) -> PendingAssignees:
+async def pending_in(session: AsyncSession, one: InstanceState) -> PendingAssignees:
     """
     Return whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
 
     What was given to one person waits for that person alone.
     """
-    row, definition, facts = entered.row, entered.definition, entered.facts
-    state = row.current_state
-    found = waiting_of(definition, state, facts)
-    if row.assigned_user_id is not None:
-        found = PendingAssignees(users=frozenset({row.assigned_user_id}))
-    users = found.users | await assignees.asked_by_person(session, found, facts=facts, state=state)
-    if definition.state(state).review is None:
-        found = PendingAssignees(found.organizations, users)
-        return await assignees.checked(session, found, definition=definition, state=state, facts=facts)
-    asked = await reviews.people(session, instance_id=row.id, facts=facts)
+    found = assignees_of(one.definition, one.row.current_state, one.facts)
+    if one.row.assigned_user_id is not None:
+        found = PendingAssignees(users=frozenset({one.row.assigned_user_id}))
+    users = found.users | await assignees.asked_by_person(session, found, one)
+    if one.state.review is None:
+        return await assignees.checked(session, PendingAssignees(found.organizations, users), one)
+    asked = await branches.people(session, one)
     return PendingAssignees(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
 
 
@@ -197,7 +176,6 @@ async def envelopes(
     *,
     entity_type: str,
     facts: Mapping[str, SubjectFacts],
-    with_files: bool = True,
     now: datetime | None = None,
     alone: bool = False,
 ) -> dict[str, Envelope]:
@@ -212,94 +190,68 @@ async def envelopes(
         return {}
     lent = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else DelegatedRights()
     rows = await repository.instances_of(session, entity_type, list(facts))
-    files = await step_files(session, [row.id for row in rows.values()]) if with_files else {}
-    known = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows.values()}
-    seats = {key: lent.of(known[row.definition_id].code, facts[key].scope.project) for key, row in rows.items()}
-    reviewed = [
-        reviews.ReviewedInstance(row, known[row.definition_id], facts[key], seats[key]) for key, row in rows.items()
-    ]
-    asked = await reviews.visible_branches(ctx, session, instances=reviewed)
-    stand = [InstanceState(one.row, one.definition, one.facts) for one in reviewed]
+    files = await step_files(session, [row.id for row in rows.values()])
+    known: dict[str, InstanceState] = {}
+    for key, row in rows.items():
+        definition = await definitions.load(session, row.definition_id)
+        seats = lent.of(definition.code, facts[key].scope.project)
+        known[key] = InstanceState(row, definition, facts[key], seats)
+    asked = await branches.visible_branches(ctx, session, known.values())
     waits = (
-        {one.row.id: await pending_with_exactly(session, one) for one in stand}
+        {one.row.id: await assignees.pending_with_exactly(session, one) for one in known.values()}
         if alone
-        else await pending_with(session, stand)
+        else await assignees.pending_with(session, known.values())
     )
     return {
         key: envelope(
-            ctx,
-            row,
-            known[row.definition_id],
-            facts=facts[key],
-            files=files.get(row.id, ()),
-            branches=asked.get(row.id, ()),
-            seats=seats[key],
-            waits=waits.get(row.id, NOBODY_ASKED),
+            ctx, one, files=files.get(one.row.id, ()), asked=asked.get(one.row.id, ()), waits=waits[one.row.id]
         )
-        for key, row in rows.items()
+        for key, one in known.items()
     }
 
 
 async def envelope_of(
-    ctx: RequestContext,
-    session: AsyncSession,
-    one: reviews.ReviewedInstance,
-    *,
-    files: Sequence[StepFile] = (),
-    ahead: PendingAssignees | None = None,
-    alone: bool = False,
+    ctx: RequestContext, session: AsyncSession, one: InstanceState, *, files: Sequence[StepFile], waits: WaitingFor
 ) -> Envelope:
-    """
-    Return the envelope of one instance with the branches and the names that belong to it.
-
-    :param ahead: whom it waits for, where that was just asked
-    :param alone: where it is read by itself: whether somebody may act is looked at closely
-    """
-    row, definition, facts = one.row, one.definition, one.facts
-    asked = (await reviews.visible_branches(ctx, session, instances=[one])).get(row.id, ())
-    stands = InstanceState(row, definition, facts)
-    if alone:
-        waits = await pending_with_exactly(session, stands)
-    else:
-        waits = pending_without_query(stands, ahead) or (await pending_with(session, [stands]))[row.id]
-    found = envelope(ctx, row, definition, facts=facts, files=files, branches=asked, seats=one.seats, waits=waits)
-    return replace(found, values=stated_values(definition, row.context))
+    """Return the envelope of one instance with the branches and the values that belong to it."""
+    asked = await branches.visible_branches(ctx, session, [one])
+    return envelope(ctx, one, files=files, asked=asked.get(one.row.id, ()), waits=waits, whole=True)
 
 
 def envelope_without_query(after: HeldInstance) -> Envelope | None:
     """Return the envelope of an instance as a request left it, for who asked, where all is known that it shows."""
-    waits = pending_without_query(InstanceState(after.row, after.definition, after.facts), after.ahead)
+    waits = assignees.pending_without_query(after, after.ahead)
     if waits is None or after.has_files or after.definition.reviews:
         return None
-    found = envelope(after.ctx, after.row, after.definition, facts=after.facts, seats=after.seats, waits=waits)
-    return replace(found, values=stated_values(after.definition, after.row.context))
+    return envelope(after.ctx, after, waits=waits, whole=True)
 
 
 async def envelope_after(session: AsyncSession, after: HeldInstance) -> Envelope:
     """Return the same, with what has to be read: files, branches, names of people."""
-    files = (await step_files(session, [after.row.id])).get(after.row.id, ()) if after.has_files else ()
-    one = reviews.ReviewedInstance(after.row, after.definition, after.facts, after.seats)
-    return await envelope_of(after.ctx, session, one, files=files, ahead=after.ahead)
+    key = after.row.id
+    files = (await step_files(session, [key])).get(key, ()) if after.has_files else ()
+    waits = assignees.pending_without_query(after, after.ahead)
+    waits = waits or (await assignees.pending_with(session, [after]))[key]
+    return await envelope_of(after.ctx, session, after, files=files, waits=waits)
 
 
 def envelope(
     ctx: RequestContext,
-    row: Instance,
-    definition: Definition,
+    one: InstanceState,
     *,
-    facts: SubjectFacts,
     files: Sequence[StepFile] = (),
-    branches: Sequence[BranchView] = (),
-    seats: Sequence[Caller] = (),
-    waits: WaitingFor = NOBODY_ASKED,
+    asked: Sequence[BranchView] = (),
+    waits: WaitingFor,
+    whole: bool = False,
 ) -> Envelope:
     """
     Put together what one caller sees of one instance.
 
-    :param seats: in whose place the caller may act in this matter
+    :param asked: the branches of its review
     :param waits: whom it waits for, apart from its branches
+    :param whole: with the values that were stated
     """
-    state = definition.state(row.current_state)
+    row, definition, facts, state = one.row, one.definition, one.facts, one.state
     runs = row.status == InstanceStatus.ACTIVE
     moment = decisions.Facts(ctx.caller, facts, context=row.context or {}, assigned_user_id=row.assigned_user_id)
     return Envelope(
@@ -309,18 +261,19 @@ def envelope(
         current_state=row.current_state,
         state_label=state.label,
         terminal=state.terminal or not runs,
-        actions=delegation.choices(definition, row.current_state, moment, seats) if runs else (),
+        actions=delegation.choices(definition, row.current_state, moment, one.seats) if runs else (),
         can_edit=runs and decisions.can_edit(state, ctx.caller, facts),
         last_transition_at=row.last_transition_at,
         version_no=row.version_no,
         entity_type=row.entity_type,
         facts=facts,
+        values=stated_values(definition, row.context) if whole else (),
         step_attachments=tuple(files),
         state_help=state.help,
         due_on=row.due_on if runs else None,
-        branches=tuple(branches),
+        branches=tuple(asked),
         outcome=state.means,
-        waiting_for=with_branches(waits, branches),
+        waiting_for=assignees.with_branches(waits, asked),
     )
 
 
@@ -339,31 +292,25 @@ async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dic
 INACTIVE, NOT_VISIBLE, NOT_PERMITTED = "inactive", "not_visible", "not_permitted"
 
 
-@dataclass(frozen=True, slots=True)
-class StepRules:
-    """
-    :param values: columns of the instance, for the step's own compare-and-set
-    :param details: what the history says of an assignment, one that was dropped too
-    """
-
-    values: Mapping[str, object]
-    details: JsonObject = field(default_factory=dict)
-
-
 async def rules_of(
-    session: AsyncSession, *, definition: Definition, step: Step, facts: SubjectFacts, now: datetime
-) -> StepRules:
-    """Return the terms of the state that a step leads to; whoever was in charge of the one before is not any more."""
-    state = definition.state(step.next_state)
-    due = await due_on(session, state=state, facts=facts, now=now)
+    session: AsyncSession, one: InstanceState, step: Step, *, now: datetime
+) -> tuple[Mapping[str, object], JsonObject]:
+    """
+    Return the terms of the state that a step leads to, as columns of the instance for the step's own compare-and-set, and
+    what the history says of an assignment, one that was dropped too.
+
+    Whoever was in charge of the state before is not any more.
+    """
+    state = one.definition.state(step.next_state)
+    due = await due_on(session, state=state, facts=one.facts, now=now)
     wanted = next((event["target"] for event in step.events if event["type"] == "assign"), None)
     if wanted is None or state.terminal:
-        return StepRules({"due_on": due, "assigned_user_id": None})
-    public_id, person = await _person(session, wanted, facts)
-    dropped = _why_not(definition, state, person, facts)
+        return {"due_on": due, "assigned_user_id": None}, {}
+    public_id, person = await _person(session, wanted, one.facts)
+    dropped = _why_not(one.definition, state, person, one.facts)
     told = {"userPublicId": str(public_id) if public_id else None, "dropped": dropped}
     user_id = person.user_id if person is not None and dropped is None else None
-    return StepRules({"due_on": due, "assigned_user_id": user_id}, {"assigned": told})
+    return {"due_on": due, "assigned_user_id": user_id}, {"assigned": told}
 
 
 async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, now: datetime) -> date | None:

@@ -27,9 +27,7 @@ from saraban.workflow.language.outcome import Meaning
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.service import assignment, branches, instances
-from saraban.workflow.runtime.service import workflow_events as news_of
-from saraban.workflow.runtime.service.instances import rules_of
+from saraban.workflow.runtime.service import assignment, branches, instances, workflow_events
 from saraban.workflow.runtime.service.subjects import SubjectStep
 from saraban.workflow.runtime.service.transition_metrics import TakenTransition
 from saraban.workflow.runtime.service.transition_request import (
@@ -40,7 +38,11 @@ from saraban.workflow.runtime.service.transition_request import (
     StepRecord,
     Transitioned,
     VersionLost,
+    behalf_of,
 )
+
+# A step that has been written, and the instance as it stands then.
+_Moved = tuple[TakenTransition, HeldInstance]
 
 
 async def persist_transitions(session: AsyncSession, decided: Sequence[Decision]) -> list[Transitioned]:
@@ -66,17 +68,17 @@ def _only_written(one: Decision) -> Transitioned:
     return Transitioned(one.held.row.id, one.receipt, after=one.held)
 
 
-async def _go_on(session: AsyncSession, one: Decision, moved: "_Moved") -> Transitioned:
+async def _go_on(session: AsyncSession, one: Decision, moved: _Moved) -> Transitioned:
     """Take the steps that the engine takes by itself after one; the instance is given as it stands then, for who asked."""
-    step, taken = moved.step, [moved.taken]
-    after = moved.after
-    while (following := await _by_itself(session, after, step)) is not None:
+    (first, after), step = moved, one.step
+    taken = [first]
+    while step is not None and (following := await _by_itself(session, after, step)) is not None:
         ours, step = following
         asked = Decision(ours, step, Command(step.action), one.now, trace=one.trace)
-        (moved,) = await _take(session, [await _with_rules(session, asked, step, one.now)])
-        taken.append(moved.taken)
-        after = replace(moved.after, ctx=one.held.ctx, seats=one.held.seats)
-    return Transitioned(after.row.id, one.receipt or receipt_of(after.row.id, taken[0]), tuple(taken), after)
+        ((next_taken, moved_on),) = await _take(session, [await _with_rules(session, asked, step, one.now)])
+        taken.append(next_taken)
+        after = replace(moved_on, ctx=one.held.ctx, seats=one.held.seats)
+    return Transitioned(after.row.id, one.receipt or receipt_of(after.row.id, first), tuple(taken), after)
 
 
 def receipt_of(instance_id: UUID, taken: TakenTransition) -> Receipt:
@@ -102,15 +104,6 @@ class _ReadyStep:
     trace: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Moved:
-    """A step that has been written, and the instance as it stands then."""
-
-    step: Step
-    taken: TakenTransition
-    after: HeldInstance
-
-
 async def _take(session: AsyncSession, ready: Sequence[_ReadyStep]) -> list[_Moved]:
     """Take one step of each, with everything that belongs to it."""
     pipeline = Pipeline(session)
@@ -118,7 +111,7 @@ async def _take(session: AsyncSession, ready: Sequence[_ReadyStep]) -> list[_Mov
     stand = [_after(one, _moved_row(one), known) for one, known in zip(ready, facts, strict=True)]
     for one, after in zip(ready, stand, strict=True):
         if one.record.applies and after.definition.reviews:
-            await branches.open_round(session, instance=after.row, definition=after.definition, now=one.now)
+            await branches.open_round(session, after, now=one.now)
     keys = [new_id() for _ in ready]
     ahead = await _write(pipeline, ready, stand, keys)
     return [_moved(*each) for each in zip(ready, stand, keys, ahead, strict=True)]
@@ -128,13 +121,23 @@ def _moved(one: _ReadyStep, after: HeldInstance, key: UUID, waiting: PendingAssi
     step, version = one.step, after.row.version_no
     user = after.caller.public_id
     taken = TakenTransition(step.action, step.state, step.next_state, user, waiting.nobody, key, version)
-    return _Moved(step, taken, after if one.record.asks is not None else _after(one, after.row, after.facts, waiting))
+    return taken, after if one.record.asks is not None else _after(one, after.row, after.facts, waiting)
 
 
 def _after(one: _ReadyStep, row: Instance, facts: SubjectFacts, ahead: PendingAssignees | None = None) -> HeldInstance:
     """The same instance after its step; what `replace` would give, in a third of its time."""
     held, files = one.held, one.held.has_files or bool(one.command.attachment_public_ids)
-    return HeldInstance(row, held.port, facts, held.definition, held.ctx, held.seat, held.seats, files, ahead)
+    return HeldInstance(
+        row,
+        held.definition,
+        facts,
+        held.seats,
+        port=held.port,
+        ctx=held.ctx,
+        seat=held.seat,
+        has_files=files,
+        ahead=ahead,
+    )
 
 
 async def _write(
@@ -151,12 +154,10 @@ async def _write(
         _history(one, after.row, key, waiting) for (one, after), key, waiting in zip(pairs, keys, ahead, strict=True)
     ]
     news = [
-        news_of.TransitionNews(
-            after.row, after.definition, one.step, after.facts, waiting, after.caller, key, after.seat
-        )
+        workflow_events.TransitionNews(after, one.step, waiting, key)
         for (one, after), waiting, key in zip(pairs, ahead, keys, strict=True)
     ]
-    told = await news_of.events_of(session, news)
+    told = await workflow_events.events_of(session, news)
     repository.update_instances(pipeline, [after.row for after in stand])
     repository.insert_histories(pipeline, histories)
     repository.replace_work_items(pipeline, awaited)
@@ -180,8 +181,8 @@ async def _write(
 async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: datetime) -> _ReadyStep:
     held, record = one.held, one.record
     now = held.row.not_before(now)
-    terms = await rules_of(session, definition=held.definition, step=step, facts=held.facts, now=now)
-    values, details = {**terms.values, **record.values}, {**terms.details, **record.details}
+    values, details = await instances.rules_of(session, held, step, now=now)
+    values, details = {**values, **record.values}, {**details, **record.details}
     record = StepRecord(record.audited, record.severity, details, values, record.applies, record.asks)
     return _ReadyStep(held, step, one.command, now, record, one.trace)
 
@@ -194,15 +195,12 @@ async def _ask(
     for one, after in pairs:
         if one.record.asks is not None:
             # In a review one branch asks another person: whoever is asked besides keeps his place in the inbox.
-            await assignment.renew_people(
-                session, row=after.row, definition=after.definition, facts=after.facts, now=one.now
-            )
+            await assignment.renew_people(session, after, now=one.now)
             ahead.append(PendingAssignees(users=frozenset({one.record.asks})))
             continue
-        entered = instances.EnteredState(after.row, after.definition, after.facts, one.now)
-        waiting = await instances.pending_in(session, entered)
+        waiting = await instances.pending_in(session, after)
         ahead.append(waiting)
-        awaited.append(instances.work_items_of(entered, waiting))
+        awaited.append(instances.work_items_of(after, waiting, since=one.now))
     return ahead, awaited
 
 
@@ -237,8 +235,7 @@ def _history(one: _ReadyStep, moved: Instance, key: UUID, waiting: PendingAssign
         "action": step.action,
         "action_by_user_id": caller.user_id,
         "action_by_user_uuid": str(caller.public_id),
-        "on_behalf_of_user_id": seat.user_id if seat else None,
-        "on_behalf_of_user_uuid": str(seat.public_id) if seat else None,
+        **behalf_of(one.held),
         "comment": one.command.comment,
         "metadata": details,
         "created_at": one.now,

@@ -14,12 +14,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
+from saraban.kit.errors import NotFound
 from saraban.kit.pipeline import Pipeline
 from saraban.workflow.engine.decisions import Step
+from saraban.workflow.language.definition import Definition, State
 from saraban.workflow.language.outcome import NOTHING, Meaning
 from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.service import definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,24 @@ class SubjectPort(Protocol):
         :returns: the entities of which `facts` tells anything else afterwards
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceState:
+    """
+    An instance with what it is judged by.
+
+    :param seats: in whose place the caller may act, as far as they had to be asked for
+    """
+
+    row: Instance
+    definition: Definition
+    facts: SubjectFacts
+    seats: tuple[Caller, ...] = ()
+
+    @property
+    def state(self) -> State:
+        return self.definition.state(self.row.current_state)
 
 
 class Subjects:
@@ -120,3 +141,16 @@ async def facts_of(
 async def seen(ctx: RequestContext, session: AsyncSession, row: Instance, *, subjects: Subjects) -> SubjectFacts | None:
     """Return what one instance moves, None for what the caller may not know of."""
     return (await facts_of(session, [row], caller=ctx.caller, subjects=subjects)).get((row.entity_type, row.entity_id))
+
+
+async def find_instance(
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
+) -> InstanceState:
+    """
+    :raises NotFound: when there is none, or the caller may not see what it moves
+    """
+    row = await repository.instance(session, public_id)
+    facts = await seen(ctx, session, row, subjects=subjects) if row is not None else None
+    if row is None or facts is None:
+        raise NotFound(f"There is no workflow instance {public_id}.")
+    return InstanceState(row, await definitions.load(session, row.definition_id), facts)

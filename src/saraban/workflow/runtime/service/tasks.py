@@ -13,23 +13,23 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.attachments.service import AttachmentRow
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
-from saraban.kit.errors import NotFound, Text
+from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject, as_object, as_text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.language.definition import ENDS, Definition
 from saraban.workflow.language.review import BranchView
-from saraban.workflow.language.subject import NOBODY_ASKED, ActionChoice, Envelope, InstanceStatus, Represented
+from saraban.workflow.language.subject import ActionChoice, Envelope, InstanceStatus, Represented
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.service import branches, definitions, instances
-from saraban.workflow.runtime.service.assignees import InstanceState as Asking
-from saraban.workflow.runtime.service.assignees import pending_with
+from saraban.workflow.runtime.service.assignees import pending_with, pending_with_exactly
 from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
 from saraban.workflow.runtime.service.step_data import ChangedValue, changed_values
-from saraban.workflow.runtime.service.subjects import Subjects, facts_of, seen
+from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of, find_instance, seen
 
 MOST_STEPS = 1_000
 MOST_ROUNDS = 5
@@ -105,15 +105,12 @@ async def find(
     :param now: when given, what the caller may do in the place of others at that moment counts too
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row = await repository.instance(session, public_id)
-    facts = await seen(ctx, session, row, subjects=subjects) if row is not None else None
-    if row is None or facts is None:
-        raise NotFound(f"There is no workflow instance {public_id}.")
-    definition = await definitions.load(session, row.definition_id)
-    files = await instances.step_files(session, [row.id])
-    seats = (await _lent(ctx, session, now)).of(definition.code, facts.scope.project)
-    one = branches.ReviewedInstance(row, definition, facts, seats)
-    return await instances.envelope_of(ctx, session, one, files=files.get(row.id, ()), alone=True)
+    one = await find_instance(ctx, session, subjects=subjects, public_id=public_id)
+    files = await instances.step_files(session, [one.row.id])
+    seats = (await _lent(ctx, session, now)).of(one.definition.code, one.facts.scope.project)
+    waits = await pending_with_exactly(session, one)
+    one = replace(one, seats=seats)
+    return await instances.envelope_of(ctx, session, one, files=files.get(one.row.id, ()), waits=waits)
 
 
 async def _lent(ctx: RequestContext, session: AsyncSession, now: datetime | None) -> DelegatedRights:
@@ -128,10 +125,7 @@ async def history(
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    row = await repository.instance(session, public_id)
-    if row is None or await seen(ctx, session, row, subjects=subjects) is None:
-        raise NotFound(f"There is no workflow instance {public_id}.")
-    return await _taken(session, [row])
+    return await _taken(session, [(await find_instance(ctx, session, subjects=subjects, public_id=public_id)).row])
 
 
 async def states_ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text, ...]:
@@ -207,7 +201,7 @@ def _step(
         migrated=as_object((step.details or {}).get("migrated")) or None,
         comment=told.comment if told else step.comment,
         actor=_actor(row),
-        on_behalf_of=_absent(row),
+        on_behalf_of=_absent(row.absent),
         attachments=tuple(files),
         values=values,
         created_at=step.created_at,
@@ -227,19 +221,13 @@ def _assignment(told: Any) -> HistoryAssignment | None:
 
 
 def _actor(row: AnyRow) -> HistoryActor | None:
-    if row.public_id is None:
+    if row.actor.public_id is None:
         return None
-    return HistoryActor(row.public_id, _name(row.first_name, row.last_name, row.username), row.organization_code)
+    return HistoryActor(row.actor.public_id, display_name(row.actor), row.organization_code)
 
 
-def _absent(row: AnyRow) -> Represented | None:
-    if row.absent_public_id is None:
-        return None
-    return Represented(row.absent_public_id, _name(row.absent_first_name, row.absent_last_name, row.absent_username))
-
-
-def _name(first: str | None, last: str | None, username: str) -> str:
-    return " ".join(part for part in (first, last) if part) or username
+def _absent(person: AnyRow) -> Represented | None:
+    return Represented(person.public_id, display_name(person)) if person.public_id is not None else None
 
 
 async def list_tasks(
@@ -301,26 +289,14 @@ async def _actionable(
         seen = facts.get((row.entity_type, row.entity_id))
         if seen is not None:
             lenders = lent.of(definition.code, seen.scope.project)
-            known.append(branches.ReviewedInstance(row, definition, seen, lenders))
-    asked = await branches.visible_branches(ctx, session, instances=known)
-    waits = await pending_with(session, [Asking(one.row, one.definition, one.facts) for one in known])
+            known.append(InstanceState(row, definition, seen, lenders))
+    asked = await branches.visible_branches(ctx, session, known)
+    waits = await pending_with(session, known)
     found: dict[UUID, Task] = {}
     for one in known:
-        row, seen, mine = one.row, one.facts, asked.get(one.row.id, ())
-        envelope = instances.envelope(
-            ctx,
-            row,
-            one.definition,
-            facts=seen,
-            branches=mine,
-            seats=one.seats,
-            waits=waits.get(row.id, NOBODY_ASKED),
-        )
-        asks = [
-            choice
-            for choice in envelope.actions
-            if not one.definition.states[row.current_state].on[choice.code].optional
-        ]
+        row, mine = one.row, asked.get(one.row.id, ())
+        envelope = instances.envelope(ctx, one, asked=mine, waits=waits[row.id])
+        asks = [choice for choice in envelope.actions if not one.state.on[choice.code].optional]
         offered = [branch for branch in mine if branch.may_answer]
         if asks or offered:
             others = _represented(asks, offered)

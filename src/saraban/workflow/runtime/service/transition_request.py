@@ -19,12 +19,9 @@ from saraban.kit.ids import trace_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
-from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.registers import reserved
-from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.domain import interventions
-from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.service.subjects import SubjectPort
+from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
 from saraban.workflow.runtime.service.transition_metrics import TakenTransition, TransitionAttempt
 
 LONG = 16_000  # characters of comment and payload: a statement with fifty of them stays far below what the server takes
@@ -114,24 +111,19 @@ class InstanceSnapshot:
     actions: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class HeldInstance:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldInstance(InstanceState):
     """
     An instance under its row lock, at the version that the client named, with what a decision needs.
 
-    :param seat: in whose place the caller acts, None in his own right
-    :param seats: all in whose place he could, as far as they had to be asked for
+    :param seat: in whose place the caller acts, None in their own right
     :param has_files: False where it is known that no step of it has any
     :param ahead: whom it waits for after the step
     """
 
-    row: Instance
     port: SubjectPort
-    facts: SubjectFacts
-    definition: Definition
     ctx: RequestContext
     seat: Caller | None = None
-    seats: tuple[Caller, ...] = ()
     has_files: bool = True
     ahead: PendingAssignees | None = None
 
@@ -143,6 +135,15 @@ class HeldInstance:
     def snapshot(self) -> InstanceSnapshot:
         row, definition = self.row, self.definition
         return InstanceSnapshot(row.id, definition.code, row.current_state, row.version_no, definition.actions)
+
+
+def behalf_of(held: HeldInstance) -> dict[str, int | str | None]:
+    """Return the columns that say in whose place somebody acted."""
+    seat = held.seat
+    return {
+        "on_behalf_of_user_id": seat.user_id if seat else None,
+        "on_behalf_of_user_uuid": str(seat.public_id) if seat else None,
+    }
 
 
 @dataclass(frozen=True, slots=True)

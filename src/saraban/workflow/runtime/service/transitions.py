@@ -59,7 +59,6 @@ async def transition_batch(
     for request, held in await hold(session, subjects=subjects, requests=requests, alone=alone):
         try:
             check_payload(request.command)
-            check_version(request.command, held.row.version_no)
             decided[request] = await request.policy.decide(session, held, request, alone)
         except DomainError:
             if alone:
@@ -102,15 +101,21 @@ async def hold(
             request = asked[row.id]
             request.admitted = True
             definition = await definitions.load(session, row.definition_id)
-            held.append((request, HeldInstance(row, port, facts, definition, request.ctx, has_files=has_files)))
+            held.append(
+                (request, HeldInstance(row, definition, facts, port=port, ctx=request.ctx, has_files=has_files))
+            )
     if alone and not held:
         raise NotFound(f"The caller may not know of {requests[0].instance_id}.")
     return held
 
 
 async def check_running(session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> None:
-    """:raises TransitionNotPossible: when the instance has ended, or has moved since it was seen"""
+    """
+    :raises VersionConflict, StaleInstance: when the client saw another version
+    :raises TransitionNotPossible: when the instance has ended, or has moved since it was seen
+    """
     row, seen, command = held.row, request.seen, request.command
+    check_version(command, row.version_no)
     if not command.names_a_version and seen is not None and seen.version_no != row.version_no:
         raise TransitionNotPossible("Somebody else moved the instance first.", raced=True)
     if row.status != InstanceStatus.ACTIVE:

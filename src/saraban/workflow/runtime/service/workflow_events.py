@@ -16,10 +16,9 @@ from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.outcome import BY_NAME
-from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
-from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.service.transition_request import HeldInstance
 
 TRANSITIONED = "workflow.transitioned"
 WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
@@ -27,16 +26,12 @@ WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
 
 @dataclass(frozen=True, slots=True)
 class TransitionNews:
-    """One transition, with everything that a reader of its event may need."""
+    """One transition, with everything that a reader of its event may need; `after` is its instance as it stands then."""
 
-    instance: Instance
-    definition: Definition
+    after: HeldInstance
     step: Step
-    facts: SubjectFacts
     waiting: PendingAssignees
-    caller: Caller
     history_id: UUID
-    seat: Caller | None = None
 
 
 async def events_of(session: AsyncSession, news: Sequence[TransitionNews]) -> list[events.NewEvent]:
@@ -51,7 +46,7 @@ async def events_of(session: AsyncSession, news: Sequence[TransitionNews]) -> li
             **_facts(one),
             "waiting": _addressed(one.waiting, organizations, users),
             "notify": _addressed(others, organizations, users),
-            "occurredAt": one.instance.last_transition_at.isoformat(),
+            "occurredAt": one.after.row.last_transition_at.isoformat(),
         }
         topics = [event["target"] for event in one.step.events if event["type"] == "webhook"]
         found += [_event(TRANSITIONED, one, payload)]
@@ -63,29 +58,38 @@ async def _organizations(
     session: AsyncSession, news: Sequence[TransitionNews], asked: Collection[int]
 ) -> dict[int, tuple[UUID, str]]:
     """Public id and code by key; the subjects know most of them."""
-    known = {key: words for one in news for key, words in one.facts.organizations.items()}
+    known = {key: words for one in news for key, words in one.after.facts.organizations.items()}
     return known | await repository.organizations(session, [key for key in asked if key not in known])
 
 
 def _event(name: str, news: TransitionNews, payload: JsonObject) -> events.NewEvent:
-    return events.NewEvent(name, "workflow_instance", str(news.instance.id), payload, news.instance.last_transition_at)
+    row = news.after.row
+    return events.NewEvent(name, "workflow_instance", str(row.id), payload, row.last_transition_at)
 
 
-def _facts(news: TransitionNews) -> dict[str, Json]:
-    step, facts, definition = news.step, news.facts, news.definition
+def subject_fields(held: HeldInstance, history_id: UUID) -> dict[str, Json]:
+    """Return what every event of an instance says of it and of what it moves."""
+    row, facts = held.row, held.facts
     return {
-        "instancePublicId": str(news.instance.id),
-        "historyPublicId": str(news.history_id),
-        "workflowCode": definition.code,
-        "definitionPublicId": str(news.instance.definition_id),
-        "versionNo": news.instance.version_no,
-        "entityType": news.instance.entity_type,
+        "instancePublicId": str(row.id),
+        "historyPublicId": str(history_id),
+        "workflowCode": held.definition.code,
+        "entityType": row.entity_type,
         "entityId": facts.entity_id,
         "documentPublicId": str(facts.public_id),
-        "projectPublicId": facts.context.get("projectPublicId"),
         "documentKind": facts.kind,
         "number": facts.number,
         "title": facts.title,
+    }
+
+
+def _facts(news: TransitionNews) -> dict[str, Json]:
+    step, row, definition = news.step, news.after.row, news.after.definition
+    return {
+        **subject_fields(news.after, news.history_id),
+        "definitionPublicId": str(row.definition_id),
+        "versionNo": row.version_no,
+        "projectPublicId": news.after.facts.context.get("projectPublicId"),
         "from": step.state,
         "to": step.next_state,
         "stateLabel": _both(definition.state(step.next_state).label),
@@ -94,8 +98,8 @@ def _facts(news: TransitionNews) -> dict[str, Json]:
         "comment": step.comment,
         "responseCode": step.response_code,
         "automatic": step.automatic,
-        "dueOn": news.instance.due_on.isoformat() if news.instance.due_on else None,
-        "actor": {**_named(news.caller), "onBehalfOf": _named(news.seat) if news.seat else None},
+        "dueOn": row.due_on.isoformat() if row.due_on else None,
+        "actor": actor_of(news.after),
         "terminal": step.terminal,
         "returned": is_return(definition, step),
         "forced": step.forced,
@@ -110,7 +114,12 @@ def is_return(definition: Definition, step: Step) -> bool:
     return reached.editable and step.next_state != step.state
 
 
-def _named(person: Caller) -> dict[str, str]:
+def actor_of(held: HeldInstance) -> dict[str, Json]:
+    """Return who acted, and in whose place."""
+    return {**_named(held.caller), "onBehalfOf": _named(held.seat) if held.seat else None}
+
+
+def _named(person: Caller) -> dict[str, Json]:
     return {"publicId": str(person.public_id), "displayName": person.display_name}
 
 
@@ -120,18 +129,19 @@ def _both(label: Text) -> dict[str, str]:
 
 def _notified(news: TransitionNews) -> PendingAssignees:
     """Whom the definition's own `notify` events name, beside those that the new state waits for."""
+    facts = news.after.facts
     organizations: set[int] = set()
     users: set[int] = set()
     for event in (each for each in news.step.events if each["type"] == "notify"):
         match event["target"]:
             case "originator":
-                organizations.add(news.facts.originator_organization_id)
+                organizations.add(facts.originator_organization_id)
             case "recipient":
-                organizations |= news.facts.recipient_organization_ids
+                organizations |= facts.recipient_organization_ids
             case "assignee":
-                users |= news.facts.assignee_user_ids
-            case "submitter" if news.facts.submitter_user_id is not None:
-                users.add(news.facts.submitter_user_id)
+                users |= facts.assignee_user_ids
+            case "submitter" if facts.submitter_user_id is not None:
+                users.add(facts.submitter_user_id)
     return PendingAssignees(frozenset(organizations), frozenset(users))
 
 
