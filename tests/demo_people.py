@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import pytest
 from argon2 import PasswordHasher
 
+from saraban.identity.service import first_run as people
 from saraban.identity.service import passwords
-from saraban.identity.service import seed as people
 from saraban.kit.db import Database
 from saraban.projects.service import seed as places
 from tests.factories.projects import load_demo

@@ -5,7 +5,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from saraban.identity.models import Organization
-from saraban.identity.service.seed import SHIPPED_AT
+from saraban.identity.service.first_run import SHIPPED_AT
 from saraban.kit.db import Database
 from saraban.projects.models import Contract, Discipline, Project, ProjectOrganization
 

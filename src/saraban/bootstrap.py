@@ -17,7 +17,7 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.adapters import FolderStorage
-from saraban.attachments.domain.storage import Storage
+from saraban.attachments.domain import Storage
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.audit.service import HeadFile, Sealer
 from saraban.config import Settings
@@ -31,7 +31,7 @@ from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
 from saraban.identity.service import CallerLoader, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
-from saraban.identity.service import seed as identity_seed
+from saraban.identity.service import first_run as identity_seed
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text

@@ -18,7 +18,7 @@ from saraban.attachments.models import Attachment
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.models import Organization
-from saraban.identity.service import seed as identity_seed
+from saraban.identity.service import first_run as identity_seed
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_id

@@ -3,7 +3,7 @@
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.service.seed import SHIPPED_AT
+from saraban.identity.service.first_run import SHIPPED_AT
 from saraban.setup import service as setup
 from tests.factories.contexts import context
 

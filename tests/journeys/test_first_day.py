@@ -16,7 +16,7 @@ import pytest
 import yaml
 from playwright.async_api import Browser, FilePayload, Page, expect
 
-from saraban.setup.service import templates
+from saraban.setup.service import project_files
 from tests.conftest import SIGNING_KEY
 from tests.journeys.conftest import Person
 from tests.processes import RunningSaraban
@@ -66,7 +66,7 @@ def command(folder: Path, *words: str, text: str = "", **settings: str) -> str:
 
 def project_file(folder: Path) -> Path:
     """A project administrator's file: the template, with people."""
-    content = yaml.safe_load(templates.template("thai-public-works"))
+    content = yaml.safe_load(project_files.template("thai-public-works"))
     content["people"] = [
         {
             "username": person["username"],

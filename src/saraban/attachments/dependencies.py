@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from saraban.attachments.domain.storage import Storage
+from saraban.attachments.domain import Storage
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.http import async_dependency

@@ -8,17 +8,17 @@ from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments import service as attachments
 from saraban.attachments.dependencies import MULTIPART, FileStorage, OneFile, Readers, Uploads
-from saraban.attachments.domain.download_headers import (
+from saraban.attachments.domain import (
+    BY_MIME_TYPE,
+    AttachmentRow,
     ByteSpan,
     RangeNotSatisfiable,
+    Storage,
     byte_range,
     content_disposition,
     same_tag,
 )
-from saraban.attachments.domain.kinds import BY_MIME_TYPE
-from saraban.attachments.domain.storage import Storage
 from saraban.attachments.schemas import AttachmentDetail, UploadedFile
-from saraban.attachments.service import AttachmentRow
 from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.kit.http import Db, Idempotent, Now, PathId, ReadSession, problem_response, read_after_commit, respond
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain.attachment import AttachmentRow
+from saraban.attachments.domain import AttachmentRow
 from saraban.attachments.models import Attachment
 
 

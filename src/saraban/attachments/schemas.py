@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict
 
-from saraban.attachments.domain.attachment import AttachmentRow
+from saraban.attachments.domain import AttachmentRow
 from saraban.kit.schema import Schema
 
 _EXAMPLE: dict[str, Any] = {

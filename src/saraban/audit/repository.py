@@ -9,8 +9,15 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
-from saraban.audit.domain.blocks import BlockHeader, BlockKind, pack
-from saraban.audit.domain.journals import Journal, RowDigest, canonical_line, digest_of_row
+from saraban.audit.domain.journals import (
+    BlockHeader,
+    BlockKind,
+    Journal,
+    RowDigest,
+    canonical_line,
+    digest_of_row,
+    pack,
+)
 from saraban.audit.models import ALLOW_PURGE, AuditBlock
 from saraban.kit.db import Database, UtcDateTime
 

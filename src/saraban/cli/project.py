@@ -328,6 +328,6 @@ def template(
 
     Example: `saraban project template thai-public-works > project.yaml`
     """
-    from saraban.setup.service import templates
+    from saraban.setup.service import project_files
 
-    typer.echo(templates.template(name), nl=False)
+    typer.echo(project_files.template(name), nl=False)

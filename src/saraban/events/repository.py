@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from saraban.events.domain.lane import Lane
+from saraban.events.domain import Lane
 from saraban.events.models import DeadLetter, OutboxEvent
 from saraban.kit.db import AnyRow, table_of
 from saraban.kit.pagination import newest_first

@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
-from saraban.attachments.domain.storage import Storage
+from saraban.attachments.domain import Storage
 from saraban.audit import service as audit
 from saraban.audit.domain.journals import JOURNALS
 from saraban.events import service as events

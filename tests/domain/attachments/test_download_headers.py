@@ -2,13 +2,7 @@
 
 import pytest
 
-from saraban.attachments.domain.download_headers import (
-    ByteSpan,
-    RangeNotSatisfiable,
-    byte_range,
-    content_disposition,
-    same_tag,
-)
+from saraban.attachments.domain import ByteSpan, RangeNotSatisfiable, byte_range, content_disposition, same_tag
 
 
 class TestByteRange:

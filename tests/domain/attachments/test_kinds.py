@@ -5,7 +5,7 @@ from io import BytesIO
 
 import pytest
 
-from saraban.attachments.domain.kinds import DOCX, DWG, JPEG, PDF, PNG, XLSX, ZIP, FileKind, by_name, detect_kind
+from saraban.attachments.domain import DOCX, DWG, JPEG, PDF, PNG, XLSX, ZIP, FileKind, by_name, detect_kind
 
 
 def archive(*names: str) -> bytes:

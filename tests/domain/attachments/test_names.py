@@ -2,7 +2,7 @@
 
 import pytest
 
-from saraban.attachments.domain.names import UnacceptableName, clean_name
+from saraban.attachments.domain import UnacceptableName, clean_name
 
 
 class TestCleanName:

@@ -6,20 +6,25 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from saraban.audit.domain.blocks import (
+from saraban.audit.domain.journals import (
+    ACTIONS,
+    JOURNALS,
     START,
     BlockHeader,
     BlockKind,
+    RowDigest,
+    canonical_line,
+    digest_of_row,
     from_export,
     head_digest,
     pack,
     rows_digest,
     to_export,
     unpack,
+    utc_text,
     with_digest,
     years_before,
 )
-from saraban.audit.domain.journals import ACTIONS, JOURNALS, RowDigest, canonical_line, digest_of_row, utc_text
 
 AT = datetime(2026, 11, 21, 3, 4, 5, 678901, tzinfo=UTC)
 ID = "0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c"

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from saraban.audit.domain.blocks import START, BlockHeader, BlockKind, rows_digest, with_digest
-from saraban.audit.domain.journals import RowDigest
+from saraban.audit.domain.journals import START, BlockHeader, BlockKind, RowDigest, rows_digest, with_digest
 from saraban.audit.domain.verification import FindingKind, JournalVerification, heads_of
 
 OLD = datetime(2015, 1, 1, tzinfo=UTC)

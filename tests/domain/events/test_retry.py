@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from saraban.events.domain.retry import GiveUp, RetryAfter, next_attempt
+from saraban.events.domain import GiveUp, RetryAfter, next_attempt
 
 
 class TestDecide:

@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from saraban.notifications.domain.reminders import Reminder, ReminderSchedule, due_reminder
-from saraban.projects.domain.calendar import WorkCalendar
-from saraban.projects.domain.thai_holidays import public_holidays
+from saraban.projects.domain.calendar import WorkCalendar, public_holidays
 
 THAI = WorkCalendar(closed=frozenset(public_holidays()))
 DUE = date(2026, 4, 17)  # a Friday; Monday to Wednesday before it are Songkran

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from saraban.projects.domain.calendar import WEEKDAYS, WorkCalendar, working_days_after, working_days_between
-from saraban.projects.domain.thai_holidays import YEARS, public_holidays
+from saraban.projects.domain.calendar import (
+    WEEKDAYS,
+    YEARS,
+    WorkCalendar,
+    public_holidays,
+    working_days_after,
+    working_days_between,
+)
 
 HOLIDAYS = public_holidays()
 DAYS = st.dates(date(2024, 1, 1), date(2029, 12, 31))

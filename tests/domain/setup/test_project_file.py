@@ -5,9 +5,9 @@ import pytest
 import yaml
 
 from saraban.setup.domain.project_file import json_schema
-from saraban.setup.service import templates
+from saraban.setup.service import project_files
 
 
-@pytest.mark.parametrize("name", templates.NAMES)
+@pytest.mark.parametrize("name", project_files.NAMES)
 def test_the_templates_are_valid_by_the_schema(name: str) -> None:
-    jsonschema_rs.validate(json_schema(), yaml.safe_load(templates.template(name)))
+    jsonschema_rs.validate(json_schema(), yaml.safe_load(project_files.template(name)))

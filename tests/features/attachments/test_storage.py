@@ -8,7 +8,7 @@ from typing import BinaryIO
 import pytest
 
 from saraban.attachments.adapters import FolderStorage, MemoryStorage
-from saraban.attachments.domain.storage import Storage
+from saraban.attachments.domain import Storage
 
 KEY = "files/2026/11/019505a1-7c3e-7000-8000-abc123def456"
 

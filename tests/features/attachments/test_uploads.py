@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments import service
 from saraban.attachments.models import Attachment
-from saraban.attachments.service import uploads
 from saraban.audit import service as audit
 from saraban.config import Settings
 from saraban.kit.db import Database
@@ -167,7 +167,7 @@ class TestKey:
     async def test_finds_the_file_whose_commit_was_not_answered(
         self, uploader: httpx.AsyncClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        complete = uploads._complete
+        complete = service._complete
 
         async def lost(session: AsyncSession, *given: Any, **more: Any) -> Any:
             await complete(session, *given, **more)
@@ -175,7 +175,7 @@ class TestKey:
             raise DBAPIError("COMMIT", None, ConnectionResetError(), connection_invalidated=True)
 
         with monkeypatch.context() as once:
-            once.setattr(uploads, "_complete", lost)
+            once.setattr(service, "_complete", lost)
             first = await self.send(uploader, "a.pdf", PDF)
         again = await self.send(uploader, "a.pdf", PDF)
 

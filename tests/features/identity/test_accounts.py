@@ -15,7 +15,7 @@ from saraban.identity.service import (
     RoleGrant,
     UsernameTaken,
 )
-from saraban.identity.service import seed as people
+from saraban.identity.service import first_run as people
 from saraban.kit.db import Base, Database
 from saraban.kit.errors import Forbidden, Invalid, NotFound
 from saraban.projects.service import seed as places

@@ -17,7 +17,7 @@ from saraban.app import create_app
 from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.identity.models import User
-from saraban.identity.service.seed import seed_demo_accounts
+from saraban.identity.service.first_run import seed_demo_accounts
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.numbering.series.models import NumberError
 from tests.conftest import PASSWORD, client_of

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from saraban.audit.domain.blocks import (
+from saraban.audit.domain.journals import (
     MINIMUM_YEARS,
     START,
     BlockHeader,
     BlockKind,
+    RowDigest,
     head_digest,
     rows_digest,
+    utc_text,
     years_before,
 )
-from saraban.audit.domain.journals import RowDigest, utc_text
 
 MOST_FINDINGS = 20
 

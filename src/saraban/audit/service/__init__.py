@@ -1,23 +1,25 @@
 """Writing, reading, sealing, checking, handing out and lawfully deleting the audit trail."""
 
-from saraban.audit.domain.blocks import MINIMUM_YEARS
-from saraban.audit.domain.context import AuditContext, AuditOrigin
+from saraban.audit.domain.journals import MINIMUM_YEARS
 from saraban.audit.domain.verification import Finding, FindingKind
 from saraban.audit.models import Severity
-from saraban.audit.service.head_file import HeadFile
-from saraban.audit.service.journal_export import Unsealed, export, unsealed
 from saraban.audit.service.retention import Purged, purge
-from saraban.audit.service.sealer import Sealer
+from saraban.audit.service.sealer import HeadFile, Sealer
 from saraban.audit.service.trail import (
+    AuditContext,
     AuditEntry,
+    AuditOrigin,
     AuditRecord,
     list_records,
     queue,
     record,
 )
 from saraban.audit.service.verification import (
+    Unsealed,
     VerificationReport,
     count_sealed_blocks,
+    export,
+    unsealed,
     verify,
     verify_file,
     verify_next_blocks,

@@ -8,20 +8,20 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
-from saraban.audit.domain.blocks import (
+from saraban.audit.domain.journals import (
+    JOURNALS,
     MINIMUM_YEARS,
     BlockHeader,
     BlockKind,
+    Journal,
     rows_digest,
     unpack,
     with_digest,
     years_before,
 )
-from saraban.audit.domain.context import Actor, AuditOrigin
-from saraban.audit.domain.journals import JOURNALS, Journal
 from saraban.audit.domain.verification import Finding, JournalVerification
 from saraban.audit.models import AuditBlock, Severity
-from saraban.audit.service.trail import AuditEntry, record
+from saraban.audit.service.trail import Actor, AuditEntry, AuditOrigin, record
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 

@@ -1,20 +1,59 @@
-"""Writing and reading the audit trail; a row is written in the transaction of what it tells of."""
+"""
+Writing and reading the audit trail; a row is written in the transaction of what it tells of.
+
+`AuditContext` is as much of a request as that needs; `identity` stands above and hands in its own.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.audit.domain.context import AuditContext
 from saraban.audit.models import AuditLog, Severity
 from saraban.kit.db import table_of
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.json import JsonObject
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.kit.pipeline import Pipeline
+
+
+class Actor(Protocol):
+    @property
+    def user_id(self) -> int: ...
+
+    @property
+    def public_id(self) -> UUID: ...
+
+
+class AuditContext(Protocol):
+    """A request context, or what stands for it where nobody is signed in."""
+
+    @property
+    def caller(self) -> Actor | None: ...
+
+    @property
+    def now(self) -> datetime: ...
+
+    @property
+    def address(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOrigin:
+    """
+    What stands for a request where nobody is signed in.
+
+    :param caller: None for an act of nobody who is known, such as a failed log-in
+    """
+
+    caller: Actor | None
+    now: datetime
+    address: str = ""
+
 
 _INSERT = sa.insert(table_of(AuditLog))
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
-from saraban.attachments.domain.storage import Storage
+from saraban.attachments.domain import Storage
 from saraban.audit import service as audit
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as core

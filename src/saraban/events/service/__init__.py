@@ -1,24 +1,30 @@
 """What other features and the doors use of `events`."""
 
-from saraban.events.domain.event import Event
-from saraban.events.domain.lane import Lane
+from saraban.events.domain import Event, Lane
 from saraban.events.service.dead_letters import (
     DEAD_QUEUE,
     DeadLetterView,
     EventNotDead,
+    EventState,
+    EventView,
     add_dead_letter,
     delete_dead_letter,
     list_dead_letters,
+    list_events,
+    read_event,
     requeue_dead_letter,
     take_unreported,
 )
-from saraban.events.service.event_views import EventState, EventView, list_events, read_event
-from saraban.events.service.handlers import BatchHandler, EventSender, Handler, Handlers, Postponed
 from saraban.events.service.outbox import (
     LEASE,
     Backlog,
+    BatchHandler,
     EventClaim,
+    EventSender,
+    Handler,
+    Handlers,
     NewEvent,
+    Postponed,
     any_due,
     backlog,
     claim,

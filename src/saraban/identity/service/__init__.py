@@ -22,10 +22,14 @@ from saraban.identity.service.callers import (
     CallerLoader,
     OrganizationMember,
     find_caller,
+    list_organizations,
     load_caller,
     load_callers,
+    lock_rights,
     members_of_each,
     profile,
+    read_organization,
+    share_rights,
     system_caller,
     system_context,
     users_of,
@@ -37,33 +41,34 @@ from saraban.identity.service.delivery_preferences import (
     load_delivery_profiles,
     save_delivery_preferences,
 )
-from saraban.identity.service.device_cookies import DEVICE_COOKIE_LIFE
 from saraban.identity.service.first_run import AlreadySetUp, FirstAdministrator, FirstRun, NotSetUp, set_up
 from saraban.identity.service.invitations import (
     USER_INVITED,
     Invitation,
     InvitationEnded,
+    TooManyPasswords,
     accept_invitation,
+    change_password,
     invite_again,
     invite_user,
     read_invitation,
     renew_invitation,
 )
-from saraban.identity.service.organizations import list_organizations, read_organization
-from saraban.identity.service.password_change import TooManyPasswords, change_password
 from saraban.identity.service.passwords import PasswordsBusy
 from saraban.identity.service.people_import import KnownPerson, PeopleImport, import_people
 from saraban.identity.service.sessions import (
     Device,
+    NotSignedIn,
     OpenedSession,
+    SessionEnded,
+    TokenIssuer,
     WrongCredentials,
     delete_expired_sessions,
     log_in,
     log_out,
     refresh,
 )
-from saraban.identity.service.throttle import LogInThrottle, LogInThrottled
-from saraban.identity.service.tokens import NotSignedIn, SessionEnded, TokenIssuer
+from saraban.identity.service.throttle import DEVICE_COOKIE_LIFE, LogInThrottle, LogInThrottled
 
 __all__ = [
     "ACCOUNT_CHANGED",
@@ -114,6 +119,7 @@ __all__ = [
     "load_caller",
     "load_callers",
     "load_delivery_profiles",
+    "lock_rights",
     "log_in",
     "log_out",
     "members_of_each",
@@ -127,6 +133,7 @@ __all__ = [
     "set_active",
     "set_password",
     "set_up",
+    "share_rights",
     "system_caller",
     "system_context",
     "unlock",

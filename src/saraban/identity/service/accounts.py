@@ -2,7 +2,7 @@
 Opens, closes and unlocks accounts, gives them roles and takes them back; used by the command line.
 
 Whatever changes what somebody may do is told as `account.changed`, for those who keep lists of who is asked, and excludes
-those who write such a list at that moment (`rights`).
+those who write such a list at that moment (`lock_rights`).
 """
 
 from collections.abc import Mapping
@@ -14,16 +14,58 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.events import service as events
+from saraban.identity import repository
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_name, acceptable_username, canonical_username
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.models import Role, User, UserAssignment
-from saraban.identity.repository import accounts as repository
-from saraban.identity.repository import invitations, tokens
-from saraban.identity.repository.accounts import AssignmentColumns
-from saraban.identity.service import passwords, rights_lock, role_scopes
-from saraban.identity.service.callers import display_name
-from saraban.kit.errors import DomainError, ErrorKind, Forbidden, NotFound, Text, invalid
+from saraban.identity.repository import AssignmentColumns
+from saraban.identity.service import passwords
+from saraban.identity.service.callers import display_name, lock_rights
+from saraban.kit.errors import DomainError, ErrorKind, Forbidden, Invalid, NotFound, Text, invalid
+from saraban.kit.text import fold
+
+
+@dataclass(frozen=True, slots=True)
+class RoleScope:
+    """A contract carries its project too, because whoever may in the project may in its contracts."""
+
+    organization_id: int | None = None
+    project_id: int | None = None
+    contract_id: int | None = None
+
+    @property
+    def scope(self) -> Scope:
+        organizations = frozenset({self.organization_id} if self.organization_id is not None else ())
+        return Scope(organizations, self.project_id, self.contract_id)
+
+
+async def find_scope(
+    session: AsyncSession, organization: str | None = None, project: str | None = None, contract: str | None = None
+) -> RoleScope:
+    """
+    :raises Invalid: at the field whose code is not known
+    """
+    organization_id = project_id = contract_id = None
+    if organization is not None:
+        organization_id = await repository.organization_key(session, code=fold(organization))
+        if organization_id is None:
+            raise _unknown("/organizationCode", organization)
+    if project is not None:
+        project_id = await repository.project_key(session, code=fold(project))
+        if project_id is None:
+            raise _unknown("/projectCode", project)
+    if contract is not None:
+        row = await repository.contract_keys(session, code=fold(contract))
+        if row is None:
+            raise _unknown("/contractCode", contract)
+        contract_id, project_id = row.id, row.project_id
+    return RoleScope(organization_id, project_id, contract_id)
+
+
+def _unknown(pointer: str, code: str) -> Invalid:
+    return invalid(pointer, "unknown", "ไม่มีรหัส “{value}”", "There is no “{value}”.", value=code)
+
 
 ACCOUNT_CHANGED = "account.changed"
 
@@ -104,7 +146,7 @@ async def open_account(ctx: RequestContext, session: AsyncSession, new: NewAccou
     """
     name, mail = acceptable_username(new.username), acceptable_address(new.email)
     first, last = acceptable_name("/firstName", new.first_name), acceptable_name("/lastName", new.last_name)
-    home = await role_scopes.find_scope(session, organization=new.organization_code)
+    home = await find_scope(session, organization=new.organization_code)
     ctx.caller.require("user.create", home.scope)
     if await repository.is_taken(session, username=name, email=mail):
         raise UsernameTaken(values={"value": new.username})
@@ -131,13 +173,13 @@ async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
 
 async def set_active(ctx: RequestContext, session: AsyncSession, *, username: str, active: bool) -> None:
     """Open or close an account; a closed one is refused at its next request."""
-    await rights_lock.hold_exclusive(session)
+    await lock_rights(session)
     user = await load_manageable(
         session, by=ctx.caller, username=username, permission="user.edit" if active else "user.delete"
     )
     user.is_active, user.updated_at = active, ctx.now
     if not active:
-        await tokens.revoke_all(session, user_id=user.user_id, now=ctx.now)
+        await repository.revoke_tokens(session, user_id=user.user_id, now=ctx.now)
     await record(ctx, session, "user.enable" if active else "user.disable", user)
     await _record_event(session, user, ctx.now)
 
@@ -178,7 +220,7 @@ async def grant_role(ctx: RequestContext, session: AsyncSession, username: str, 
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
     """
-    await rights_lock.hold_exclusive(session)
+    await lock_rights(session)
     user = await _existing(session, username)
     wanted = await _wanted(session, ctx.caller, grant)
     if await repository.assignment(session, user.user_id, wanted.where):
@@ -201,7 +243,7 @@ async def revoke_role(ctx: RequestContext, session: AsyncSession, username: str,
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` could not have given it
     """
-    await rights_lock.hold_exclusive(session)
+    await lock_rights(session)
     user = await _existing(session, username)
     wanted = await _wanted(session, ctx.caller, grant)
     assignment = await repository.assignment(session, user.user_id, wanted.where)
@@ -239,7 +281,7 @@ class _RequestedAssignment:
 
 async def _wanted(session: AsyncSession, by: Caller, grant: RoleGrant) -> _RequestedAssignment:
     row = await _fitting_role(session, grant)
-    place = await role_scopes.find_scope(session, grant.organization_code, grant.project_code, grant.contract_code)
+    place = await find_scope(session, grant.organization_code, grant.project_code, grant.contract_code)
     _require_no_more_than_own(by, row.role_name, place.scope)
     where: AssignmentColumns = {
         "role_id": row.role_id,
@@ -271,7 +313,7 @@ async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
 
 
 async def _existing(session: AsyncSession, username: str) -> User:
-    user = await repository.by_username(session, username=canonical_username(username))
+    user = await repository.user_named(session, username=canonical_username(username))
     if user is None:
         raise NotFound(f"There is no account “{username}”.")
     return user
@@ -294,8 +336,8 @@ async def replace_password(
     """
     user.password_hash, user.updated_at = password_hash, now
     user.failed_attempts, user.locked_until = 0, now
-    await invitations.close(session, user_id=user.user_id)
-    await tokens.revoke_all(session, user_id=user.user_id, but=but, now=now)
+    await repository.delete_invitation(session, user_id=user.user_id)
+    await repository.revoke_tokens(session, user_id=user.user_id, but=but, now=now)
 
 
 def _account(user: User, organization_code: str | None, roles: str | None) -> AccountSummary:

@@ -1,4 +1,9 @@
-"""Loads who is asking and what they may know of themselves, and finds whom to tell."""
+"""
+Loads who is asking and what they may know of themselves and of organizations, finds whom to tell, and keeps rights still.
+
+Everybody who is signed in may look things up in the register of organizations, because forms need it; retired ones are shown
+to those with `organization.view`.
+"""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -9,16 +14,78 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.catalogue import SYSTEM_USERNAME
+from saraban.identity import repository
+from saraban.identity.domain.catalogue import SYSTEM_USERNAME, party_role, role_names_of
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, RequestContext
 from saraban.identity.models import User
-from saraban.identity.repository import callers as repository
-from saraban.identity.repository import organizations
-from saraban.identity.schemas import HeldRole, HeldRoleScope, Profile
-from saraban.identity.service.organizations import organization_summary
-from saraban.identity.service.tokens import NotSignedIn
+from saraban.identity.schemas import HeldRole, HeldRoleScope, OrganizationPage, OrganizationSummary, Profile
+from saraban.identity.service.sessions import NotSignedIn
 from saraban.kit.clock import Clock
 from saraban.kit.db import AnyRow, Database
+from saraban.kit.errors import NotFound
+from saraban.kit.pagination import page_of
+
+
+async def list_organizations(
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    search: str | None = None,
+    role: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> OrganizationPage:
+    rows = await repository.organization_page(
+        session,
+        search=search,
+        roles=role_names_of(role) if role else (),
+        inactive_too=ctx.caller.may_anywhere("organization.view"),
+        cursor=cursor,
+        limit=limit,
+    )
+    page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+    return OrganizationPage(items=[organization_summary(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+async def read_organization(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> OrganizationSummary:
+    """
+    :raises NotFound: when there is none, or it is retired and the caller may not see those
+    """
+    row = await repository.organization(session, public_id)
+    if row is None or not (row.is_active or ctx.caller.may_anywhere("organization.view")):
+        raise NotFound(f"There is no organization {public_id}.")
+    return organization_summary(row)
+
+
+def organization_summary(row: AnyRow) -> OrganizationSummary:
+    return OrganizationSummary(
+        public_id=row.public_id,
+        organization_code=row.organization_code,
+        organization_name=row.organization_name,
+        organization_name_en=row.organization_name_en,
+        role=party_role(row.role_name),
+        is_active=row.is_active,
+    )
+
+
+# Whoever writes down whom something asks, and whoever changes what people may do, exclude each other. Without it a grant could be
+# committed and told while a step that has read the rights of before is not committed yet: who hears of the grant does not see the
+# step, the step does not see the grant, and what it wrote stays wrong. So the first share the rights, the second lock them, until
+# their transactions end. Then a writer is either committed before the rights change, and who hears of the change finds what it
+# wrote; or it reads the rights as they are after it.
+#
+# What is held is one row that nobody writes, the first role's; SQLite has one writer at a time anyway. Whoever shares the rights
+# has the locks of its instances already, so that the two wait for each other no longer than a transaction takes; where other
+# rows make a deadlock of it, the database ends one of the two and it is run again.
+async def share_rights(session: AsyncSession) -> None:
+    """Keep what people may do as it is until the transaction ends; called before it is read."""
+    await repository.lock_rights(session, alone=False)
+
+
+async def lock_rights(session: AsyncSession) -> None:
+    """Wait for all who keep the rights, and let nobody keep them until they are changed."""
+    await repository.lock_rights(session, alone=True)
+
 
 _CLOSED = "The account of this token is closed."
 
@@ -178,7 +245,8 @@ def _grant(row: AnyRow) -> Grant:
 
 async def profile(ctx: RequestContext, session: AsyncSession) -> Profile:
     rows = {
-        row.id: organization_summary(row) for row in await organizations.many(session, ids=ctx.caller.organization_ids)
+        row.id: organization_summary(row)
+        for row in await repository.organizations(session, ids=ctx.caller.organization_ids)
     }
     held = await repository.assignments_of(session, user_id=ctx.caller.user_id)
     return Profile(

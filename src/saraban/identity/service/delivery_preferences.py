@@ -6,9 +6,9 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity import repository
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserPreference
-from saraban.identity.repository import accounts as repository
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import invalid
 from saraban.kit.json import JsonObject
@@ -38,7 +38,7 @@ async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[
     """Return how each of the users wants to be told."""
     if not user_ids:
         return {}
-    return {row[0].user_id: _delivery(*row) for row in await repository.with_preferences(session, user_ids)}
+    return {row[0].user_id: _delivery(*row) for row in await repository.users_with_preferences(session, user_ids)}
 
 
 async def save_delivery_preferences(

@@ -1,24 +1,144 @@
 """
-An installation begins with one Super Admin and the organization that person works for. Until then nobody can sign in.
+What an installation begins with: permissions, roles, the system user, the demo accounts, and one Super Admin with their
+organization. Until then nobody can sign in.
+
+Each function that seeds may run any number of times: it adds what is missing and changes nothing that is there.
 """
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity import repository
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_username
 from saraban.identity.domain.context import Caller
-from saraban.identity.models import Organization
-from saraban.identity.repository import accounts as repository
-from saraban.identity.repository import role_scopes
-from saraban.identity.service import passwords, rights_lock
-from saraban.identity.service.accounts import NewAccount, RoleGrant, create_user, grant_role
-from saraban.identity.service.callers import load_caller, system_context
+from saraban.identity.models import (
+    Organization,
+    OrganizationRole,
+    Permission,
+    Role,
+    RolePermission,
+    User,
+    UserAssignment,
+)
+from saraban.identity.service import passwords
+from saraban.identity.service.accounts import NewAccount, RoleGrant, create_user, find_scope, grant_role
+from saraban.identity.service.callers import load_caller, lock_rights, system_context
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import control_character, fold
+
+# Shipped rows carry the same moment everywhere, so that filling a database twice gives the same rows.
+SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def seed_catalogue(session: AsyncSession) -> None:
+    """Fill in organization roles, permissions, the seven roles with their permissions, and `system`."""
+    stamps = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
+    known = set(await session.scalars(sa.select(OrganizationRole.role_name)))
+    session.add_all(
+        OrganizationRole(role_name=name, **stamps) for name in catalogue.ORGANIZATION_ROLES if name not in known
+    )
+    known = set(await session.scalars(sa.select(Permission.permission_name)))
+    session.add_all(
+        Permission(permission_name=offer.name, description=offer.says.th, module=offer.module, **stamps)
+        for offer in catalogue.PERMISSIONS
+        if offer.name not in known
+    )
+    known = set(await session.scalars(sa.select(Role.role_name)))
+    session.add_all(
+        Role(role_name=offer.name, scope=offer.scope, description=offer.says.th, is_system=True, **stamps)
+        for offer in catalogue.ROLES
+        if offer.name not in known
+    )
+    await session.flush()
+    await _matrix(session)
+    await _system_user(session)
+
+
+async def _matrix(session: AsyncSession) -> None:
+    roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
+    permissions = {row.permission_name: row.permission_id for row in await session.scalars(sa.select(Permission))}
+    wanted = {
+        (roles[offer.name], permissions[name])
+        for offer in catalogue.ROLES
+        for name in catalogue.permissions_of(offer.name)
+    }
+    there = {(row.role_id, row.permission_id) for row in await session.scalars(sa.select(RolePermission))}
+    session.add_all(RolePermission(role_id=role, permission_id=one) for role, one in sorted(wanted - there))
+    await session.flush()
+
+
+async def _system_user(session: AsyncSession) -> None:
+    if await session.scalar(sa.select(User.user_id).where(User.username == catalogue.SYSTEM_USERNAME)):
+        return
+    session.add(
+        User(
+            username=catalogue.SYSTEM_USERNAME,
+            password_hash=passwords.NO_PASSWORD,
+            first_name="Saraban",
+            email="system@saraban.invalid",
+            is_service=True,
+            created_at=SHIPPED_AT,
+            updated_at=SHIPPED_AT,
+        )
+    )
+    await session.flush()
+
+
+async def seed_demo_accounts(session: AsyncSession, *, password: str = catalogue.DEMO_PASSWORD) -> None:
+    """
+    Open the demo accounts that are missing; one that exists keeps its password and its roles.
+
+    The demo project must be there (`setup.service.demo`).
+    """
+    known = set(await session.scalars(sa.select(User.username)))
+    roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
+    for account in catalogue.DEMO_ACCOUNTS:
+        if account.username not in known:
+            await _open_account(session, account, roles, password_hash=await passwords.hash_password(password))
+    # A program draws more than a person may; a limit that somebody set stays.
+    services = [account.username for account in catalogue.DEMO_ACCOUNTS if account.is_service]
+    unset = sa.and_(User.username.in_(services), User.draws_per_minute.is_(None))
+    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))
+
+
+async def _open_account(
+    session: AsyncSession, account: catalogue.DemoAccount, roles: dict[str, int], *, password_hash: str
+) -> None:
+    own = await find_scope(session, organization=account.organization)
+    user = User(
+        username=account.username,
+        password_hash=password_hash,
+        first_name=account.first_name,
+        last_name=account.last_name,
+        email=f"{account.username}@saraban.invalid",
+        primary_organization_id=own.organization_id,
+        is_service=account.is_service,
+        created_at=SHIPPED_AT,
+        updated_at=SHIPPED_AT,
+    )
+    session.add(user)
+    await session.flush()
+    for placing in account.placings:
+        place = await find_scope(
+            session, organization=placing.organization, project=placing.project, contract=placing.contract
+        )
+        session.add(
+            UserAssignment(
+                user_id=user.user_id,
+                role_id=roles[placing.role],
+                organization_id=place.organization_id,
+                project_id=None if place.contract_id else place.project_id,
+                contract_id=place.contract_id,
+                assigned_at=SHIPPED_AT,
+            )
+        )
+    await session.flush()
 
 
 class NotSetUp(DomainError):
@@ -97,12 +217,12 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
     :raises AlreadySetUp: when somebody has an account
     """
     first.check()
-    await rights_lock.hold_exclusive(session)  # of two that begin at once, the second finds the first one's account
+    await lock_rights(session)  # of two that begin at once, the second finds the first one's account
     if await repository.has_accounts(session):
         raise AlreadySetUp
     ctx = await system_context(session, clock, address)
     code = fold(first.organization_code.strip())
-    if await role_scopes.organization(session, code) is None:
+    if await repository.organization_key(session, code) is None:
         name = fold(first.organization_name.strip()) or code
         session.add(
             Organization(organization_code=code, organization_name=name, created_at=ctx.now, updated_at=ctx.now)

@@ -1,12 +1,13 @@
 """
-Invites people to accounts that have no password yet, or whose password is forgotten, by a link that works once.
+How people set their own password: by the link of an invitation, which works once, or knowing the present password.
 
-The token leaves this module once: printed by a command, or in a letter, which makes a token of its own when it is written
-(`renew_invitation`), so that no queue keeps one.
+Tries are counted: a session that was left open is no key. The token of a link leaves this module once: printed by a command, or
+in a letter, which makes a token of its own when it is written (`renew_invitation`), so that no queue keeps one.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Final
 from uuid import UUID
 
@@ -14,18 +15,84 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.service import AuditOrigin
 from saraban.events import service as events
+from saraban.identity import repository
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserInvitation
-from saraban.identity.repository import invitations as repository
 from saraban.identity.service import passwords
 from saraban.identity.service.accounts import NewAccount, load_manageable, open_account, record, replace_password
 from saraban.identity.service.callers import display_name
-from saraban.identity.service.password_change import OF_ADDRESS, count_attempt
-from saraban.identity.service.tokens import digest
+from saraban.identity.service.sessions import NotSignedIn, digest
+from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.ids import new_secret
-from saraban.kit.rate_limits import RateLimiter
+from saraban.kit.rate_limits import RateLimiter, RateLimitRule
+
+OF_ACCOUNT: Final = 10
+MINUTES: Final = 15
+OF_ADDRESS: Final = 60  # an office whose people all open their invitations this morning comes from one
+
+
+class TooManyPasswords(DomainError):
+    """More passwords were tried than a person types: for one account, or with invitations from one address."""
+
+    kind, code = ErrorKind.THROTTLED, "TOO_MANY_PASSWORDS"
+    says = Text("ลองบ่อยเกินไป กรุณารอ {minutes} นาที", "Too many attempts. Please wait for {minutes} min.")
+    recovery = (Text("รอแล้วลองใหม่", "Wait, then try again."),)
+
+
+async def change_password(
+    ctx: RequestContext,
+    db: Database,
+    *,
+    limiter: RateLimiter,
+    current: str,
+    new: str,
+    refresh_token: str = "",
+    clock: Clock,
+) -> None:
+    """
+    Replace the caller's own password and end the other sessions. No connection is held while argon2 works.
+
+    :param refresh_token: of the session that goes on
+    :raises Invalid: when the present password is wrong or the new one too weak
+    :raises TooManyPasswords: after too many tries
+    """
+    await count_attempt(limiter, "password", str(ctx.caller.public_id), OF_ACCOUNT, minutes=MINUTES)
+    passwords.require_strong(new, ctx.caller.username, pointer="/newPassword")
+    async with db.reading() as session:
+        user = await repository.user_named(session, username=ctx.caller.username)
+    if not await passwords.matches(current, user.password_hash if user is not None else None):
+        await _note_failure(replace(ctx, now=clock.now()), db)
+        raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
+    password_hash = await passwords.hash_password(new)
+
+    async def settle(session: AsyncSession) -> None:
+        row = await repository.lock_user(session, user_id=ctx.caller.user_id)
+        if row is None or not row.is_active:
+            raise NotSignedIn
+        now = clock.now()
+        await replace_password(session, row, password_hash, but=digest(refresh_token), now=now)
+        await record(replace(ctx, now=now), session, "user.change_password", row)
+
+    await db.transact(settle)
+
+
+async def _note_failure(ctx: RequestContext, db: Database) -> None:
+    async def note(session: AsyncSession) -> None:
+        row = await repository.lock_user(session, user_id=ctx.caller.user_id)
+        if row is not None:
+            await record(ctx, session, "user.change_password_failed", row)
+
+    await db.transact(note)
+
+
+async def count_attempt(limiter: RateLimiter, policy: str, whom: str, most: int, *, minutes: int = 1) -> None:
+    """:raises TooManyPasswords: when the tries of these minutes are used up"""
+    result = await limiter.take([RateLimitRule(policy, whom, most, minutes)])
+    if result.refused is not None:
+        raise TooManyPasswords(values={"minutes": ceil(result.reset / 60)}, retry_after=result.reset)
+
 
 USER_INVITED: Final = "user.invited"
 LIFE: Final = timedelta(days=7)
@@ -88,7 +155,7 @@ async def invite_again(ctx: RequestContext, session: AsyncSession, *, username: 
 
 async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime) -> Invitation | None:
     """Give a new token to an invitation that is still open, for the letter that is being written; the old one ends."""
-    row, user = await repository.of_user(session, user_id), await session.get(User, user_id)
+    row, user = await repository.lock_invitation(session, user_id), await session.get(User, user_id)
     if row is None or user is None or row.expires_at <= now:
         return None
     token = new_secret()
@@ -100,7 +167,7 @@ async def read_invitation(session: AsyncSession, token: str, now: datetime) -> I
     """
     :raises InvitationEnded: when the token opens nothing
     """
-    user = await repository.invited(session, token_hash=digest(token), now=now)
+    user = await repository.invited_user(session, token_hash=digest(token), now=now)
     if user is None:
         raise InvitationEnded
     return Invitation(user.public_id, user.username, display_name(user), token)
@@ -125,7 +192,7 @@ async def accept_invitation(
     password_hash = await passwords.hash_password(password)
 
     async def settle(session: AsyncSession) -> None:
-        user = await repository.invited(session, token_hash=digest(token), now=now, lock=True)
+        user = await repository.invited_user(session, token_hash=digest(token), now=now, lock=True)
         if user is None:
             raise InvitationEnded
         await replace_password(session, user, password_hash, now=now)
@@ -137,7 +204,7 @@ async def accept_invitation(
 
 async def _invite(ctx: RequestContext, session: AsyncSession, user: User) -> Invitation:
     token = new_secret()
-    row = await repository.of_user(session, user_id=user.user_id)
+    row = await repository.lock_invitation(session, user_id=user.user_id)
     if row is None:
         row = UserInvitation(user_id=user.user_id, created_at=ctx.now)
         session.add(row)

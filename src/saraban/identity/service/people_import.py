@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity import repository
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.people_workbook import ImportedPerson, RequestedRole, at_workbook_row, read_people
 from saraban.identity.models import User
-from saraban.identity.repository import accounts as repository
-from saraban.identity.repository import role_scopes
-from saraban.identity.repository.accounts import AssignmentColumns
+from saraban.identity.repository import AssignmentColumns
 from saraban.identity.service.accounts import NewAccount, RoleGrant, UsernameTaken, grant_role, requested_assignment
 from saraban.identity.service.invitations import Invitation, invite_user
 from saraban.kit.errors import FieldProblem, Invalid
@@ -79,7 +78,7 @@ class _Work:
     async def take(self, person: ImportedPerson) -> None:
         name = canonical_username(person.cells["username"])
         roles = [(wish, await self._role(wish)) for wish in person.roles]
-        user = await repository.by_username(self._session, username=name)
+        user = await repository.user_named(self._session, username=name)
         if user is not None:
             differs = [*await self._differences(user, person), *await self._missing(user, roles)]
             self.known.append(KnownPerson(person.line, name, tuple(dict.fromkeys(differs))))
@@ -122,7 +121,7 @@ class _Work:
         there = {"email": user.email, "firstName": user.first_name or "", "lastName": user.last_name or ""}
         said = {key: cells.get(key, "") for key in there} | {"email": cells["email"].casefold()}
         found = [key for key, value in said.items() if value and value != there[key]]
-        organization = await role_scopes.organization(self._session, code=cells["organization"])
+        organization = await repository.organization_key(self._session, code=cells["organization"])
         return found if organization == user.primary_organization_id else [*found, "organization"]
 
     async def _missing(self, user: User, roles: Sequence[tuple[RequestedRole, AssignmentColumns | None]]) -> list[str]:

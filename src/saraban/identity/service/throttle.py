@@ -3,7 +3,8 @@ Log-ins one after another for each address, counted and delayed as `domain.throt
 
 An address has one password checked at a time: of many guesses at once no more are answered than allowed, and a flood
 from one address keeps nobody else waiting. A name is counted under a keyed digest, because a password is now and then
-typed in its place, and a name without an account leaves nothing else.
+typed in its place, and a name without an account leaves nothing else. A browser in which an account has logged in bears a
+cookie, so that its log-ins are told from those of everybody else at the address.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
 
@@ -27,10 +28,38 @@ from saraban.identity.domain.throttle import (
     network_of,
     password_check_timeout,
 )
-from saraban.identity.service.device_cookies import DeviceCookies
 from saraban.identity.service.passwords import PasswordsBusy
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.ids import new_secret
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
+
+DEVICE_COOKIE_LIFE: Final = timedelta(days=365)
+
+
+class DeviceCookies:
+    """
+    :param key: what the cookies are signed with is derived from it
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = hmac.digest(key, b"device cookies", hashlib.sha256)
+
+    def issue(self, name: str, *, now: datetime) -> str:
+        stated = f"{new_secret(12)}.{int((now + DEVICE_COOKIE_LIFE).timestamp())}"
+        return f"{stated}.{self._seal(stated, name)}"
+
+    def device(self, cookie: str, *, name: str, now: datetime) -> str | None:
+        """Return the device that a cookie of this name marks; None when it is forged, of another name or too old."""
+        stated, _, seal = cookie.rpartition(".")
+        if not hmac.compare_digest(seal.encode(errors="replace"), self._seal(stated, name).encode()):
+            return None
+        device, _, expires = stated.partition(".")
+        return device if now.timestamp() < int(expires) else None
+
+    def _seal(self, stated: str, name: str) -> str:
+        text = f"{stated}\n{name}".encode(errors="surrogatepass")
+        return hmac.digest(self._key, text, hashlib.sha256).hex()
+
 
 log = structlog.get_logger(__name__)
 

@@ -1,8 +1,19 @@
-"""Working days: a weekend, holidays, and days that are worked in spite of both. Days in, days out."""
+"""
+Working days: a weekend, holidays, and days that are worked in spite of both. Days in, days out.
 
+The public holidays are those that the cabinet lists for government offices, with Labour Day, which building sites keep. The
+days and their names come from the `holidays` package, in which a day that falls on a weekend has its substitute beside it.
+Special days that the cabinet gives late, and the ploughing ceremony until the palace has named its day, are for each project
+to add, as are the years that are not in `YEARS`.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 from typing import Final, Literal
+
+from saraban.kit.errors import Text
 
 Weekday = Literal["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]
 WEEKDAYS: Final[tuple[Weekday, ...]] = (
@@ -66,3 +77,19 @@ def working_days_between(calendar: WorkCalendar, first: date, last: date) -> int
         day += step
         count += calendar.is_working(day)
     return count if last >= first else -count
+
+
+YEARS: Final = range(2024, 2028)
+_NO_DAY_OFF: Final = "National Children's Day"  # always a Saturday, and nobody is given another day for it
+
+
+@cache
+def public_holidays() -> Mapping[date, Text]:
+    """Return the name of each holiday of `YEARS`."""
+    from holidays import country_holidays  # it loads the calendars of all countries, which few commands need
+
+    th, en = (
+        country_holidays("TH", years=YEARS, categories=("public", "government"), language=language)
+        for language in ("th", "en_US")
+    )
+    return {day: Text(th[day], name) for day, name in sorted(en.items()) if name != _NO_DAY_OFF}

@@ -1,6 +1,6 @@
 """What other features and the doors use of `projects`."""
 
-from saraban.projects.domain.reference import (
+from saraban.projects.domain.master_data import (
     ContractRef,
     DisciplineRef,
     OrganizationRef,
@@ -34,18 +34,18 @@ from saraban.projects.service.lookup import (
     require_codes,
     sub_type_numbers,
 )
-from saraban.projects.service.project_lists import (
+from saraban.projects.service.projects import (
     contracts,
     correspondence_types,
     disciplines,
     list_projects,
+    lock_project,
     organizations,
     projects_of,
     read_project,
     rfa_types,
     sub_types,
 )
-from saraban.projects.service.project_settings import lock_project
 from saraban.projects.service.teams import (
     TEAM_CHANGED,
     TeamMembership,

@@ -8,13 +8,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
-from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, Weekday, WorkCalendar
-from saraban.projects.domain.thai_holidays import YEARS, public_holidays
+from saraban.projects import repository
+from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, YEARS, Weekday, WorkCalendar, public_holidays
 from saraban.projects.models import ProjectCalendar, ProjectDay
-from saraban.projects.repository import projects as repository
 from saraban.projects.schemas import CalendarDay, CalendarYear, NewCalendarDay
-from saraban.projects.service.project_lists import visible_project
-from saraban.projects.service.project_settings import lock_managed_project, record_change
+from saraban.projects.service.projects import lock_managed_project, record_change, visible_project
 
 
 async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:

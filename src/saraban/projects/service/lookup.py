@@ -16,7 +16,8 @@ from saraban.kit.db import AnyRow
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.kit.statements import Query, fetch
 from saraban.kit.text import fold
-from saraban.projects.domain.reference import (
+from saraban.projects import repository
+from saraban.projects.domain.master_data import (
     ContractRef,
     DisciplineRef,
     OrganizationRef,
@@ -28,7 +29,6 @@ from saraban.projects.domain.reference import (
     TypeRef,
     by_role,
 )
-from saraban.projects.repository import lookup as repository
 
 CONTRACT_POINTER = "/contractPublicId"
 
@@ -37,7 +37,7 @@ async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) 
     """
     :raises Invalid: at `pointer`, when there is no such active project
     """
-    row = await repository.project(session, public_id)
+    row = await repository.active_project(session, public_id)
     if row is None:
         raise _unknown_project(pointer, str(public_id))
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
@@ -60,7 +60,7 @@ async def find_organization(
     :param contract_id: a party of this contract has the role that it has there
     :raises Invalid: at `pointer`, when the organization does not take part in the project
     """
-    row = await repository.member(session, project_id=project.id, public_id=public_id, contract_id=contract_id)
+    row = await repository.participant(session, project_id=project.id, public_id=public_id, contract_id=contract_id)
     if row is None:
         raise unknown(pointer, str(public_id))
     return OrganizationRef(row.id, row.public_id, row.organization_code, row.organization_name, party_role(row.role))
@@ -92,7 +92,7 @@ async def find_discipline(
     """
     :raises Invalid: at `pointer` when unknown, at `/contractPublicId` when several contracts have the code
     """
-    rows = await repository.disciplines(
+    rows = await repository.disciplines_coded(
         session, project_id=project.id, contract_id=contract.id if contract else None, code=fold(code)
     )
     row = _only(rows, code, pointer)
@@ -105,7 +105,7 @@ async def find_rfa_type(
     """
     :raises Invalid: at `pointer` when unknown, at `/contractPublicId` when several contracts have the code
     """
-    rows = await repository.rfa_types(
+    rows = await repository.rfa_types_coded(
         session, project_id=project.id, contract_id=contract.id if contract else None, code=fold(code)
     )
     row = _only(rows, code, pointer)
@@ -124,7 +124,7 @@ async def find_sub_type(
     """
     :raises Invalid: at `pointer` when unknown for this document type, at `/contractPublicId` when ambiguous
     """
-    rows = await repository.sub_types(
+    rows = await repository.sub_types_coded(
         session,
         project_id=project.id,
         contract_id=contract.id if contract else None,
@@ -176,13 +176,15 @@ async def require_codes(
 
     :raises Invalid: naming the field
     """
-    if sub_type and not await repository.sub_types(
+    if sub_type and not await repository.sub_types_coded(
         session, project_id=project.id, contract_id=None, type_id=type_id, code=sub_type
     ):
         raise unknown("/subTypeCode", sub_type)
-    if rfa_type and not await repository.rfa_types(session, project_id=project.id, contract_id=None, code=rfa_type):
+    if rfa_type and not await repository.rfa_types_coded(
+        session, project_id=project.id, contract_id=None, code=rfa_type
+    ):
         raise unknown("/rfaTypeCode", rfa_type)
-    if discipline and not await repository.disciplines(
+    if discipline and not await repository.disciplines_coded(
         session, project_id=project.id, contract_id=None, code=discipline
     ):
         raise unknown("/disciplineCode", discipline)

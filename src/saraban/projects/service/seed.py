@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.service.seed import SHIPPED_AT
+from saraban.identity.service.first_run import SHIPPED_AT
 from saraban.projects.domain import master_data as shipped
 from saraban.projects.models import (
     CirculationStatusCode,

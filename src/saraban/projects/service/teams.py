@@ -13,15 +13,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.service import OrganizationMember, rights_lock
+from saraban.identity.service import OrganizationMember
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound, invalid
+from saraban.projects import repository
 from saraban.projects.models import Project, ReviewTeam, ReviewTeamMember
-from saraban.projects.repository import teams as repository
 from saraban.projects.schemas import ReviewTeamIn, ReviewTeamOut, TeamMemberIn, TeamMemberOut
-from saraban.projects.service.project_lists import visible_project
-from saraban.projects.service.project_settings import lock_managed_project, record_change
+from saraban.projects.service.projects import lock_managed_project, record_change, visible_project
 
 TEAM_CHANGED = "review_team.changed"
 MOST_TEAMS, MOST_MEMBERS, MOST_CHOICES = 100, 100, 100
@@ -57,7 +56,7 @@ async def review_teams(ctx: RequestContext, session: AsyncSession, *, project_pu
     """
     project = await visible_project(ctx, session, project_public_id)
     teams = await repository.teams(session, project_id=project.id)
-    rows = await repository.members(session, team_ids=[team.id for team in teams])
+    rows = await repository.team_members(session, team_ids=[team.id for team in teams])
     return [_shown(team, [row for row in rows if row.ReviewTeamMember.team_id == team.id]) for team in teams]
 
 
@@ -108,7 +107,7 @@ async def save_team(
     team.name_th, team.name_en, team.is_active, team.updated_at = order.name_th, order.name_en, order.is_active, ctx.now
     details = {"team": code, "isActive": order.is_active}
     await _told(ctx, session, "review_team.saved", project, details)
-    return _shown(team, await repository.members(session, team_ids=[team.id]))
+    return _shown(team, await repository.team_members(session, team_ids=[team.id]))
 
 
 async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, code: str) -> None:
@@ -119,7 +118,7 @@ async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_pub
     """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
-    await repository.remove_members(session, team_id=team.id)
+    await repository.remove_team_members(session, team_id=team.id)
     await session.delete(team)
     await _told(ctx, session, "review_team.removed", project, {"team": code})
 
@@ -146,9 +145,9 @@ async def save_member(
     if discipline and not await repository.has_discipline(session, project_id=project.id, code=discipline):
         th, en = "โครงการไม่มีสาขางานนี้", "The project has no such discipline."
         raise invalid("/disciplineCode", "unknown", th, en)
-    row = await repository.member(session, team_id=team.id, user_id=user_id)
+    row = await repository.team_member(session, team_id=team.id, user_id=user_id)
     if row is None:
-        if len(await repository.members(session, team_ids=[team.id])) >= MOST_MEMBERS:
+        if len(await repository.team_members(session, team_ids=[team.id])) >= MOST_MEMBERS:
             th, en = "ทีมหนึ่งมีได้ไม่เกิน {most} คน", "At most {most} members are allowed in a team."
             raise invalid("", "too_many", th, en, most=MOST_MEMBERS)
         row = ReviewTeamMember(team_id=team.id, user_id=user_id, created_at=ctx.now)
@@ -156,7 +155,7 @@ async def save_member(
     row.discipline_code, row.member_role = discipline, order.role
     details = {"team": code, "user": str(user_public_id), "discipline": discipline, "role": order.role}
     await _told(ctx, session, "review_team.member_saved", project, details)
-    return _shown(team, await repository.members(session, team_ids=[team.id]))
+    return _shown(team, await repository.team_members(session, team_ids=[team.id]))
 
 
 async def remove_member(
@@ -169,7 +168,7 @@ async def remove_member(
     """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
-    rows = await repository.members(session, team_ids=[team.id])
+    rows = await repository.team_members(session, team_ids=[team.id])
     row = next((each.ReviewTeamMember for each in rows if each.public_id == user_public_id), None)
     if row is None:
         raise NotFound(f"{user_public_id} is not in the team {code}.")
@@ -181,7 +180,7 @@ async def remove_member(
 async def _lock_for_change(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
     """The project whose teams are changed: never while somebody writes down whom they are."""
     project = await lock_managed_project(ctx, session, public_id)
-    await rights_lock.hold_exclusive(session)
+    await identity.lock_rights(session)
     return project
 
 

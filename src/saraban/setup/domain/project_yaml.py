@@ -1,5 +1,5 @@
 """
-YAML as project files use it: maps, lists and text, each with the line where it stands.
+YAML as project files use it: maps, lists and text, each with the line where it stands; and a project written as such a file.
 
 Scalars stay text, so that a code `NO` is no truth value and a number `011` keeps its zero; what a value must be is the
 schema's business. Anchors, aliases, tags and repeated keys are refused: a file of a few lines could grow without bound,
@@ -16,6 +16,7 @@ import yaml
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.json import Json
 from saraban.kit.problem import field_problems, pointer_of
+from saraban.kit.json import Json, JsonObject
 from saraban.setup.domain.project_file import ProjectFile
 
 LARGEST: Final = 1_000_000
@@ -219,3 +220,23 @@ class _YamlParser:
 
 def _line(event: yaml.Event) -> int:
     return event.start_mark.line + 1 if event.start_mark else 1
+
+
+_DUMPER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _PlainDumper(_DUMPER):  # type: ignore[misc]
+    """Without anchors, which project files do not have."""
+
+    def ignore_aliases(self, _data: object) -> bool:
+        return True
+
+
+def yaml_text(data: JsonObject) -> str:
+    """Give the text of a project, its keys in the order of the schema."""
+    file = ProjectFile.model_validate(data)
+    ordered = file.model_dump(mode="json", by_alias=True, exclude_none=True)
+    text: str = yaml.dump(
+        ordered, Dumper=_PlainDumper, allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000
+    )
+    return text

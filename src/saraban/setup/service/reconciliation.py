@@ -5,28 +5,80 @@ Whatever the file leaves out stays as it is; `prune` closes what its lists leave
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
-from saraban.identity.service import Invitation, rights_lock
+from saraban.identity.service import Invitation, lock_rights
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.json import Json
+from saraban.numbering import service as numbering
 from saraban.projects.models import Project
 from saraban.setup import repository
 from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, differences, project_items
 from saraban.setup.domain.project_yaml import ReadFile, read_file
 from saraban.setup.domain.references import KnownCodes, reference_faults
-from saraban.setup.service import current_project
-from saraban.setup.service.apply_context import ApplyContext
-from saraban.setup.service.closure import close
+from saraban.setup.service import current_project, project_changes
 from saraban.setup.service.current_project import ProjectData
-from saraban.setup.service.steps import save
+from saraban.setup.service.project_changes import ApplyContext, close
+
+Save = Callable[[ApplyContext, Sequence[Difference]], Awaitable[None]]
+
+
+async def save(saving: ApplyContext, found: Sequence[Difference]) -> None:
+    """Add and change; what the parts refer to comes before them."""
+    wanted = [one for one in found if one.what in {ChangeType.ADD, ChangeType.CHANGE}]
+    is_new = saving.project is None
+    for fits, work in _STEPS:
+        those = [one for one in wanted if fits(one.path)]
+        if those or work in _ALWAYS:
+            await work(saving, those)
+            await saving.session.flush()
+    if is_new and ("numberFormats",) not in saving.wanted.stated:
+        await numbering.default_formats(
+            saving.ctx,
+            saving.session,
+            project_public_id=saving.project_public_id,
+        )
+
+
+def _at(*pattern: str | None) -> Callable[[Codes], bool]:
+    """Whether a path has these parts; None stands for any."""
+    return lambda path: (
+        len(path) == len(pattern)
+        and all(part is None or part == code for part, code in zip(pattern, path, strict=True))
+    )
+
+
+_STEPS: Final[Sequence[tuple[Callable[[Codes], bool], Save]]] = (
+    (_at("organizations", None), project_changes.save_organizations),
+    (_at("correspondenceTypes", None), project_changes.save_types),
+    (_at("project"), project_changes.save_project),
+    (_at("members", None), project_changes.save_members),
+    (_at("contracts", None), project_changes.save_contracts),
+    (_at("contracts", None, "parties", None), project_changes.save_parties),
+    (_at("contracts", None, "disciplines", None), project_changes.save_disciplines),
+    (_at("contracts", None, "rfaTypes", None), project_changes.save_rfa_types),
+    (_at("contracts", None, "subTypes", None), project_changes.save_sub_types),
+    (_at("people", None), project_changes.save_people),
+    (_at("people", None, "roles", None), project_changes.save_roles),
+    (_at("reviewTeams", None), project_changes.save_teams),
+    (_at("reviewTeams", None, "members", None), project_changes.save_seats),
+    (_at("numberFormats", None), project_changes.save_formats),
+    (_at("assignments", None), project_changes.save_assignments),
+    (_at("calendar"), project_changes.save_calendar),
+    (_at("calendar", "days", None), project_changes.save_days),
+)
+# They look up the rows that later steps refer to.
+_ALWAYS: Final = frozenset(
+    {project_changes.save_organizations, project_changes.save_types, project_changes.save_contracts}
+)
 
 
 class ProjectConflict(DomainError):
@@ -83,7 +135,7 @@ async def apply(
     """
     ctx.caller.require(EVERYTHING, Scope())
     read = read_file(content)
-    await rights_lock.hold_exclusive(session)  # one file at a time
+    await lock_rights(session)  # one file at a time
     wanted = project_items(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
     project, there, elsewhere = await _there(session, read, wanted)
     faults = reference_faults(read, wanted, there, await _known(session, project))

@@ -16,7 +16,7 @@ from saraban.kit.errors import NotFound, Text, invalid
 from saraban.kit.http import ReadSession
 from saraban.kit.schema import Schema, SingleLine
 from saraban.projects import service as projects
-from saraban.projects.domain.reference import ProjectRef
+from saraban.projects.domain.master_data import ProjectRef
 from saraban.projects.schemas import CodeSummary, ReviewTeamIn, ReviewTeamOut, TeamMemberIn
 from saraban.web.people.my_tasks import PeopleOptions
 from saraban.web.shell.forms import (

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import structlog
 
-from saraban.attachments.domain.storage import Storage
+from saraban.attachments.domain import Storage
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock

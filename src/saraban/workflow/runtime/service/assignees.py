@@ -17,6 +17,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
 from saraban.identity.service import rights_lock
 from saraban.identity.service.callers import display_name
+from saraban.kit.db import AnyRow
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.pending_assignees import ACTS, PendingAssignees, SubjectState
 from saraban.workflow.language.definition import CANCELLED, Definition, Require
@@ -60,7 +61,7 @@ async def asked_by_person(session: AsyncSession, found: PendingAssignees, one: I
     """
     if not (found.named or found.holders):
         return frozenset()
-    await rights_lock.hold_shared(session)
+    await identity.share_rights(session)
     named = await identity.load_callers(session, sorted(found.named))
     known = {person.user_id: person for person in named.values() if not person.is_service}
     known |= await people(session, found.holders, facts=one.facts)

@@ -85,7 +85,7 @@ async def people(session: AsyncSession, one: InstanceState) -> dict[Assignee, fr
     waiting = await assignee_rows.pending(session, instance_id=one.row.id)
     if not waiting:
         return {}
-    await rights_lock.hold_shared(session)
+    await identity.share_rights(session)
     asked = [assignee_of(row) for row in waiting]
     return await answerers(session, asked, facts=one.facts, state=waiting[0].state)
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
-from saraban.attachments.service import AttachmentRow
+from saraban.attachments.domain import AttachmentRow
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow

@@ -1,30 +1,30 @@
 """
-The first phase: bytes to the storage, a temporary row that says what they are, and the removal of both in the end.
+Files in two phases: an upload is temporary and its uploader's alone, until a document or a step claims it.
 
-The row comes first and is completed last, so that a broken upload always leaves something the clean-up can find.
-Of an upload with an `Idempotency-Key` what the content is shows only when it has been read: the key is claimed for the name,
-and a repetition is read to its end, kept nowhere, and compared by checksum.
+The row of an upload comes first and is completed last, so that a broken one always leaves something the clean-up can find. Of an
+upload with an `Idempotency-Key` what the content is shows only when it has been read: the key is claimed for the name, and a
+repetition is read to its end, kept nowhere, and compared by checksum.
+
+Being claimed changes the row in the claimer's transaction and moves no bytes, so a file can neither be lost nor
+shown too early between a move and a commit. What nobody claims is removed after a day.
 """
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments import repository
-from saraban.attachments.domain import kinds
-from saraban.attachments.domain.attachment import AttachmentRow
-from saraban.attachments.domain.names import MAX_NAME, UnacceptableName, clean_name
-from saraban.attachments.domain.storage import Storage, storage_key
+from saraban.attachments import domain, repository
+from saraban.attachments.domain import MAX_NAME, AttachmentRow, Storage, UnacceptableName, clean_name, storage_key
 from saraban.attachments.models import Attachment
 from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import Clock, local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text, invalid
 from saraban.kit.idempotency import Claim, Idempotency, KeyReused
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
@@ -243,15 +243,15 @@ def acceptable_file_name(sent: str) -> str:
         raise invalid(FIELD, fault.reason, *texts[fault.reason]) from fault
 
 
-def _claimed(name: str) -> kinds.FileKind:
-    kind = kinds.by_name(name)
+def _claimed(name: str) -> domain.FileKind:
+    kind = domain.by_name(name)
     if kind is None:
         raise FileTypeRefused(name)
     return kind
 
 
 async def _check_kind(storage: Storage, key: str, name: str) -> None:
-    found = await storage.examine(key, kinds.detect_kind)
+    found = await storage.examine(key, domain.detect_kind)
     if found is None:
         raise FileTypeRefused(name)
     if found is not _claimed(name):
@@ -307,3 +307,140 @@ async def _abandon(session: AsyncSession, record: _UploadRecord, reason: Excepti
     if isinstance(reason, FileTypeRefused | Invalid):
         await record.note(session, "refuse", severity=audit.Severity.WARN, reason=reason.fields[0].code)
     await session.flush()
+
+
+MAX_PER_STEP = 20
+STEP_FIELD = "/attachmentPublicIds"
+
+_UNUSABLE = Text(
+    "ไม่พบไฟล์นี้ในไฟล์ที่คุณอัปโหลดไว้ หรือไฟล์หมดอายุหรือถูกใช้ไปแล้ว",
+    "This is not a file you uploaded, or it has expired or is already in use.",
+)
+_TWICE = Text("ระบุไฟล์เดียวกันซ้ำ", "The same file is named twice.")
+_TOO_MANY = Text("แนบไฟล์ได้ไม่เกิน {limit} ไฟล์ต่อครั้ง", "At most {limit} files can be attached at once.")
+
+
+class InvalidAttachments(DomainError):
+    """A file that should go with a step is not the caller's own fresh upload, is named twice, or there are too many."""
+
+    kind, code = ErrorKind.INVALID, "INVALID_ATTACHMENTS"
+    says = Text("ไฟล์แนบบางไฟล์ไม่สามารถผูกกับขั้นตอนนี้ได้", "Some of the files cannot be attached to this step.")
+    recovery = (Text("อัปโหลดไฟล์ใหม่แล้วลองอีกครั้ง", "Upload the files again and retry."),)
+
+
+async def claim(
+    ctx: RequestContext, session: AsyncSession, *, public_ids: Sequence[UUID], pointer: str
+) -> list[AttachmentRow]:
+    """
+    Make the caller's uploads permanent, in the order given.
+
+    :param pointer: of the list in the request, such as `/attachmentPublicIds`
+    :raises Invalid: naming each id that is not the caller's own, temporary and unexpired upload
+    """
+    rows, problems = await _usable(ctx, session, public_ids, pointer)
+    if problems:
+        raise Invalid(f"{pointer}: some files cannot be attached.", fields=problems)
+    return await _keep(session, rows, history_id=None)
+
+
+async def attach_to_step(
+    ctx: RequestContext, session: AsyncSession, *, public_ids: Sequence[UUID], history_id: UUID | str
+) -> list[AttachmentRow]:
+    """
+    Make the caller's uploads permanent as the evidence of one workflow step.
+
+    :raises InvalidAttachments: when one is not the caller's own, temporary and unexpired upload, or there are over 20
+    """
+    if len(public_ids) > MAX_PER_STEP:
+        raise InvalidAttachments(fields=[FieldProblem(STEP_FIELD, "too_many", _TOO_MANY, {"limit": MAX_PER_STEP})])
+    rows, problems = await _usable(ctx, session, public_ids, pointer=STEP_FIELD)
+    if problems:
+        raise InvalidAttachments(fields=problems)
+    return await _keep(session, rows, history_id=str(history_id))
+
+
+async def step_attachments(
+    session: AsyncSession, history_ids: Collection[UUID | str]
+) -> dict[str, list[AttachmentRow]]:
+    """Return the files of each step, by the text of its id; steps without files are left out."""
+    found: dict[str, list[AttachmentRow]] = {}
+    for row in await repository.of_steps(session, history_ids=[str(history_id) for history_id in history_ids]):
+        found.setdefault(str(row.workflow_history_id), []).append(repository.as_row(row))
+    return found
+
+
+async def _usable(
+    ctx: RequestContext, session: AsyncSession, public_ids: Sequence[UUID], pointer: str
+) -> tuple[list[Attachment], list[FieldProblem]]:
+    found = await repository.lock(session, public_ids=set(public_ids)) if public_ids else {}
+    problems = []
+    for index, public_id in enumerate(public_ids):
+        row = found.get(public_id)
+        if public_id in public_ids[:index]:
+            problems.append(FieldProblem(f"{pointer}/{index}", "duplicate", _TWICE))
+        elif row is None or not _free(ctx, row):
+            problems.append(FieldProblem(f"{pointer}/{index}", "unknown", _UNUSABLE))
+    return [found[public_id] for public_id in public_ids if public_id in found], problems
+
+
+def _free(ctx: RequestContext, row: Attachment) -> bool:
+    return (
+        row.uploaded_by_user_id == ctx.caller.user_id
+        and row.is_temporary
+        and row.checksum is not None
+        and row.workflow_history_id is None
+        and (row.expires_at is None or row.expires_at > ctx.now)
+    )
+
+
+async def _keep(session: AsyncSession, rows: list[Attachment], *, history_id: str | None) -> list[AttachmentRow]:
+    for row in rows:
+        row.is_temporary, row.expires_at, row.workflow_history_id = False, None, history_id
+    await session.flush()
+    return [repository.as_row(row) for row in rows]
+
+
+AccessRule = Callable[[RequestContext, AsyncSession, int], Awaitable[bool]]
+
+
+class AccessRules:
+    """The features that hold files, asked in turn; wired in `bootstrap`. Without any, nobody reads a permanent file."""
+
+    def __init__(self) -> None:
+        self._rules: list[AccessRule] = []
+
+    def add(self, rule: AccessRule) -> None:
+        """
+        :param rule: (context, session, integer key of the attachment) -> may the caller read it
+        """
+        self._rules.append(rule)
+
+    async def allow(self, ctx: RequestContext, session: AsyncSession, *, attachment_id: int) -> bool:
+        for rule in self._rules:
+            if await rule(ctx, session, attachment_id):
+                return True
+        return False
+
+
+class FileUnavailable(DomainError):
+    """The row is there and the bytes are not: a restore from an incomplete backup, for example."""
+
+    kind, code = ErrorKind.GONE, "FILE_UNAVAILABLE"
+    says = Text("ไฟล์ไม่พร้อมใช้งาน", "The file is not available.")
+    recovery = (Text("ติดต่อผู้ดูแลระบบ", "Contact the administrator."),)
+
+
+async def find(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, rules: AccessRules) -> AttachmentRow:
+    """
+    :raises NotFound: when there is no such file, or none that the caller may know of
+    """
+    row = await repository.by_public_id(session, public_id)
+    if row is None or row.checksum is None:
+        raise NotFound(f"There is no attachment {public_id}.")
+    if row.is_temporary:
+        allowed = row.uploaded_by_user_id == ctx.caller.user_id
+    else:
+        allowed = await rules.allow(ctx, session, attachment_id=row.id)
+    if not allowed:
+        raise NotFound(f"There is no attachment {public_id}.")
+    return repository.as_row(row)

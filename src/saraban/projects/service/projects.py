@@ -1,25 +1,25 @@
 """
-What a caller may see of projects, for lists and forms.
+What a caller may see of projects, for lists and forms, and who may change one.
 
 A project is seen by whoever has a role in it or in one of its contracts, by everybody of an organization that takes
 part, and by those whose role counts everywhere; a sandbox only by the last.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit import service as audit
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import EVERYTHING, Caller, RequestContext, Scope
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import page_of
-from saraban.projects.domain.master_data import type_name
-from saraban.projects.domain.reference import ProjectRef
+from saraban.projects import repository
+from saraban.projects.domain.master_data import ProjectRef, type_name
 from saraban.projects.models import Project
-from saraban.projects.repository import projects as repository
 from saraban.projects.schemas import (
     CodeSummary,
     ContractSummary,
@@ -35,7 +35,7 @@ from saraban.projects.schemas import (
 async def list_projects(
     ctx: RequestContext, session: AsyncSession, *, search: str | None = None, cursor: str | None = None, limit: int = 50
 ) -> ProjectPage:
-    rows = await repository.page(
+    rows = await repository.project_page(
         session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), search=search, cursor=cursor, limit=limit
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
@@ -45,7 +45,7 @@ async def list_projects(
 
 async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[ProjectRef, ...]:
     """Return every project the caller may see, by code."""
-    rows = await repository.every(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
+    rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
     return tuple(
         ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows
     )
@@ -111,7 +111,9 @@ async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
 
 
 async def visible_project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
-    project = await repository.one(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), public_id=public_id)
+    project = await repository.visible_project(
+        session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), public_id=public_id
+    )
     if project is None:
         raise NotFound(f"There is no project {public_id}.")
     return project
@@ -177,3 +179,31 @@ def _keys(keys: Iterable[int | None]) -> frozenset[int]:
 
 def _sandbox(caller: Caller) -> bool:
     return caller.may(EVERYTHING, Scope())
+
+
+MANAGE = "project.edit"
+
+
+async def lock_managed_project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
+    """
+    Return a project that the caller manages, held until the end of the transaction.
+
+    :raises NotFound: when there is no such project that the caller may see
+    :raises Forbidden: when the caller does not manage it
+    """
+    project = await visible_project(ctx, session, public_id)
+    ctx.caller.require(MANAGE, Scope(project=project.id))
+    await lock_project(session, project_id=project.id)
+    return project
+
+
+async def lock_project(session: AsyncSession, *, project_id: int) -> None:
+    """Hold a project until the end of the transaction, so that its settings are changed one after the other."""
+    await repository.lock_project(session, project_id)
+
+
+async def record_change(
+    ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, object]
+) -> None:
+    """Write into the audit trail what was done to a project."""
+    await audit.record(ctx, session, audit.AuditEntry(action, "project", str(project.public_id), details))

@@ -1,14 +1,20 @@
-"""Writes a project as a project file: applied where it comes from it changes nothing, applied elsewhere it makes the same."""
+"""
+The texts of project files: one written from a project, which changes nothing where it comes from and makes the same elsewhere;
+and those that ship, templates to begin with and the demo project.
+"""
+
+from pathlib import Path
+from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.kit.errors import NotFound
+from saraban.kit.errors import NotFound, unknown
 from saraban.kit.text import fold
 from saraban.projects.domain.master_data import CORRESPONDENCE_TYPES
 from saraban.projects.models import Project
 from saraban.setup import repository
-from saraban.setup.domain.yaml_writer import yaml_text
+from saraban.setup.domain.project_yaml import yaml_text
 from saraban.setup.service import current_project
 from saraban.setup.service.current_project import ProjectData
 
@@ -55,3 +61,27 @@ def _organizations(data: ProjectData, people: list[ProjectData]) -> set[str]:
 def _typed(data: ProjectData) -> list[ProjectData]:
     sub_types = [one for contract in data["contracts"] for one in contract["subTypes"]]
     return [*data["numberFormats"], *sub_types]
+
+
+NAMES: Final = ("thai-public-works", "building", "iso19650")
+_FOLDER: Final = Path(__file__).parents[1] / "templates"
+
+
+def template(name: str) -> str:
+    """
+    Give the text of a template.
+
+    :raises Invalid: when there is none of this name
+    """
+    if name not in NAMES:
+        raise unknown("/NAME", name)
+    return _text(name)
+
+
+def demo() -> bytes:
+    """Give the file of the demo project."""
+    return _text("demo").encode()
+
+
+def _text(name: str) -> str:
+    return (_FOLDER / f"{name}.yaml").read_text("utf-8")

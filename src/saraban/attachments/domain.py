@@ -1,0 +1,275 @@
+"""
+Files, without any I/O: where their bytes lie, which names and kinds are taken, what others see of one, and how it is downloaded.
+"""
+
+import re
+import struct
+import unicodedata
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import BinaryIO, Protocol, TypeVar
+from urllib.parse import quote
+from uuid import UUID
+
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.text import control_character, fold
+
+T = TypeVar("T")
+
+
+class Storage(Protocol):
+    """Keys are text with `/` between the parts; none ever comes from a user."""
+
+    async def write(self, key: str, chunks: AsyncIterator[bytes]) -> None:
+        """Store all chunks under `key`, or nothing when the iterator raises."""
+        ...
+
+    def read(self, key: str, *, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
+        """
+        Return the bytes from `start` on, in chunks.
+
+        :raises FileNotFoundError: when nothing lies under `key`, at the first chunk
+        """
+        ...
+
+    async def examine(self, key: str, look: Callable[[BinaryIO], T]) -> T:
+        """Run `look` on the stored bytes, off the event loop."""
+        ...
+
+    async def holds(self, key: str) -> bool: ...
+
+    async def delete(self, key: str) -> None:
+        """Remove what lies under `key`, if anything does."""
+        ...
+
+
+def storage_key(public_id: UUID, *, day: date) -> str:
+    """Return the place of a file for all its life: being claimed moves no bytes."""
+    return f"files/{day:%Y/%m}/{public_id}"
+
+
+MAX_NAME = 255
+
+
+class UnacceptableName(ValueError):
+    """The name cannot be kept; `reason` is a code for the field problem."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def clean_name(sent: str) -> str:
+    """
+    Return the last part of a path, in the one spelling of `kit.text`.
+
+    :raises UnfitName: `required`, `control_character` or `too_long`
+    """
+    name = fold(re.split(r"[/\\]", sent)[-1]).strip().rstrip(".")
+    if not name.strip("."):
+        raise UnacceptableName("required")
+    if control_character(name) is not None:
+        raise UnacceptableName("control_character")
+    if len(name) > MAX_NAME:
+        raise UnacceptableName("too_long")
+    return name
+
+
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """
+    :param inline: a browser may show it without running anything of the file's in our name
+    """
+
+    code: str
+    mime_type: str
+    extensions: tuple[str, ...]
+    inline: bool = False
+
+
+PDF = FileKind("PDF", "application/pdf", ("pdf",), inline=True)
+DOCX = FileKind("DOCX", _DOCX, ("docx",))
+XLSX = FileKind("XLSX", _XLSX, ("xlsx",))
+DWG = FileKind("DWG", "image/vnd.dwg", ("dwg",))
+ZIP = FileKind("ZIP", "application/zip", ("zip",))
+JPEG = FileKind("JPEG", "image/jpeg", ("jpg", "jpeg"), inline=True)
+PNG = FileKind("PNG", "image/png", ("png",), inline=True)
+
+KINDS = (PDF, DOCX, XLSX, DWG, ZIP, JPEG, PNG)
+BY_EXTENSION = {extension: kind for kind in KINDS for extension in kind.extensions}
+BY_MIME_TYPE = {kind.mime_type: kind for kind in KINDS}
+
+_DWG_HEAD = re.compile(rb"AC10[0-9]{2}\x00")
+
+
+def by_name(name: str) -> FileKind | None:
+    """Return the kind that the extension of `name` claims, None for one that is not taken."""
+    stem, dot, extension = name.rpartition(".")
+    return BY_EXTENSION.get(extension.lower()) if stem and dot else None
+
+
+def detect_kind(file: BinaryIO) -> FileKind | None:
+    """Return the kind that the content shows, None for one that is not taken."""
+    file.seek(0)
+    head = file.read(16)
+    if head.startswith(b"%PDF-"):
+        return PDF
+    if head.startswith(b"\xff\xd8\xff"):
+        return JPEG
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return PNG
+    if _DWG_HEAD.match(head):
+        return DWG
+    if head.startswith(b"PK\x03\x04"):
+        return _recognise_archive(file)
+    return None
+
+
+def _recognise_archive(file: BinaryIO) -> FileKind | None:
+    """Word and Excel files are archives too; what tells them apart are the names inside."""
+    names = _names(file)
+    if names is None or any(name.endswith(b"vbaProject.bin") for name in names):
+        return None
+    if b"[Content_Types].xml" not in names:
+        return ZIP
+    if b"word/document.xml" in names:
+        return DOCX
+    return XLSX if b"xl/workbook.xml" in names else None
+
+
+_TELLING = (b"[Content_Types].xml", b"word/document.xml", b"xl/workbook.xml")
+_END = struct.Struct("<4s4H2LH")
+_ENTRY = struct.Struct("<4s6H3L5H2L")
+
+
+def _names(file: BinaryIO) -> set[bytes] | None:
+    """
+    Return those names of an archive that decide its kind, None when it has no readable directory.
+
+    Read by hand, because the standard library makes an object for each entry: an archive of 50 MB can list a million.
+    """
+    size = file.seek(0, 2)
+    file.seek(max(0, size - 65557))
+    tail = file.read()
+    place = tail.rfind(b"PK\x05\x06")
+    if place < 0 or len(tail) - place < _END.size:
+        return None
+    _, _, _, _, count, length, offset, comment = _END.unpack_from(tail, place)
+    if offset + length > size or place + _END.size + comment != len(tail):
+        return None
+    file.seek(offset)
+    return _telling_names(file.read(length), count)
+
+
+def _telling_names(directory: bytes, count: int) -> set[bytes] | None:
+    found: set[bytes] = set()
+    place = 0
+    for _ in range(count):
+        if len(directory) - place < _ENTRY.size or not directory.startswith(b"PK\x01\x02", place):
+            return None
+        fields = _ENTRY.unpack_from(directory, place)
+        name_length, extra, comment = fields[10:13]
+        name = directory[place + _ENTRY.size : place + _ENTRY.size + name_length]
+        if name in _TELLING or name.endswith(b"vbaProject.bin"):
+            found.add(name)
+        place += _ENTRY.size + name_length + extra + comment
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentRow:
+    """
+    :param id: for use inside the process only
+    :param workflow_history_id: of the step it came with, None for a document's own file
+    """
+
+    id: int
+    public_id: UUID
+    file_name: str
+    mime_type: str
+    size: int
+    checksum: str | None
+    storage_key: str
+    is_temporary: bool
+    uploaded_by_user_id: int
+    created_at: datetime
+    expires_at: datetime | None
+    workflow_history_id: str | None
+
+    @property
+    def download_url(self) -> str:
+        return f"/api/v1/attachments/{self.public_id}/content"
+
+    @property
+    def shows_inline(self) -> bool:
+        kind = BY_MIME_TYPE.get(self.mime_type)
+        return kind is not None and kind.inline
+
+
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class ByteSpan:
+    """`length` bytes from `start` on."""
+
+    start: int
+    length: int
+
+    def content_range(self, size: int) -> str:
+        return f"bytes {self.start}-{self.start + self.length - 1}/{size}"
+
+
+class RangeNotSatisfiable(DomainError):
+    """The `Range` that was asked for begins behind the file's last byte; `Content-Range` says how long the file is."""
+
+    kind, code = ErrorKind.BEYOND, "RANGE_NOT_SATISFIABLE"
+    says = Text("ช่วงที่ขออยู่นอกไฟล์ ({size} ไบต์)", "The range lies outside the file ({size} bytes).")
+    recovery = (Text("ดาวน์โหลดทั้งไฟล์ใหม่", "Download the whole file again."),)
+
+
+def byte_range(header: str | None, *, size: int) -> ByteSpan | None:
+    """
+    Return the one range that was asked for; None means the whole file, also for what is not understood.
+
+    :raises RangeNotSatisfiable: when nothing of the range is in the file
+    """
+    match = _RANGE.fullmatch((header or "").strip())
+    if not match or not any(match.groups()):
+        return None
+    first, last = match.groups()
+    if not first:
+        wanted = min(int(last), size)
+        if not wanted:
+            raise RangeNotSatisfiable(values={"size": size})
+        return ByteSpan(size - wanted, wanted)
+    start = int(first)
+    if last and int(last) < start:
+        return None
+    if start >= size:
+        raise RangeNotSatisfiable(values={"size": size})
+    end = min(int(last), size - 1) if last else size - 1
+    return ByteSpan(start, end - start + 1)
+
+
+def same_tag(header: str | None, tag: str) -> bool:
+    """Return whether an `If-None-Match` or `If-Range` header names `tag`; weak marks are looked through."""
+    if header is None:
+        return False
+    listed = {part.strip().removeprefix("W/") for part in header.split(",")}
+    return tag in listed or "*" in listed
+
+
+def content_disposition(name: str, *, inline: bool) -> str:
+    """Return the header of RFC 6266: an ASCII name for old clients, the real one after RFC 5987."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = re.sub(r'["\\%;]', "_", plain).strip()
+    if not plain.rpartition(".")[0].strip("-_ ."):
+        plain = "file" + plain[plain.rfind(".") :] if "." in plain else "file"
+    kind = "inline" if inline else "attachment"
+    return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

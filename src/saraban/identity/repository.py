@@ -1,0 +1,406 @@
+"""Queries about people, what their roles allow, their tokens and organizations; each function is one statement."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, TypedDict
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.domain.catalogue import SYSTEM_USERNAME
+from saraban.identity.models import (
+    Organization,
+    OrganizationRole,
+    Permission,
+    RefreshToken,
+    Role,
+    RolePermission,
+    User,
+    UserAssignment,
+    UserInvitation,
+    UserPreference,
+)
+from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
+from saraban.kit.pagination import newest_first
+
+# The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
+_projects = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
+_contracts = sa.table(
+    "contracts", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("contract_code"), sa.column("project_id")
+)
+
+
+async def organization_key(session: AsyncSession, code: str) -> int | None:
+    return await session.scalar(
+        sa.select(Organization.id).where(Organization.organization_code == code, Organization.deleted_at.is_(None))
+    )
+
+
+async def project_key(session: AsyncSession, *, code: str) -> int | None:
+    return await session.scalar(sa.select(_projects.c.id).where(_projects.c.project_code == code))
+
+
+async def contract_keys(session: AsyncSession, *, code: str) -> AnyRow | None:
+    statement = sa.select(_contracts.c.id, _contracts.c.project_id).where(_contracts.c.contract_code == code)
+    return (await session.execute(statement)).one_or_none()
+
+
+async def user_named(session: AsyncSession, *, username: str) -> User | None:
+    return await session.scalar(sa.select(User).where(User.username == username, User.deleted_at.is_(None)))
+
+
+async def is_taken(session: AsyncSession, *, username: str, email: str) -> bool:
+    """Closed and deleted accounts count too: a name in the audit trail must mean one person for ever."""
+    taken = sa.exists().where(sa.or_(User.username == username, User.email == email))
+    return bool(await session.scalar(sa.select(taken)))
+
+
+async def has_accounts(connected: SessionOrConnection) -> bool:
+    """Whether there is an account beside `system`; closed ones count."""
+    return bool(await connected.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
+
+
+async def lock_user(session: AsyncSession, *, user_id: int) -> User | None:
+    """The row, locked and as it is now, so that failures are counted one after another."""
+    statement = sa.select(User).where(User.user_id == user_id).with_for_update()
+    return await session.scalar(statement.execution_options(populate_existing=True))
+
+
+async def lock_rights(session: AsyncSession, *, alone: bool) -> None:
+    """Hold the row that stands for what everybody may do, together with others or alone."""
+    first = sa.select(Role.role_id).order_by(Role.role_id).limit(1)
+    await session.execute(first.with_for_update(read=not alone))
+
+
+async def list_accounts(session: AsyncSession) -> Sequence[AnyRow]:
+    """One row for each account: the user, its organization's code, its role names."""
+    roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
+    statement = (
+        sa.select(User, Organization.organization_code, roles)
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
+        .outerjoin(Role, Role.role_id == UserAssignment.role_id)
+        .where(User.deleted_at.is_(None))
+        .group_by(User.user_id, Organization.organization_code)
+        .order_by(User.username)
+    )
+    return (await session.execute(statement)).all()
+
+
+async def role_named(session: AsyncSession, name: str) -> Role | None:
+    return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
+
+
+class AssignmentColumns(TypedDict):
+    """A role in a place, as the columns of an assignment."""
+
+    role_id: int
+    organization_id: int | None
+    project_id: int | None
+    contract_id: int | None
+
+
+async def assignment(session: AsyncSession, user_id: int, columns: AssignmentColumns) -> UserAssignment | None:
+    statement = sa.select(UserAssignment).where(
+        UserAssignment.user_id == user_id,
+        UserAssignment.role_id == columns["role_id"],
+        UserAssignment.organization_id.is_not_distinct_from(columns["organization_id"]),
+        UserAssignment.project_id.is_not_distinct_from(columns["project_id"]),
+        UserAssignment.contract_id.is_not_distinct_from(columns["contract_id"]),
+    )
+    return await session.scalar(statement)
+
+
+async def chosen_language(session: AsyncSession, *, user_id: int) -> str | None:
+    row = await session.get(UserPreference, user_id)
+    return None if row is None else row.language
+
+
+async def choose_language(session: AsyncSession, *, user_id: int, language: str, now: datetime) -> None:
+    row = await session.get(UserPreference, user_id)
+    if row is None:
+        session.add(UserPreference(user_id=user_id, language=language, updated_at=now))
+    else:
+        row.language, row.updated_at = language, now
+    await session.flush()
+
+
+async def users_with_preferences(session: AsyncSession, user_ids: Collection[int]) -> Sequence[AnyRow]:
+    """One (user, preference or null) for each user that exists, closed ones too."""
+    statement = (
+        sa.select(User, UserPreference)
+        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+        .where(User.user_id.in_(user_ids))
+    )
+    return (await session.execute(statement)).all()
+
+
+async def lock_preference(session: AsyncSession, *, user_id: int) -> UserPreference | None:
+    """Hold the account's row first, so that two first choices do not meet."""
+    await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
+    return await session.get(UserPreference, user_id)
+
+
+async def invited_user(session: AsyncSession, *, token_hash: str, now: datetime, lock: bool = False) -> User | None:
+    """The account that a token opens at this moment, with `lock` for its change; None for a closed account too."""
+    statement = (
+        sa.select(User)
+        .join(UserInvitation, UserInvitation.user_id == User.user_id)
+        .where(UserInvitation.token_hash == token_hash, UserInvitation.expires_at > now)
+        .where(User.is_active.is_(True), User.deleted_at.is_(None))
+    )
+    return await session.scalar(statement.with_for_update() if lock else statement)
+
+
+async def lock_invitation(session: AsyncSession, user_id: int) -> UserInvitation | None:
+    statement = sa.select(UserInvitation).where(UserInvitation.user_id == user_id).with_for_update()
+    return await session.scalar(statement)
+
+
+async def delete_invitation(session: AsyncSession, *, user_id: int) -> None:
+    await session.execute(sa.delete(UserInvitation).where(UserInvitation.user_id == user_id))
+
+
+async def lock_refresh_token(session: AsyncSession, *, token_hash: str) -> RefreshToken | None:
+    """The row, locked: of two requests with the same token one rotates it and the other finds it rotated."""
+    statement = sa.select(RefreshToken).where(RefreshToken.token_hash == token_hash).with_for_update()
+    return await session.scalar(statement)
+
+
+async def revoke_family(session: AsyncSession, *, family: UUID, now: datetime) -> None:
+    await session.execute(_revocation(now).where(RefreshToken.family == family))
+
+
+async def revoke_tokens(session: AsyncSession, *, user_id: int, but: str | None = None, now: datetime) -> None:
+    """:param but: the digest of a token whose chain goes on"""
+    others = _revocation(now).where(RefreshToken.user_id == user_id)
+    if but is not None:
+        found = sa.select(RefreshToken.family).where(RefreshToken.token_hash == but, RefreshToken.user_id == user_id)
+        family = await session.scalar(found)
+        others = others.where(RefreshToken.family != family) if family is not None else others
+    await session.execute(others)
+
+
+async def family_lives(session: AsyncSession, *, family: UUID, now: datetime) -> bool:
+    living = sa.exists().where(
+        RefreshToken.family == family, RefreshToken.is_revoked.is_(False), RefreshToken.expires_at > now
+    )
+    return bool(await session.scalar(sa.select(living)))
+
+
+async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limit: int) -> int:
+    """Found by a plain read and deleted by primary key, so that no range is locked while people log in."""
+    old = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < before).limit(limit)
+    keys = (await session.scalars(old)).all()
+    if keys:
+        await session.execute(sa.delete(RefreshToken).where(RefreshToken.token_id.in_(keys)))
+    return len(keys)
+
+
+def _revocation(now: datetime) -> sa.Update:
+    return (
+        sa.update(RefreshToken)
+        .where(RefreshToken.is_revoked.is_(False))
+        .values(is_revoked=True, revoked_at=now, updated_at=now)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _organizations() -> AnySelect:
+    return (
+        sa.select(
+            Organization.id,
+            Organization.public_id,
+            Organization.organization_code,
+            Organization.organization_name,
+            Organization.organization_name_en,
+            Organization.is_active,
+            Organization.created_at,
+            OrganizationRole.role_name,
+        )
+        .outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id)
+        .where(Organization.deleted_at.is_(None))
+    )
+
+
+async def organization_page(
+    session: AsyncSession,
+    *,
+    search: str | None,
+    roles: Sequence[str],
+    inactive_too: bool,
+    cursor: str | None,
+    limit: int,
+) -> Sequence[AnyRow]:
+    statement = _organizations()
+    if search:
+        statement = statement.where(
+            sa.or_(
+                Organization.organization_code.contains(search, autoescape=True),
+                Organization.organization_name.contains(search, autoescape=True),
+            )
+        )
+    if roles:
+        statement = statement.where(sa.func.coalesce(OrganizationRole.role_name, "GUEST").in_(roles))
+    if not inactive_too:
+        statement = statement.where(Organization.is_active)
+    statement = newest_first(
+        statement, at=Organization.created_at, public_id=Organization.public_id, cursor=cursor, limit=limit
+    )
+    return list((await session.execute(statement)).all())
+
+
+async def organization(session: AsyncSession, public_id: UUID) -> AnyRow | None:
+    return (await session.execute(_organizations().where(Organization.public_id == public_id))).one_or_none()
+
+
+async def organizations(session: AsyncSession, *, ids: frozenset[int]) -> Sequence[AnyRow]:
+    statement = _organizations().where(Organization.id.in_(ids)).order_by(Organization.organization_code)
+    return list((await session.execute(statement)).all())
+
+
+def _permissions() -> sa.Label[Any]:
+    """The permissions of the row's role, joined by a space; only the roles at hand are looked at."""
+    return (
+        sa.select(sa.func.aggregate_strings(Permission.permission_name, " "))
+        .join(RolePermission, RolePermission.permission_id == Permission.permission_id)
+        .where(RolePermission.role_id == Role.role_id, Permission.is_active)
+        .correlate(Role)
+        .scalar_subquery()
+        .label("permissions")
+    )
+
+
+@cache
+def _users_with_grants() -> AnySelect:
+    """Built once: putting it together takes longer than the database does with it, and every request asks."""
+    return (
+        sa.select(
+            User.user_id,
+            User.public_id.label("public_id"),  # the column has another name, which is what a bare connection would say
+            User.username,
+            User.first_name,
+            User.last_name,
+            User.primary_organization_id,
+            User.is_service,
+            User.draws_per_minute,
+            UserPreference.language,
+            UserAssignment.organization_id,
+            UserAssignment.project_id,
+            UserAssignment.contract_id,
+            Role.role_name,
+            _permissions(),
+        )
+        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+        .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
+        .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
+        .order_by(User.username, UserAssignment.id)
+    )
+
+
+@cache
+def _open_users() -> AnySelect:
+    asked: sa.BindParameter[Any] = sa.bindparam("asked", expanding=True)
+    return _users_with_grants().where(User.public_id.in_(asked), User.is_active, User.deleted_at.is_(None))
+
+
+async def rows_of_users(connected: SessionOrConnection, public_ids: Collection[UUID]) -> Sequence[AnyRow]:
+    """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
+    return list((await connected.execute(_open_users(), {"asked": list(public_ids)})).all())
+
+
+async def rows_of_username(session: AsyncSession, username: str) -> Sequence[AnyRow]:
+    return list((await session.execute(_users_named(), {"username": username})).all())
+
+
+@cache
+def _users_named() -> AnySelect:
+    return _users_with_grants().where(User.username == sa.bindparam("username"))
+
+
+async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:
+    """One row for each assignment with the public name of its scope."""
+    statement = (
+        sa.select(
+            Role.role_name,
+            Role.scope,
+            Organization.public_id.label("organization_public_id"),
+            Organization.organization_code,
+            _projects.c.uuid.label("project_public_id"),
+            _projects.c.project_code,
+            _contracts.c.uuid.label("contract_public_id"),
+            _contracts.c.contract_code,
+        )
+        .select_from(UserAssignment)
+        .join(Role, Role.role_id == UserAssignment.role_id)
+        .outerjoin(Organization, Organization.id == UserAssignment.organization_id)
+        .outerjoin(_projects, _projects.c.id == UserAssignment.project_id)
+        .outerjoin(_contracts, _contracts.c.id == UserAssignment.contract_id)
+        .where(UserAssignment.user_id == user_id, Role.deleted_at.is_(None))
+        .order_by(UserAssignment.id)
+    )
+    return list((await session.execute(statement)).all())
+
+
+async def members(
+    session: AsyncSession, organization_ids: frozenset[int], permission: str | None, *, project_id: int | None = None
+) -> Sequence[AnyRow]:
+    """
+    One row for each active person, no program, who works for one of them and may do `permission` somewhere.
+
+    :param project_id: or has a role in this project
+    """
+    belongs = sa.or_(
+        User.primary_organization_id.in_(organization_ids),
+        sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.organization_id.in_(organization_ids)),
+    )
+    if project_id is not None:
+        here = sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.project_id == project_id)
+        belongs = sa.or_(belongs, here)
+    statement = (
+        sa.select(User.user_id, User.public_id, User.username, User.first_name, User.last_name)
+        .where(belongs, *_acts())
+        .order_by(User.username)
+    )
+    if permission is not None:
+        statement = statement.where(_may([permission]))
+    return list((await session.execute(statement)).all())
+
+
+async def members_of_each(
+    session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
+) -> Sequence[AnyRow]:
+    """The same people, with a row for each of the organizations that they work for; who may do one of some things."""
+    asked = {"organizations": list(organization_ids)} | ({} if permissions is None else {"names": list(permissions)})
+    return list((await session.execute(_members_of_each(may=permissions is not None), asked)).all())
+
+
+@cache
+def _members_of_each(*, may: bool) -> sa.CompoundSelect[*tuple[Any, ...]]:
+    """Built once each: every event that is told of asks."""
+    places: Any = sa.bindparam("organizations", expanding=True)
+    names: Any = sa.bindparam("names", expanding=True)
+    who = (User.user_id, User.public_id.label("public_id"))
+    home, place = User.primary_organization_id, UserAssignment.organization_id
+    at_home = sa.select(home.label("organization_id"), *who).where(home.in_(places))
+    placed = sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id).where(place.in_(places))
+    who_may = (_may(names),) if may else ()
+    return sa.union(*(one.where(*_acts(), *who_may) for one in (at_home, placed)))
+
+
+def _acts() -> tuple[sa.ColumnElement[bool], ...]:
+    return (User.is_active.is_(True), User.is_service.is_(False), User.deleted_at.is_(None))
+
+
+def _may(permissions: Any) -> sa.ColumnElement[bool]:
+    given = aliased(UserAssignment)
+    return (
+        sa.exists()
+        .where(given.user_id == User.user_id)
+        .where(RolePermission.role_id == given.role_id)
+        .where(Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.permission_name.in_(permissions))
+    )

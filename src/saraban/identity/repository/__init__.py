@@ -1,1 +1,0 @@
-"""Queries about people, roles, tokens and organizations; each function is one statement."""

@@ -1,0 +1,469 @@
+"""Queries about projects, their parties, calendars and teams, and master data; each function is one statement."""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import date
+from typing import Any, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.catalogue import PartyRole
+from saraban.identity.models import Organization, User
+from saraban.kit.db import AnyRow, AnySelect
+from saraban.kit.pagination import newest_first
+from saraban.kit.statements import PreparedStatement, Query
+from saraban.projects.models import (
+    Contract,
+    ContractOrganization,
+    CorrespondenceSubType,
+    CorrespondenceType,
+    Discipline,
+    Project,
+    ProjectCalendar,
+    ProjectDay,
+    ProjectOrganization,
+    ReviewTeam,
+    ReviewTeamMember,
+    RfaType,
+)
+
+
+def visible(
+    *, everything: bool, projects: frozenset[int], contracts: frozenset[int], organizations: frozenset[int]
+) -> sa.ColumnElement[bool]:
+    """Given directly, through a contract, or because an organization of the caller takes part."""
+    if everything:
+        return sa.true()
+    return sa.or_(
+        Project.id.in_(projects),
+        Project.id.in_(sa.select(Contract.project_id).where(Contract.id.in_(contracts))),
+        Project.id.in_(
+            sa.select(ProjectOrganization.project_id).where(ProjectOrganization.organization_id.in_(organizations))
+        ),
+    )
+
+
+def _projects(may_see: sa.ColumnElement[bool], *, sandbox: bool) -> sa.Select[Project]:
+    statement = sa.select(Project).where(Project.is_active, Project.deleted_at.is_(None), may_see)
+    return statement if sandbox else statement.where(Project.is_sandbox.is_(False))
+
+
+async def project_page(
+    session: AsyncSession,
+    may_see: sa.ColumnElement[bool],
+    *,
+    sandbox: bool,
+    search: str | None,
+    cursor: str | None,
+    limit: int,
+) -> Sequence[Project]:
+    statement = _projects(may_see, sandbox=sandbox)
+    if search:
+        statement = statement.where(
+            sa.or_(
+                Project.project_code.contains(search, autoescape=True),
+                Project.project_name.contains(search, autoescape=True),
+            )
+        )
+    statement = newest_first(statement, at=Project.created_at, public_id=Project.public_id, cursor=cursor, limit=limit)
+    return list(await session.scalars(statement))
+
+
+async def projects(session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool) -> Sequence[Project]:
+    return list(await session.scalars(_projects(may_see, sandbox=sandbox).order_by(Project.project_code)))
+
+
+async def visible_project(
+    session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool, public_id: UUID
+) -> Project | None:
+    return await session.scalar(_projects(may_see, sandbox=sandbox).where(Project.public_id == public_id))
+
+
+async def members(session: AsyncSession, *, project_id: int) -> Sequence[AnyRow]:
+    statement = (
+        sa.select(
+            Organization.public_id,
+            Organization.organization_code,
+            Organization.organization_name,
+            Organization.organization_name_en,
+            ProjectOrganization.role_in_project,
+        )
+        .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
+        .where(ProjectOrganization.project_id == project_id, Organization.is_active, Organization.deleted_at.is_(None))
+        .order_by(_by_role(ProjectOrganization.role_in_project), Organization.organization_code)
+    )
+    return list((await session.execute(statement)).all())
+
+
+async def contracts(session: AsyncSession, *, project_id: int) -> Sequence[AnyRow]:
+    """One row for each party of each contract, the contract's columns repeated."""
+    role = sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role")
+    statement = (
+        sa.select(
+            Contract.public_id,
+            Contract.contract_code,
+            Contract.contract_name,
+            Contract.contract_name_en,
+            Contract.start_date,
+            Contract.end_date,
+            role,
+            Organization.public_id.label("organization_public_id"),
+            Organization.organization_code,
+            Organization.organization_name,
+            Organization.organization_name_en,
+        )
+        .outerjoin(ContractOrganization, ContractOrganization.contract_id == Contract.id)
+        .outerjoin(
+            Organization,
+            sa.and_(Organization.id == ContractOrganization.organization_id, Organization.deleted_at.is_(None)),
+        )
+        .outerjoin(
+            ProjectOrganization,
+            sa.and_(
+                ProjectOrganization.project_id == Contract.project_id,
+                ProjectOrganization.organization_id == ContractOrganization.organization_id,
+            ),
+        )
+        .where(Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None))
+        .order_by(Contract.contract_code, _by_role(role), Organization.organization_code)
+    )
+    return list((await session.execute(statement)).all())
+
+
+def _by_role(role: Any) -> sa.ColumnElement[int]:
+    """Owners first, as people name them."""
+    name = sa.func.upper(role)
+    return sa.case({role.value: place for place, role in enumerate(PartyRole)}, value=name, else_=len(PartyRole))
+
+
+async def disciplines(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[AnyRow]:
+    statement = (
+        sa.select(
+            Discipline.discipline_code.label("code"),
+            Discipline.code_name_th.label("name_th"),
+            Discipline.code_name_en.label("name_en"),
+            Contract.public_id.label("contract_public_id"),
+            Contract.contract_code,
+        )
+        .join(Contract, Contract.id == Discipline.contract_id)
+        .where(Discipline.is_active)
+    )
+    return await _of_project(session, statement, Discipline.discipline_code, project_id, contract)
+
+
+async def rfa_types(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[AnyRow]:
+    statement = (
+        sa.select(
+            RfaType.type_code.label("code"),
+            RfaType.type_name_th.label("name_th"),
+            RfaType.type_name_en.label("name_en"),
+            Contract.public_id.label("contract_public_id"),
+            Contract.contract_code,
+        )
+        .join(Contract, Contract.id == RfaType.contract_id)
+        .where(RfaType.is_active)
+    )
+    return await _of_project(session, statement, RfaType.type_code, project_id, contract)
+
+
+async def sub_types(
+    session: AsyncSession, *, project_id: int, contract: UUID | None, type_code: str | None
+) -> Sequence[AnyRow]:
+    statement = (
+        sa.select(
+            CorrespondenceSubType.sub_type_code.label("code"),
+            CorrespondenceSubType.sub_type_name.label("name"),
+            CorrespondenceSubType.sub_type_name_en.label("name_en"),
+            CorrespondenceSubType.sub_type_number.label("number"),
+            CorrespondenceType.type_code,
+            Contract.public_id.label("contract_public_id"),
+            Contract.contract_code,
+        )
+        .join(Contract, Contract.id == CorrespondenceSubType.contract_id)
+        .join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
+    )
+    if type_code is not None:
+        statement = statement.where(CorrespondenceType.type_code == type_code)
+    return await _of_project(session, statement, CorrespondenceSubType.sub_type_number, project_id, contract)
+
+
+async def correspondence_types(session: AsyncSession) -> Sequence[CorrespondenceType]:
+    statement = sa.select(CorrespondenceType).where(
+        CorrespondenceType.is_active, CorrespondenceType.deleted_at.is_(None)
+    )
+    return list(await session.scalars(statement.order_by(CorrespondenceType.sort_order, CorrespondenceType.type_code)))
+
+
+async def _of_project(
+    session: AsyncSession, statement: AnySelect, order: Any, project_id: int, contract: UUID | None
+) -> Sequence[AnyRow]:
+    statement = statement.where(
+        Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
+    ).order_by(Contract.contract_code, order)
+    if contract is not None:
+        statement = statement.where(Contract.public_id == contract)
+    return list((await session.execute(statement)).all())
+
+
+async def weekend(session: AsyncSession, project_id: int) -> ProjectCalendar | None:
+    return await session.get(ProjectCalendar, project_id)
+
+
+async def calendar_days(session: AsyncSession, project_id: int) -> Sequence[ProjectDay]:
+    return (await session.scalars(sa.select(ProjectDay).where(ProjectDay.project_id == project_id))).all()
+
+
+async def calendar_day(session: AsyncSession, *, project_id: int, on: date) -> ProjectDay | None:
+    return await session.get(ProjectDay, (project_id, on))
+
+
+Rows = Sequence[AnyRow]
+Found = TypeVar("Found")
+
+
+async def active_project(session: AsyncSession, public_id: UUID) -> Project | None:
+    return await session.scalar(
+        sa.select(Project).where(Project.public_id == public_id, Project.is_active, Project.deleted_at.is_(None))
+    )
+
+
+async def project_coded(session: AsyncSession, *, code: str) -> Project | None:
+    return await session.scalar(
+        sa.select(Project).where(Project.project_code == code, Project.is_active, Project.deleted_at.is_(None))
+    )
+
+
+async def lock_project(session: AsyncSession, project_id: int) -> None:
+    """Hold the project's row: two who change its settings at once take turns."""
+    await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
+
+
+async def participant(
+    session: AsyncSession, *, project_id: int, public_id: UUID, contract_id: int | None = None
+) -> AnyRow | None:
+    """:param contract_id: a party of this contract has the role that it has there"""
+    of_contract = sa.and_(
+        ContractOrganization.organization_id == Organization.id, ContractOrganization.contract_id == contract_id
+    )
+    statement = (
+        sa.select(
+            Organization.id,
+            Organization.public_id,
+            Organization.organization_code,
+            Organization.organization_name,
+            sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role"),
+        )
+        .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
+        .outerjoin(ContractOrganization, of_contract)
+        .where(
+            ProjectOrganization.project_id == project_id,
+            Organization.public_id == public_id,
+            Organization.is_active,
+            Organization.deleted_at.is_(None),
+        )
+    )
+    return (await session.execute(statement)).one_or_none()
+
+
+async def contract(session: AsyncSession, *, project_id: int, public_id: UUID) -> Contract | None:
+    return await session.scalar(_active_contracts(project_id).where(Contract.public_id == public_id))
+
+
+async def type_coded(session: AsyncSession, *, code: str) -> CorrespondenceType | None:
+    return await session.scalar(
+        sa.select(CorrespondenceType).where(
+            CorrespondenceType.type_code == code,
+            CorrespondenceType.is_active,
+            CorrespondenceType.deleted_at.is_(None),
+        )
+    )
+
+
+async def disciplines_coded(session: AsyncSession, *, project_id: int, contract_id: int | None, code: str) -> Rows:
+    statement = sa.select(Discipline.id, Discipline.discipline_code.label("code"), Discipline.contract_id).where(
+        Discipline.discipline_code == code, Discipline.is_active
+    )
+    return await _of_contracts(session, statement, Discipline.contract_id, project_id, contract_id)
+
+
+async def rfa_types_coded(session: AsyncSession, *, project_id: int, contract_id: int | None, code: str) -> Rows:
+    statement = sa.select(RfaType.id, RfaType.type_code.label("code"), RfaType.contract_id).where(
+        RfaType.type_code == code, RfaType.is_active
+    )
+    return await _of_contracts(session, statement, RfaType.contract_id, project_id, contract_id)
+
+
+async def sub_types_coded(
+    session: AsyncSession, *, project_id: int, contract_id: int | None, type_id: int, code: str
+) -> Rows:
+    statement = sa.select(
+        CorrespondenceSubType.id,
+        CorrespondenceSubType.sub_type_code.label("code"),
+        CorrespondenceSubType.sub_type_number.label("number"),
+        CorrespondenceSubType.contract_id,
+    ).where(CorrespondenceSubType.sub_type_code == code, CorrespondenceSubType.correspondence_type_id == type_id)
+    return await _of_contracts(session, statement, CorrespondenceSubType.contract_id, project_id, contract_id)
+
+
+def parties(read: Callable[[Rows], Found], project_id: int, contract_id: int | None) -> Query[Found]:
+    """For each organization that takes part: its key, its public id, its code, and its role there."""
+    if contract_id is None:
+        return Query(_PROJECT_PARTIES, {"key": project_id}, read)
+    return Query(_CONTRACT_PARTIES, {"key": contract_id}, read)
+
+
+def _parties(statement: AnySelect) -> PreparedStatement:
+    """Made once: every step of a workflow asks for them."""
+    return PreparedStatement(statement.where(Organization.is_active, Organization.deleted_at.is_(None)))
+
+
+_PROJECT_PARTIES = _parties(
+    sa.select(
+        ProjectOrganization.organization_id,
+        Organization.public_id,
+        Organization.organization_code,
+        ProjectOrganization.role_in_project,
+    )
+    .join(Organization, Organization.id == ProjectOrganization.organization_id)
+    .where(ProjectOrganization.project_id == sa.bindparam("key"))
+)
+_CONTRACT_PARTIES = _parties(
+    sa.select(
+        ContractOrganization.organization_id,
+        Organization.public_id,
+        Organization.organization_code,
+        sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project),
+    )
+    .join(Organization, Organization.id == ContractOrganization.organization_id)
+    .join(Contract, Contract.id == ContractOrganization.contract_id)
+    .outerjoin(
+        ProjectOrganization,
+        sa.and_(
+            ProjectOrganization.project_id == Contract.project_id,
+            ProjectOrganization.organization_id == ContractOrganization.organization_id,
+        ),
+    )
+    .where(ContractOrganization.contract_id == sa.bindparam("key"))
+)
+
+
+async def printable(session: AsyncSession, project_id: int) -> Rows:
+    """Rows of (kind, code) for everything a number of the project may print."""
+
+    def kind(name: str) -> sa.Label[str]:
+        return sa.literal(name).label("kind")
+
+    of_project = Contract.project_id == project_id
+    statement: sa.CompoundSelect[*tuple[Any, ...]] = sa.union_all(
+        sa.select(kind("organization"), Organization.organization_code.label("code"))
+        .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
+        .where(ProjectOrganization.project_id == project_id),
+        sa.select(kind("discipline"), Discipline.discipline_code)
+        .join(Contract, Contract.id == Discipline.contract_id)
+        .where(of_project),
+        sa.select(kind("rfa_type"), RfaType.type_code)
+        .join(Contract, Contract.id == RfaType.contract_id)
+        .where(of_project),
+        sa.select(kind("sub_type"), CorrespondenceSubType.sub_type_number)
+        .join(Contract, Contract.id == CorrespondenceSubType.contract_id)
+        .where(of_project),
+        sa.select(kind("type"), CorrespondenceType.type_code),
+    )
+    return list((await session.execute(statement)).all())
+
+
+async def sub_type_numbers(session: AsyncSession, project_id: int) -> Rows:
+    """Rows of (type code, sub type's code, its number); contracts may number the same code differently."""
+    statement = (
+        sa.select(
+            CorrespondenceType.type_code,
+            CorrespondenceSubType.sub_type_code,
+            CorrespondenceSubType.sub_type_number,
+        )
+        .join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
+        .join(Contract, Contract.id == CorrespondenceSubType.contract_id)
+        .where(Contract.project_id == project_id, CorrespondenceSubType.sub_type_number.is_not(None))
+    )
+    return list((await session.execute(statement)).all())
+
+
+def _active_contracts(project_id: int) -> sa.Select[Contract]:
+    return sa.select(Contract).where(
+        Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
+    )
+
+
+async def _of_contracts(
+    session: AsyncSession, statement: AnySelect, column: Any, project_id: int, contract_id: int | None
+) -> Rows:
+    """At most two rows are needed to know that a code is ambiguous."""
+    statement = statement.join(Contract, Contract.id == column).where(
+        Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
+    )
+    if contract_id is not None:
+        statement = statement.where(column == contract_id)
+    return list((await session.execute(statement.limit(2))).all())
+
+
+async def teams(session: AsyncSession, *, project_id: int) -> Sequence[ReviewTeam]:
+    statement = sa.select(ReviewTeam).where(ReviewTeam.project_id == project_id).order_by(ReviewTeam.team_code)
+    return (await session.scalars(statement)).all()
+
+
+async def team(session: AsyncSession, *, project_id: int, code: str) -> ReviewTeam | None:
+    return await session.scalar(
+        sa.select(ReviewTeam).where(ReviewTeam.project_id == project_id, ReviewTeam.team_code == code)
+    )
+
+
+async def team_members(session: AsyncSession, *, team_ids: Collection[int]) -> Sequence[AnyRow]:
+    """Rows of (member, public id, user name, first and last name), by user name."""
+    statement = (
+        sa.select(ReviewTeamMember, User.public_id, User.username, User.first_name, User.last_name)
+        .join(User, User.user_id == ReviewTeamMember.user_id)
+        .where(ReviewTeamMember.team_id.in_(team_ids), User.is_active, User.deleted_at.is_(None))
+        .order_by(User.username)
+    )
+    return (await session.execute(statement)).all() if team_ids else []
+
+
+async def team_member(session: AsyncSession, *, team_id: int, user_id: int) -> ReviewTeamMember | None:
+    return await session.get(ReviewTeamMember, (team_id, user_id))
+
+
+async def remove_team_members(session: AsyncSession, *, team_id: int) -> None:
+    await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team_id))
+
+
+async def seats(
+    session: AsyncSession, project_ids: Collection[int], user_ids: Collection[int] | None
+) -> Sequence[AnyRow]:
+    """Rows of (project, user, code of the team, discipline), of teams that are active; all people, or some."""
+    statement = (
+        sa.select(
+            ReviewTeam.project_id, ReviewTeamMember.user_id, ReviewTeam.team_code, ReviewTeamMember.discipline_code
+        )
+        .join(ReviewTeam, ReviewTeam.id == ReviewTeamMember.team_id)
+        .join(User, User.user_id == ReviewTeamMember.user_id)
+        .where(ReviewTeam.project_id.in_(project_ids), ReviewTeam.is_active, User.is_active, User.deleted_at.is_(None))
+    )
+    if user_ids is not None:
+        statement = statement.where(ReviewTeamMember.user_id.in_(user_ids))
+    return (await session.execute(statement)).all() if project_ids else []
+
+
+async def organization_ids(session: AsyncSession, *, project_id: int) -> frozenset[int]:
+    """The organizations that take part in a project."""
+    statement = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id == project_id)
+    return frozenset((await session.scalars(statement)).all())
+
+
+async def has_discipline(session: AsyncSession, *, project_id: int, code: str) -> bool:
+    statement = (
+        sa.select(Discipline.id)
+        .join(Contract, Contract.id == Discipline.contract_id)
+        .where(Contract.project_id == project_id, Discipline.discipline_code == code, Discipline.is_active)
+        .limit(1)
+    )
+    return await session.scalar(statement) is not None

@@ -1,1 +1,0 @@
-"""Queries about projects and master data; each function is one statement."""

@@ -1,0 +1,505 @@
+"""
+Saves what a project file adds and changes, and closes what it leaves out where nothing refers to it.
+
+What has rules of its own goes through the service that keeps them, whose refusals get the line and key of the file.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy import delete
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.context import RequestContext
+from saraban.identity.models import Organization, OrganizationRole, User
+from saraban.identity.service import Invitation
+from saraban.kit.errors import DomainError, FieldProblem
+from saraban.kit.problem import pointer_of
+from saraban.numbering import service as numbering
+from saraban.numbering.formats.service.formats import FormatInUse
+from saraban.numbering.series.models import NumberFormat
+from saraban.projects import service as projects
+from saraban.projects.models import (
+    Contract,
+    ContractOrganization,
+    CorrespondenceSubType,
+    CorrespondenceType,
+    Discipline,
+    Project,
+    ProjectOrganization,
+    RfaType,
+)
+from saraban.projects.schemas import NewCalendarDay, ReviewTeamIn, TeamMemberIn
+from saraban.setup import repository
+from saraban.setup.domain.comparison import ChangeType, Difference, ProjectItems, Values
+from saraban.setup.domain.project_yaml import ReadFile, YamlPath, located
+from saraban.setup.service.current_project import WEEKDAY_OF
+from saraban.workflow.administration.service import workflow_assignment
+
+REASON: Final = "ตามไฟล์โครงการ / Project file"
+
+
+@dataclass
+class ApplyContext:
+    """What the parts of a file are saved with; the rows are those of the project, by their codes."""
+
+    ctx: RequestContext
+    session: AsyncSession
+    read: ReadFile
+    wanted: ProjectItems
+    project: Project | None
+    organizations: dict[str, Organization] = field(default_factory=dict)
+    types: dict[str, int] = field(default_factory=dict)
+    contracts: dict[str, Contract] = field(default_factory=dict)
+    people: dict[str, UUID] = field(default_factory=dict)
+    invitations: list[Invitation] = field(default_factory=list)
+
+    @property
+    def project_row(self) -> Project:
+        assert self.project is not None
+        return self.project
+
+    @property
+    def project_public_id(self) -> UUID:
+        return self.project_row.public_id
+
+    @contextmanager
+    def placed(self, at: YamlPath, names: Mapping[str, str] | None = None) -> Iterator[None]:
+        """
+        Have a refusal name line and key of the file.
+
+        :param names: keys of the file by the fields of the service
+        """
+        try:
+            yield
+        except DomainError as error:
+            own = FieldProblem("", error.code.lower(), error.words, error.values)
+            error.fields = tuple(self._located(one, at, names or {}) for one in error.fields or (own,))
+            raise
+
+    def _located(self, problem: FieldProblem, at: YamlPath, names: Mapping[str, str]) -> FieldProblem:
+        key = problem.pointer.strip("/").split("/")[0]
+        place = (*at, names.get(key, key)) if key else at
+        return located(self.read.lines, replace(problem, pointer=pointer_of(("body", *place))), place)
+
+
+def fill(row: object, values: Values, columns: Mapping[str, str]) -> None:
+    for key, column in columns.items():
+        if key in values:
+            setattr(row, column, values[key])
+
+
+async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    session = saving.session
+    saving.organizations = {row.organization_code: row for row in await repository.organizations(session)}
+    roles = {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
+    for one in those:
+        row = saving.organizations.get(one.path[1])
+        if row is None:
+            member = saving.wanted.found.get(("members", one.path[1]))
+            row = Organization(
+                organization_code=one.path[1],
+                role_id=roles.get(member.values["role"]) if member else None,
+                created_at=saving.ctx.now,
+            )
+            session.add(row)
+            saving.organizations[one.path[1]] = row
+        fill(row, one.values, {"name": "organization_name", "nameEn": "organization_name_en"})
+        row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
+
+
+async def save_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    rows = {row.type_code: row for row in await repository.types(saving.session)}
+    for one in those:
+        if one.path[1] not in rows:
+            last = max((row.sort_order for row in rows.values()), default=0)
+            row = CorrespondenceType(type_code=one.path[1], sort_order=last + 10, created_at=saving.ctx.now)
+            saving.session.add(row)
+            rows[one.path[1]] = row
+        row = rows[one.path[1]]
+        row.type_name, row.is_active, row.deleted_at, row.updated_at = one.values["name"], True, None, saving.ctx.now
+    await saving.session.flush()
+    saving.types = {code: row.id for code, row in rows.items()}
+
+
+async def save_project(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    for one in those:
+        if saving.project is None:
+            saving.project = Project(project_code=one.values["code"], created_at=saving.ctx.now)
+            saving.session.add(saving.project)
+        fill(saving.project, one.values, {"name": "project_name", "nameEn": "project_name_en"})
+        saving.project.is_active, saving.project.deleted_at = True, None
+        saving.project.updated_at = saving.ctx.now
+
+
+async def save_members(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    for one in those:
+        organization = saving.organizations[one.path[1]]
+        await saving.session.merge(
+            ProjectOrganization(
+                project_id=saving.project_row.id,
+                organization_id=organization.id,
+                role_in_project=one.values["role"],
+            )
+        )
+
+
+async def save_contracts(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    key = saving.project_row.id
+    rows = await repository.contracts(saving.session, codes=(), project_id=key)
+    saving.contracts = {row.contract_code: row for row in rows}
+    for one in those:
+        row = saving.contracts.get(one.path[1])
+        if row is None:
+            row = Contract(project_id=key, contract_code=one.path[1], created_at=saving.ctx.now)
+            saving.session.add(row)
+            saving.contracts[one.path[1]] = row
+        fill(row, one.values, {"name": "contract_name", "nameEn": "contract_name_en"})
+        for name, column in (("startDate", "start_date"), ("endDate", "end_date")):
+            if name in one.values:
+                setattr(row, column, date.fromisoformat(one.values[name]))
+        row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
+
+
+async def save_parties(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    for one in those:
+        await saving.session.merge(
+            ContractOrganization(
+                contract_id=saving.contracts[one.path[1]].id,
+                organization_id=saving.organizations[one.path[3]].id,
+                role_in_contract=one.values["role"],
+            )
+        )
+
+
+async def save_disciplines(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    rows = await repository.disciplines(saving.session, project_id=saving.project_row.id)
+    known = {(row.contract_id, row.discipline_code): row for row in rows}
+    for one in those:
+        key = saving.contracts[one.path[1]].id, one.path[3]
+        row = known.get(key)
+        if row is None:
+            row = Discipline(contract_id=key[0], discipline_code=key[1], created_at=saving.ctx.now)
+            saving.session.add(row)
+        fill(row, one.values, {"nameTh": "code_name_th", "nameEn": "code_name_en"})
+        row.is_active, row.updated_at = True, saving.ctx.now
+
+
+async def save_rfa_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    rows = await repository.rfa_types(saving.session, project_id=saving.project_row.id)
+    known = {(row.contract_id, row.type_code): row for row in rows}
+    for one in those:
+        key = saving.contracts[one.path[1]].id, one.path[3]
+        row = known.get(key)
+        if row is None:
+            row = RfaType(contract_id=key[0], type_code=key[1])
+            saving.session.add(row)
+        fill(row, one.values, {"nameTh": "type_name_th", "nameEn": "type_name_en"})
+        row.is_active = True
+
+
+async def save_sub_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    rows = await repository.sub_types(saving.session, project_id=saving.project_row.id)
+    known = {
+        (row.CorrespondenceSubType.contract_id, row.type_code, row.CorrespondenceSubType.sub_type_code): row[0]
+        for row in rows
+    }
+    columns = {"number": "sub_type_number", "nameTh": "sub_type_name", "nameEn": "sub_type_name_en"}
+    for one in those:
+        key = saving.contracts[one.path[1]].id, one.values["type"], one.values["code"]
+        row = known.get(key)
+        if row is None:
+            row = CorrespondenceSubType(
+                contract_id=key[0],
+                correspondence_type_id=saving.types[key[1]],
+                sub_type_code=key[2],
+                created_at=saving.ctx.now,
+            )
+            saving.session.add(row)
+        fill(row, one.values, columns)
+
+
+async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    for one in those:
+        values = one.values
+        with saving.placed(one.at, {"organizationCode": "organization"}):
+            if one.what is ChangeType.CHANGE:
+                await _account(saving, one)
+                continue
+            names = values["firstName"], values["lastName"]
+            account = identity.NewAccount(values["username"], values["email"], *names, values.get("organization"))
+            invitation = await identity.invite_user(saving.ctx, saving.session, account)
+            saving.invitations.append(invitation)
+
+
+async def _account(saving: ApplyContext, one: Difference) -> None:
+    """What may differ of an account: the address, the names and the organization."""
+    row = await saving.session.scalar(sa.select(User).where(User.username == one.path[1]))
+    assert row is not None
+    fill(row, one.values, {"email": "email", "firstName": "first_name", "lastName": "last_name"})
+    if "organization" in one.values:
+        row.primary_organization_id = saving.organizations[one.values["organization"]].id
+    row.updated_at = saving.ctx.now
+
+
+def role_grant(values: Values) -> identity.RoleGrant:
+    place = values.get("place")
+    return identity.RoleGrant(values["role"], **({f"{values['level'].lower()}_code": place} if place else {}))
+
+
+async def save_roles(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    names = {"role": "role", "organizationCode": "place", "projectCode": "place", "contractCode": "place"}
+    for one in those:
+        with saving.placed(one.at, names):
+            await identity.grant_role(saving.ctx, saving.session, one.path[1], role_grant(one.values))
+
+
+async def save_teams(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    for one in those:
+        with saving.placed(one.at, {"nameTh": "name"}):
+            english = one.values.get("nameEn") or await _english(saving, one) or one.values["name"]
+            order = ReviewTeamIn(name_th=one.values["name"], name_en=english)
+            await projects.save_team(
+                saving.ctx, saving.session, project_public_id=saving.project_public_id, code=one.path[1], order=order
+            )
+
+
+async def _english(saving: ApplyContext, one: Difference) -> str | None:
+    """The English name that a team has, where the file says none."""
+    rows = await repository.teams(saving.session, project_id=saving.project_row.id)
+    return next((row.name_en for row in rows if row.team_code == one.path[1]), None)
+
+
+async def seated(saving: ApplyContext) -> Mapping[str, UUID]:
+    """The public ids of accounts, by user name."""
+    if not saving.people:
+        accounts = await repository.accounts(saving.session)
+        saving.people = {name: row.User.public_id for name, row in accounts.items()}
+    return saving.people
+
+
+async def save_seats(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    people = await seated(saving)
+    for one in those:
+        order = TeamMemberIn(discipline_code=one.values.get("discipline"), role=one.values.get("role") or "REVIEWER")
+        with saving.placed(one.at, {"disciplineCode": "discipline"}):
+            await projects.save_member(
+                saving.ctx,
+                saving.session,
+                project_public_id=saving.project_public_id,
+                code=one.path[1],
+                user_public_id=people[one.path[3]],
+                order=order,
+            )
+
+
+async def save_formats(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    names = {
+        "correspondenceTypeCode": "type",
+        "subTypeCode": "subType",
+        "rfaTypeCode": "rfaType",
+        "disciplineCode": "discipline",
+        "resetSequenceYearly": "resetYearly",
+    }
+    for one in those:
+        before = one.before or {}
+        resets = one.values.get("resetYearly")
+        if resets is None and one.what is ChangeType.CHANGE and "template" not in before:
+            resets = await _resets(saving, one)
+        wanted = numbering.FormatDraft(
+            template=one.values["template"],
+            description=one.values.get("description"),
+            resets=resets,
+            overflow=numbering.OverflowRule(one.values.get("overflow") or "widen"),
+            reason=REASON,
+        )
+        target = numbering.FormatTarget(saving.project_public_id, one.values.get("type"), _narrowing(one.values))
+        with saving.placed(one.at, names):
+            await numbering.save_format(saving.ctx, saving.session, target, wanted)
+
+
+def _narrowing(values: Values) -> numbering.Narrowing:
+    return numbering.Narrowing(*(values.get(key) or "" for key in ("subType", "rfaType", "discipline")))
+
+
+async def _resets(saving: ApplyContext, one: Difference) -> bool | None:
+    row = await format_there(saving, one.values)
+    return row.reset_sequence_yearly if row else None
+
+
+async def format_there(saving: ApplyContext, values: Values) -> NumberFormat | None:
+    """Find the format that is for the same documents."""
+    rows = await repository.formats(saving.session, project_id=saving.project_row.id)
+    wanted = values.get("type"), _narrowing(values)
+    return next((row[0] for row in rows if (row.type_code, repository.narrowing(row[0])) == wanted), None)
+
+
+def choice_place(saving: ApplyContext, values: Values) -> workflow_assignment.AssignmentTarget:
+    """Name the documents that a workflow is assigned to."""
+    return workflow_assignment.AssignmentTarget(
+        values["kind"].lower(), values.get("type"), saving.project_row.public_id
+    )
+
+
+async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    for one in those:
+        with saving.placed(one.at, {"workflowCode": "workflow", "typeCode": "type"}):
+            await workflow_assignment.assign(
+                saving.ctx,
+                saving.session,
+                place=choice_place(saving, one.values),
+                workflow_code=one.values["workflow"],
+            )
+
+
+async def save_calendar(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    for one in those:
+        weekend: Any = [WEEKDAY_OF[code] for code in one.values.get("weekend", ())]
+        if "weekend" in one.values:
+            await projects.set_weekend(
+                saving.ctx, saving.session, project_public_id=saving.project_public_id, weekend=weekend
+            )
+
+
+async def save_days(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    for one in those:
+        values = one.values
+        kind: Any = values["kind"].upper()
+        order = NewCalendarDay(kind=kind, name_th=values["name"], name_en=values.get("nameEn") or values["name"])
+        with saving.placed(one.at):
+            await projects.add_day(
+                saving.ctx,
+                saving.session,
+                project_public_id=saving.project_public_id,
+                day=date.fromisoformat(values["date"]),
+                order=order,
+            )
+
+
+async def close(saving: ApplyContext, one: Difference) -> bool:
+    """Close one thing, and say whether nothing needed it."""
+    match one.path:
+        case ("members", code):
+            return await _member(saving, code)
+        case ("contracts", code):
+            return await _row(saving, saving.contracts[code])
+        case ("contracts", contract, "parties", code):
+            return await _party(saving, contract, code)
+        case ("contracts", contract, section, _):
+            return await _coded(saving, contract, section, one)
+        case ("numberFormats", _):
+            return await _format(saving, one)
+    await _by_service(saving, one)
+    return True
+
+
+async def _by_service(saving: ApplyContext, one: Difference) -> None:
+    """What has a service that closes it; none of these is referred to by anything."""
+    ctx, session, values = saving.ctx, saving.session, one.values
+    match one.path:
+        case ("assignments", _):
+            place = choice_place(saving, values)
+            await workflow_assignment.unassign(ctx, session, place=place)
+        case ("calendar", "days", _):
+            day = date.fromisoformat(values["date"])
+            await projects.remove_day(ctx, session, project_public_id=saving.project_public_id, day=day)
+        case ("reviewTeams", code):
+            await projects.remove_team(ctx, session, project_public_id=saving.project_public_id, code=code)
+        case ("reviewTeams", code, "members", person):
+            people = await seated(saving)
+            await projects.remove_member(
+                ctx,
+                session,
+                project_public_id=saving.project_public_id,
+                code=code,
+                user_public_id=people[person],
+            )
+        case ("people", username, "roles", _):
+            await identity.revoke_role(ctx, session, username, role_grant(values))
+
+
+async def _member(saving: ApplyContext, code: str) -> bool:
+    organization = saving.organizations[code]
+    asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
+    if await repository.is_party(saving.session, **asked) or await repository.has_numbers(saving.session, **asked):
+        return False
+    await saving.session.execute(
+        delete(ProjectOrganization).where(
+            ProjectOrganization.project_id == asked["project_id"],
+            ProjectOrganization.organization_id == asked["organization_id"],
+        )
+    )
+    return True
+
+
+async def _party(saving: ApplyContext, contract: str, code: str) -> bool:
+    key, organization = saving.contracts[contract].id, saving.organizations[code]
+    asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
+    if await repository.has_numbers(saving.session, **asked):
+        return False
+    await saving.session.execute(
+        delete(ContractOrganization).where(
+            ContractOrganization.contract_id == key, ContractOrganization.organization_id == organization.id
+        )
+    )
+    return True
+
+
+async def _coded(saving: ApplyContext, contract: str, section: str, one: Difference) -> bool:
+    key, code = saving.contracts[contract].id, one.values["code"]
+    asked = {"project_id": saving.project_row.id}
+    found: Any = None
+    if await _is_named(saving, section, code):
+        return False
+    if section == "disciplines":
+        rows: Any = await repository.disciplines(saving.session, **asked)
+        found = next(row for row in rows if (row.contract_id, row.discipline_code) == (key, code))
+    elif section == "rfaTypes":
+        rows = await repository.rfa_types(saving.session, **asked)
+        found = next(row for row in rows if (row.contract_id, row.type_code) == (key, code))
+    else:
+        rows = await repository.sub_types(saving.session, **asked)
+        known = {(row[0].contract_id, row.type_code, row[0].sub_type_code): row[0] for row in rows}
+        found = known[key, one.values["type"], code]
+    return await _row(saving, found)
+
+
+async def _is_named(saving: ApplyContext, section: str, code: str) -> bool:
+    """Whether a number format or a place in a team names a code: these know no contract."""
+    place = ("subTypes", "rfaTypes", "disciplines").index(section)
+    asked = {"project_id": saving.project_row.id}
+    narrowed = [repository.narrowing(row[0])[place] for row in await repository.formats(saving.session, **asked)]
+    seats = await repository.seats(saving.session, **asked) if section == "disciplines" else ()
+    return code in narrowed or code in {row.ReviewTeamMember.discipline_code for row in seats}
+
+
+async def _row(saving: ApplyContext, row: Any) -> bool:
+    if await repository.referred(saving.session, type(row), key=row.id):
+        return False
+    if hasattr(row, "is_active"):
+        row.is_active = False
+    else:
+        await saving.session.delete(row)
+    await saving.session.flush()
+    return True
+
+
+async def _format(saving: ApplyContext, one: Difference) -> bool:
+    row = await format_there(saving, one.values)
+    assert row is not None
+    try:
+        await numbering.delete_format(
+            saving.ctx,
+            saving.session,
+            public_id=row.public_id,
+            reason=REASON,
+        )
+    except FormatInUse:
+        return False
+    return True
