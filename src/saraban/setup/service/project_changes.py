@@ -12,7 +12,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy import delete
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
@@ -308,10 +307,10 @@ async def save_formats(saving: ApplyContext, those: Sequence[Difference]) -> Non
         "resetSequenceYearly": "resetYearly",
     }
     for one in those:
-        before = one.before or {}
         resets = one.values.get("resetYearly")
-        if resets is None and one.what is ChangeType.CHANGE and "template" not in before:
-            resets = await _resets(saving, one)
+        if resets is None and one.what is ChangeType.CHANGE and "template" not in (one.before or {}):
+            row = await format_there(saving, one.values)
+            resets = row.reset_sequence_yearly if row else None
         wanted = numbering.FormatDraft(
             template=one.values["template"],
             description=one.values.get("description"),
@@ -326,11 +325,6 @@ async def save_formats(saving: ApplyContext, those: Sequence[Difference]) -> Non
 
 def _narrowing(values: Values) -> numbering.Narrowing:
     return numbering.Narrowing(*(values.get(key) or "" for key in ("subType", "rfaType", "discipline")))
-
-
-async def _resets(saving: ApplyContext, one: Difference) -> bool | None:
-    row = await format_there(saving, one.values)
-    return row.reset_sequence_yearly if row else None
 
 
 async def format_there(saving: ApplyContext, values: Values) -> NumberFormat | None:
@@ -350,12 +344,8 @@ def choice_place(saving: ApplyContext, values: Values) -> workflow_assignment.As
 async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for one in those:
         with saving.placed(one.at, {"workflowCode": "workflow", "typeCode": "type"}):
-            await workflow_assignment.assign(
-                saving.ctx,
-                saving.session,
-                place=choice_place(saving, one.values),
-                workflow_code=one.values["workflow"],
-            )
+            place, code = choice_place(saving, one.values), one.values["workflow"]
+            await workflow_assignment.assign(saving.ctx, saving.session, place=place, workflow_code=code)
 
 
 async def save_calendar(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -412,13 +402,9 @@ async def _by_service(saving: ApplyContext, one: Difference) -> None:
         case ("reviewTeams", code):
             await projects.remove_team(ctx, session, project_public_id=saving.project_public_id, code=code)
         case ("reviewTeams", code, "members", person):
-            people = await seated(saving)
+            user = (await seated(saving))[person]
             await projects.remove_member(
-                ctx,
-                session,
-                project_public_id=saving.project_public_id,
-                code=code,
-                user_public_id=people[person],
+                ctx, session, project_public_id=saving.project_public_id, code=code, user_public_id=user
             )
         case ("people", username, "roles", _):
             await identity.revoke_role(ctx, session, username, role_grant(values))
@@ -429,37 +415,28 @@ async def _member(saving: ApplyContext, code: str) -> bool:
     asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
     if await repository.is_party(saving.session, **asked) or await repository.has_numbers(saving.session, **asked):
         return False
-    await saving.session.execute(
-        delete(ProjectOrganization).where(
-            ProjectOrganization.project_id == asked["project_id"],
-            ProjectOrganization.organization_id == asked["organization_id"],
-        )
-    )
+    await saving.session.execute(sa.delete(ProjectOrganization).filter_by(**asked))
     return True
 
 
 async def _party(saving: ApplyContext, contract: str, code: str) -> bool:
-    key, organization = saving.contracts[contract].id, saving.organizations[code]
+    organization = saving.organizations[code]
     asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
     if await repository.has_numbers(saving.session, **asked):
         return False
-    await saving.session.execute(
-        delete(ContractOrganization).where(
-            ContractOrganization.contract_id == key, ContractOrganization.organization_id == organization.id
-        )
-    )
+    here = {"contract_id": saving.contracts[contract].id, "organization_id": organization.id}
+    await saving.session.execute(sa.delete(ContractOrganization).filter_by(**here))
     return True
 
 
 async def _coded(saving: ApplyContext, contract: str, section: str, one: Difference) -> bool:
     key, code = saving.contracts[contract].id, one.values["code"]
     asked = {"project_id": saving.project_row.id}
-    found: Any = None
     if await _is_named(saving, section, code):
         return False
     if section == "disciplines":
         rows: Any = await repository.disciplines(saving.session, **asked)
-        found = next(row for row in rows if (row.contract_id, row.discipline_code) == (key, code))
+        found: Any = next(row for row in rows if (row.contract_id, row.discipline_code) == (key, code))
     elif section == "rfaTypes":
         rows = await repository.rfa_types(saving.session, **asked)
         found = next(row for row in rows if (row.contract_id, row.type_code) == (key, code))
@@ -494,12 +471,7 @@ async def _format(saving: ApplyContext, one: Difference) -> bool:
     row = await format_there(saving, one.values)
     assert row is not None
     try:
-        await numbering.delete_format(
-            saving.ctx,
-            saving.session,
-            public_id=row.public_id,
-            reason=REASON,
-        )
+        await numbering.delete_format(saving.ctx, saving.session, public_id=row.public_id, reason=REASON)
     except FormatInUse:
         return False
     return True

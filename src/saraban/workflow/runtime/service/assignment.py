@@ -3,7 +3,7 @@ The people whom an instance waits for because of what they are or hold: written 
 teams, roles or accounts change.
 
 Nobody is missed between the two: `branches.people` and `assignees.asked_by_person` keep the rights by which they read whom to
-ask until that is committed, and whoever changes teams, roles or accounts waits for it (`identity.service.rights_lock`). So by the
+ask until that is committed, and whoever changes teams, roles or accounts waits for it (`identity.service.share_rights`). So by the
 time a change is heard of here, every step that was taken by the rights of before is there to be found.
 """
 
