@@ -14,9 +14,8 @@ from typing import Any, Final
 import yaml
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
-from saraban.kit.json import Json
-from saraban.kit.problem import field_problems, pointer_of
 from saraban.kit.json import Json, JsonObject
+from saraban.kit.problem import field_problems, pointer_of
 from saraban.setup.domain.project_file import ProjectFile
 
 LARGEST: Final = 1_000_000
