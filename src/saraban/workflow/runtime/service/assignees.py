@@ -15,9 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
-from saraban.identity.service import rights_lock
 from saraban.identity.service.callers import display_name
-from saraban.kit.db import AnyRow
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.pending_assignees import ACTS, PendingAssignees, SubjectState
 from saraban.workflow.language.definition import CANCELLED, Definition, Require
