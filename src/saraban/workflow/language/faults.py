@@ -3,7 +3,9 @@ What is wrong with a definition, collected while it is read, each fault under it
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from uuid import UUID
 
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.json import Json, JsonObject
@@ -16,15 +18,30 @@ LONG = Text("ข้อความยาวรวมกันเกิน {most}
 NOT_JSON = Text("ค่านี้ไม่ใช่ JSON", "This is not a JSON value.")
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """
+    The names a definition may use; None leaves them unchecked.
+
+    :param users: those of the definition's `assigned` people who can work
+    """
+
+    roles: Collection[str] | None = None
+    permissions: Collection[str] | None = None
+    users: Collection[UUID] | None = None
+
+
 class Faults:
     """
     The faults so far; adding more than 100 changes nothing.
 
     :param root: pointer under which the definition stands in the request
+    :param known: what the definition may name
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, known: Known | None = None) -> None:
         self._root = root
+        self.known = known or Known()
         self.problems: list[FieldProblem] = []
 
     def add(self, at: str, code: str, th: str, en: str, **values: object) -> None:
@@ -36,7 +53,9 @@ class Faults:
         for problem in problems:
             self.add(at + problem.pointer, problem.code, problem.text.th, problem.text.en, **problem.values)
 
-    def keys(self, raw: Json, at: str, *, needed: set[str], allowed: set[str]) -> JsonObject | None:
+    def keys(
+        self, raw: Json, at: str, *, needed: AbstractSet[str] = frozenset(), allowed: AbstractSet[str] = frozenset()
+    ) -> JsonObject | None:
         """Return `raw` when it is an object, after naming the keys that are absent or unknown."""
         if not isinstance(raw, Mapping):
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")

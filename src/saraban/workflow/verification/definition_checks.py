@@ -27,8 +27,8 @@ def verify(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Defi
     :raises WorkflowNotValid: with every fault that was found, at most 100
     """
     definition = dsl.read(raw, known=known, root=root)
-    found = Faults(root)
-    check(definition, found, roles=(known or Known()).roles)
+    found = Faults(root, known)
+    check(definition, found)
     _outcomes(definition, found)
     if found.problems:
         raise WorkflowNotValid(fields=found.problems)
@@ -44,16 +44,12 @@ def problems(raw: Json, *, known: Known, root: str = "/dsl") -> tuple[FieldProbl
     return ()
 
 
-def check(definition: Definition, found: Faults, *, roles: Collection[str] | None = None) -> None:
-    """
-    Check the edges of a definition whose names are already sound.
-
-    :param roles: all that there are; None when that is not known
-    """
+def check(definition: Definition, found: Faults) -> None:
+    """Check the edges of a definition whose names are already sound."""
     _ends(definition, found)
     if not _targets(definition, found):
         return
-    _names(definition, found, roles)
+    _names(definition, found)
     _terms(definition, found)
     _given(definition, found)
     _action_fields(definition, found)
@@ -62,9 +58,9 @@ def check(definition: Definition, found: Faults, *, roles: Collection[str] | Non
     reachability.check(definition, found)
 
 
-def _names(definition: Definition, found: Faults, roles: Collection[str] | None) -> None:
+def _names(definition: Definition, found: Faults) -> None:
     """A misspelt name is null for ever, and a misspelt value never met: whatever a condition reads must be able to be there."""
-    schema = definition.context_schema
+    schema, roles = definition.context_schema, found.known.roles
     closed = {
         "document.priority": PRIORITIES,
         "document.kind": KINDS,

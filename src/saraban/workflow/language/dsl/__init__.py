@@ -11,9 +11,10 @@ from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import schema
 from saraban.workflow.language.definition import Definition, State, Transition, TransitionExample
 from saraban.workflow.language.dsl import actions, parts, review
-from saraban.workflow.language.dsl.parts import Known, assigned, user_id
-from saraban.workflow.language.faults import Faults, PartRefused, below
-from saraban.workflow.language.outcome import OUTCOMES, Outcome
+from saraban.workflow.language.dsl.parts import assigned, user_id
+from saraban.workflow.language.faults import Faults, Known, PartRefused, below
+from saraban.workflow.language.outcome import OUTCOMES
+from saraban.workflow.language.registers import ACTOR
 
 __all__ = ["Known", "WorkflowNotValid", "assigned", "read"]
 
@@ -45,10 +46,8 @@ def read(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Defini
     :param root: pointer under which the definition stands in the request
     :raises WorkflowNotValid: with every fault that was found, at most 100
     """
-    found = Faults(root)
-    definition = None
-    if _fits(raw, found):
-        definition = _definition(raw, known or Known(), found)
+    found = Faults(root, known)
+    definition = _definition(raw, found) if _fits(raw, found) else None
     if found.problems or definition is None:
         raise WorkflowNotValid(fields=found.problems)
     return definition
@@ -73,7 +72,7 @@ def _fits(raw: Json, found: Faults) -> bool:
     return True
 
 
-def _definition(raw: Json, known: Known, found: Faults) -> Definition | None:
+def _definition(raw: Json, found: Faults) -> Definition | None:
     top = found.keys(raw, "", needed={"workflow", "states"}, allowed=OPTIONAL)
     if top is None:
         return None
@@ -84,9 +83,9 @@ def _definition(raw: Json, known: Known, found: Faults) -> Definition | None:
         found.add("/version", "type", "ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
     context_schema = _context_schema(top["context_schema"], found) if "context_schema" in top else None
     listed = found.list_of(top.get("states"), "/states", most=MAX_STATES)
-    each_read = [_state(each, f"/states/{index}", known, found) for index, each in enumerate(listed)]
+    each_read = [_state(each, f"/states/{index}", found) for index, each in enumerate(listed)]
     read_states = [state for state in each_read if state is not None]
-    said_examples = _examples(top.get("examples", []), "/examples", known, found)
+    said_examples = _examples(top.get("examples", []), "/examples", found)
     if code is None or len(read_states) != len(listed):
         return None
     _check_names(read_states, found)
@@ -115,8 +114,8 @@ def _check_names(states: Sequence[State], found: Faults) -> None:
         )
 
 
-def _state(raw: Json, at: str, known: Known, found: Faults) -> State | None:
-    part = found.keys(raw, at, needed={"name", "label"}, allowed=set(_OF_A_STATE))
+def _state(raw: Json, at: str, found: Faults) -> State | None:
+    part = found.keys(raw, at, needed={"name", "label"}, allowed=_OF_A_STATE)
     if part is None:
         return None
     name = parts.name(part.get("name"), f"{at}/name", parts.STATE, found)
@@ -124,13 +123,16 @@ def _state(raw: Json, at: str, known: Known, found: Faults) -> State | None:
     initial, terminal, editable = (parts.flag(part, key, at, found) for key in ("initial", "terminal", "editable"))
     on: dict[str, Transition] = {}
     for action, body in found.object_of(part.get("on", {}), f"{at}/on", most=MAX_ACTIONS).items():
-        step = actions.read(action, body, below(f"{at}/on", action), known, found)
+        step = actions.read(action, body, below(f"{at}/on", action), found)
         if step is not None:
             on[action] = step
     help_text = parts.help_text(part, at, found)
     days = _due(part["due"], f"{at}/due", found) if "due" in part else None
-    asked = review.read(part["review"], f"{at}/review", known, found) if "review" in part else None
-    outcome = _outcome(part["outcome"], f"{at}/outcome", found) if "outcome" in part else None
+    asked = review.read(part["review"], f"{at}/review", found) if "review" in part else None
+    outcome = None
+    if "outcome" in part:
+        said = parts.choice(part["outcome"], f"{at}/outcome", OUTCOMES, found)
+        outcome = next((one for one in OUTCOMES if one == said), None)
     if name is None or label is None:
         return None
     return State(
@@ -138,18 +140,9 @@ def _state(raw: Json, at: str, known: Known, found: Faults) -> State | None:
     )
 
 
-def _outcome(raw: Json, at: str, found: Faults) -> Outcome | None:
-    """What an end means."""
-    if raw not in OUTCOMES:
-        th, en = "ต้องเป็นหนึ่งใน {choices}", "This is one of {choices}."
-        found.add(at, "choice", th, en, choices=", ".join(OUTCOMES))
-        return None
-    return raw
-
-
 def _due(raw: Json, at: str, found: Faults) -> int | None:
     """The working days within which somebody is to act."""
-    part = found.keys(raw, at, needed={"workingDays"}, allowed=set())
+    part = found.keys(raw, at, needed={"workingDays"})
     if part is None:
         return None
     days = part["workingDays"]
@@ -160,25 +153,25 @@ def _due(raw: Json, at: str, found: Faults) -> int | None:
     return days
 
 
-def _examples(raw: Json, at: str, known: Known, found: Faults) -> tuple[TransitionExample, ...]:
+def _examples(raw: Json, at: str, found: Faults) -> tuple[TransitionExample, ...]:
     listed = found.list_of(raw, at, most=MAX_EXAMPLES, least=0)
-    read_examples = [_example(each, f"{at}/{index}", known, found) for index, each in enumerate(listed)]
+    read_examples = [_example(each, f"{at}/{index}", found) for index, each in enumerate(listed)]
     return tuple(example for example in read_examples if example is not None)
 
 
-def _example(raw: Json, at: str, known: Known, found: Faults) -> TransitionExample | None:
-    part = found.keys(raw, at, needed={"state", "action", "facts"}, allowed=set())
+def _example(raw: Json, at: str, found: Faults) -> TransitionExample | None:
+    part = found.keys(raw, at, needed={"state", "action", "facts"})
     if part is None:
         return None
     state = parts.name(part["state"], f"{at}/state", parts.STATE, found)
     action = parts.name(part["action"], f"{at}/action", parts.ACTION, found)
-    facts = found.keys(part["facts"], f"{at}/facts", needed=set(), allowed={*OBJECTS, *TEXTS})
-    if state is None or action is None or facts is None or not _shaped(facts, f"{at}/facts", known, found):
+    facts = found.keys(part["facts"], f"{at}/facts", allowed={*OBJECTS, *TEXTS})
+    if state is None or action is None or facts is None or not _shaped(facts, f"{at}/facts", found):
         return None
     return TransitionExample(state, action, facts)
 
 
-def _shaped(facts: JsonObject, at: str, known: Known, found: Faults) -> bool:
+def _shaped(facts: JsonObject, at: str, found: Faults) -> bool:
     before = len(found.problems)
     for name, value in facts.items():
         if name in OBJECTS and not isinstance(value, Mapping):
@@ -187,9 +180,8 @@ def _shaped(facts: JsonObject, at: str, known: Known, found: Faults) -> bool:
             found.add(f"{at}/{name}", "type", "ต้องเป็นข้อความ", "This must be text.")
     actor = facts.get("actor")
     if isinstance(actor, Mapping):
-        allowed = {"publicId", "roles", "isSubmitter", "isAssignee"}
-        found.keys(actor, f"{at}/actor", needed=set(), allowed=allowed)
-        found.names(actor, "roles", f"{at}/actor", known.roles)
+        found.keys(actor, f"{at}/actor", allowed=frozenset(ACTOR))
+        found.names(actor, "roles", f"{at}/actor", found.known.roles)
         for name in ("isSubmitter", "isAssignee"):
             parts.flag(actor, name, f"{at}/actor", found)
         if "publicId" in actor and user_id(actor["publicId"]) is None:

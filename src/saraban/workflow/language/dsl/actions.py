@@ -4,14 +4,12 @@ which webhook, who is in charge next, what the engine does by itself.
 """
 
 from collections.abc import Callable, Mapping
-from uuid import UUID
 
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import logic
 from saraban.workflow.language.definition import Condition, Require, Response, Transition
 from saraban.workflow.language.dsl import parts
-from saraban.workflow.language.dsl.parts import Known, user_id
 from saraban.workflow.language.faults import Faults, PartRefused, below
 
 MAX_EVENTS = 20
@@ -19,51 +17,31 @@ NOTIFIED = frozenset({"originator", "recipient", "assignee", "submitter"})
 SUBMITTER = "submitter"
 
 
-def read_events(raw: Json, at: str, known: Known, found: Faults) -> tuple[dict[str, str], ...]:
+def read_events(raw: Json, at: str, found: Faults) -> tuple[dict[str, str], ...]:
     events = []
     for index, each in enumerate(found.list_of(raw, at, most=MAX_EVENTS, least=0)):
         place = f"{at}/{index}"
         kind = each.get("type") if isinstance(each, Mapping) else None
         reader = _KINDS.get(kind) if isinstance(kind, str) else None
         key = "action" if kind == "auto_action" else "target"
-        part = found.keys(each, place, needed={"type", key}, allowed=set())
+        part = found.keys(each, place, needed={"type", key})
         if part is None:
             continue
         if reader is None:
-            choices = ", ".join(_KINDS)
-            th, en = "ต้องเป็นหนึ่งใน {choices}", "This must be one of {choices}."
-            found.add(f"{place}/type", "choice", th, en, choices=choices)
+            parts.choice(kind, f"{place}/type", _KINDS, found)
         else:
-            reader(part[key], f"{place}/{key}", known, found)
+            reader(part[key], f"{place}/{key}", found)
         events.append({name: str(value) for name, value in part.items()})
     _one_in_charge(events, at, found)
     return tuple(events)
 
 
-def _notify(target: Json, at: str, _known: Known, found: Faults) -> None:
-    if not isinstance(target, str) or target not in NOTIFIED:
-        choices = ", ".join(sorted(NOTIFIED))
-        found.add(at, "choice", "ต้องเป็นหนึ่งใน {choices}", "This must be one of {choices}.", choices=choices)
-
-
-def _webhook(target: Json, at: str, _known: Known, found: Faults) -> None:
-    parts.name(target, at, parts.TOPIC, found)
-
-
-def _assign(target: Json, at: str, known: Known, found: Faults) -> None:
-    if target == SUBMITTER:
-        return
-    key = user_id(target)
-    if key is None:
+def _assign(target: Json, at: str, found: Faults) -> None:
+    if target != SUBMITTER and parts.user_id(target) is None:
         th, en = "ต้องเป็น submitter หรือ publicId ของผู้ใช้", "This must be `submitter` or the publicId of a user."
         found.add(at, "choice", th, en)
-    elif known.users is not None and key not in known.users:
-        th, en = "ไม่มีผู้ใช้นี้ หรือบัญชีถูกปิดแล้ว", "There is no such user, or the account is closed."
-        found.add(at, "unknown", th, en)
-
-
-def _automatic(action: Json, at: str, _known: Known, found: Faults) -> None:
-    parts.name(action, at, parts.ACTION, found)
+    elif target != SUBMITTER:
+        parts.person(target, at, found)
 
 
 def _one_in_charge(events: list[dict[str, str]], at: str, found: Faults) -> None:
@@ -73,11 +51,11 @@ def _one_in_charge(events: list[dict[str, str]], at: str, found: Faults) -> None
         found.add(f"{at}/{place}", "duplicate", th, en)
 
 
-_KINDS: Mapping[str, Callable[[Json, str, Known, Faults], None]] = {
-    "notify": _notify,
-    "webhook": _webhook,
+_KINDS: Mapping[str, Callable[[Json, str, Faults], object]] = {
+    "notify": lambda target, at, found: parts.choice(target, at, sorted(NOTIFIED), found),
+    "webhook": lambda target, at, found: parts.name(target, at, parts.TOPIC, found),
     "assign": _assign,
-    "auto_action": _automatic,
+    "auto_action": lambda action, at, found: parts.name(action, at, parts.ACTION, found),
 }
 
 
@@ -89,8 +67,8 @@ ALLOWED = frozenset(
 )
 
 
-def read(action: str, raw: Json, at: str, known: Known, found: Faults) -> Transition | None:
-    part = found.keys(raw, at, needed={"label"}, allowed=set(ALLOWED))
+def read(action: str, raw: Json, at: str, found: Faults) -> Transition | None:
+    part = found.keys(raw, at, needed={"label"}, allowed=ALLOWED)
     if part is None:
         return None
     parts.name(action, at, parts.ACTION, found)
@@ -101,11 +79,11 @@ def read(action: str, raw: Json, at: str, known: Known, found: Faults) -> Transi
         action=action,
         to=to,
         label=label or Text("", ""),
-        require=_require(part.get("require", {}), f"{at}/require", known, found),
-        comment_required=_comment(part, at, found),
+        require=_require(part.get("require", {}), f"{at}/require", found),
+        comment_required=parts.comment(part, at, found),
         attachments=taken,
         condition=_condition(part.get("condition"), f"{at}/condition", found),
-        events=read_events(part.get("events", []), f"{at}/events", known, found),
+        events=read_events(part.get("events", []), f"{at}/events", found),
         optional=parts.flag(part, "optional", at, found),
         attachments_required=needed,
         responses=responses,
@@ -149,7 +127,7 @@ def _responses(raw: Json, at: str, usually: str | None, found: Faults) -> tuple[
         to = parts.name(part["to"], f"{place}/to", parts.STATE, found) if "to" in part else usually
         label = parts.label(part["label"], f"{place}/label", found) if "label" in part else None
         if to is not None:
-            responses[code] = Response(to, _comment(part, place, found), label, inherits="to" not in part)
+            responses[code] = Response(to, parts.comment(part, place, found), label, inherits="to" not in part)
     if usually is not None and responses and not any(one.inherits for one in responses.values()):
         th, en = (
             "ทุกรหัสมี to ของตนเองแล้ว การดำเนินการจึงไม่ต้องมี to",
@@ -160,13 +138,6 @@ def _responses(raw: Json, at: str, usually: str | None, found: Faults) -> tuple[
         th, en = "รหัสตั้งต้นมีได้เพียงรหัสเดียว", "Only one code can be the default."
         found.add(f"{below(at, code)}/default", "one_default", th, en)
     return responses, (defaults[0] if defaults else None)
-
-
-def _comment(part: JsonObject, at: str, found: Faults) -> bool:
-    comment = part.get("comment", "optional")
-    if comment not in ("required", "optional"):
-        found.add(f"{at}/comment", "choice", "ต้องเป็น required หรือ optional", "This must be `required` or `optional`.")
-    return bool(comment == "required")
 
 
 def _attachments(raw: Json, at: str, found: Faults) -> tuple[bool, bool]:
@@ -180,31 +151,19 @@ def _attachments(raw: Json, at: str, found: Faults) -> tuple[bool, bool]:
     return raw, False
 
 
-def _require(raw: Json, at: str, known: Known, found: Faults) -> Require:
+def _require(raw: Json, at: str, found: Faults) -> Require:
     allowed = {"roles", "permissions", "organizationRoles", "party", "user", "notSubmitter"}
-    part = found.keys(raw, at, needed=set(), allowed=allowed)
+    part = found.keys(raw, at, allowed=allowed)
     if part is None:
         return Require()
     return Require(
-        roles=found.names(part, "roles", at, known.roles),
-        permissions=found.names(part, "permissions", at, known.permissions),
+        roles=found.names(part, "roles", at, found.known.roles),
+        permissions=found.names(part, "permissions", at, found.known.permissions),
         organization_roles=found.names(part, "organizationRoles", at, ORGANIZATION_ROLES),
         party=found.names(part, "party", at, PARTIES),
-        user=_user(part.get("user"), f"{at}/user", known, found),
+        user=parts.person(part["user"], f"{at}/user", found) if part.get("user") is not None else None,
         not_submitter=parts.flag(part, "notSubmitter", at, found),
     )
-
-
-def _user(raw: Json, at: str, known: Known, found: Faults) -> UUID | None:
-    if raw is None:
-        return None
-    key = user_id(raw)
-    if key is None:
-        found.add(at, "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
-    elif known.users is not None and key not in known.users:
-        th, en = "ไม่มีผู้ใช้นี้ หรือบัญชีถูกปิดแล้ว", "There is no such user, or the account is closed."
-        found.add(at, "unknown", th, en)
-    return key
 
 
 def _condition(raw: Json, at: str, found: Faults) -> Condition | None:

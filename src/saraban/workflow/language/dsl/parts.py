@@ -1,8 +1,7 @@
 """The smallest parts of a definition: names, words in two languages, switches; and the roles, permissions and people it may name."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from saraban.kit.errors import Text
@@ -11,60 +10,20 @@ from saraban.kit.text import control_character, fold
 from saraban.workflow.language.faults import Faults
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """
-    The names a definition may use; None leaves them unchecked.
-
-    :param users: those of the definition's `assigned` people who can work
-    """
-
-    roles: Collection[str] | None = None
-    permissions: Collection[str] | None = None
-    users: Collection[UUID] | None = None
-
-
 def assigned(raw: Json) -> frozenset[UUID]:
-    """Return the people whom a definition names for any work, before it is read; of nonsense there are none."""
-    return frozenset(_assigned(raw))
-
-
-def _assigned(raw: Json) -> Iterator[UUID]:
-    for state in _values(raw, "states"):
-        for action in _values(state, "on"):
-            require = action.get("require") if isinstance(action, Mapping) else None
-            only = user_id(require.get("user")) if isinstance(require, Mapping) else None
-            if only is not None:
-                yield only
-            yield from _put_in_charge(action)
-        yield from _asked(state)
-
-
-def _put_in_charge(way: Json) -> Iterator[UUID]:
-    """Those whom the events of an action or a verdict give the next state to."""
-    for event in _values(way, "events"):
-        key = user_id(event.get("target")) if isinstance(event, Mapping) and event.get("type") == "assign" else None
+    """Return the people whom a definition may name, before it is read: every text in it that can be a `publicId`."""
+    found: set[UUID] = set()
+    waiting = [raw]
+    while waiting:
+        part = waiting.pop()
+        key = user_id(part)
         if key is not None:
-            yield key
-
-
-def _asked(state: Json) -> Iterator[UUID]:
-    """Those whom a review asks by name, and whom its verdicts put in charge."""
-    review = state.get("review") if isinstance(state, Mapping) else None
-    for outcome in _values(review, "then"):
-        yield from _put_in_charge(outcome)
-    for branch in _values(review, "branches"):
-        assignee = branch.get("assignee") if isinstance(branch, Mapping) else None
-        key = user_id(assignee.get("user")) if isinstance(assignee, Mapping) else None
-        if key is not None:
-            yield key
-
-
-def _values(raw: Json, key: str) -> list[Json]:
-    below = raw.get(key) if isinstance(raw, Mapping) else None
-    if isinstance(below, Mapping):
-        return list(below.values())
-    return below if isinstance(below, list) else []
+            found.add(key)
+        elif isinstance(part, Mapping):
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+    return frozenset(found)
 
 
 def user_id(raw: Json) -> UUID | None:
@@ -95,6 +54,30 @@ def name(raw: Json, at: str, pattern: re.Pattern[str], found: Faults) -> str | N
     return None
 
 
+def choice(raw: Json, at: str, choices: Collection[str], found: Faults) -> str | None:
+    if isinstance(raw, str) and raw in choices:
+        return raw
+    th, en = "ต้องเป็นหนึ่งใน {choices}", "This must be one of {choices}."
+    found.add(at, "choice", th, en, choices=", ".join(choices))
+    return None
+
+
+def comment(part: JsonObject, at: str, found: Faults) -> bool:
+    """Read whether a comment has to come with something."""
+    return choice(part.get("comment", "optional"), f"{at}/comment", ("required", "optional"), found) == "required"
+
+
+def person(raw: Json, at: str, found: Faults) -> UUID | None:
+    """Read the `publicId` of somebody who can work."""
+    key = user_id(raw)
+    if key is None:
+        found.add(at, "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
+    elif found.known.users is not None and key not in found.known.users:
+        th, en = "ไม่มีผู้ใช้นี้ หรือบัญชีถูกปิดแล้ว", "There is no such user, or the account is closed."
+        found.add(at, "unknown", th, en)
+    return key
+
+
 def label(raw: Json, at: str, found: Faults) -> Text | None:
     """Read `{"th": …, "en": …}`, one line each."""
     return _both(raw, at, found, "label", MOST_LABEL)
@@ -120,7 +103,7 @@ def help_text(part: JsonObject, at: str, found: Faults) -> Text | None:
 
 
 def _both(raw: Json, at: str, found: Faults, code: str, most: int, *, several_lines: bool = False) -> Text | None:
-    part = found.keys(raw, at, needed={"th", "en"}, allowed=set())
+    part = found.keys(raw, at, needed={"th", "en"})
     if part is None:
         return None
     said = []

@@ -1,12 +1,11 @@
 """Reads the `review` of a state: who is asked, what can be answered, when that is a verdict, and where it leads."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
 from saraban.kit.json import Json
 from saraban.workflow.language.dsl import actions, parts
-from saraban.workflow.language.dsl.parts import Known, user_id
 from saraban.workflow.language.faults import Faults, below
 from saraban.workflow.language.review import (
     AGAINST,
@@ -32,32 +31,32 @@ DISCIPLINE = re.compile(r"[A-Z0-9][A-Z0-9_-]{0,9}")
 _ALLOWED = frozenset({"answers", "completion", "veto", "hidden"})
 
 
-def read(raw: Json, at: str, known: Known, found: Faults) -> Review | None:
-    part = found.keys(raw, at, needed={"branches", "then"}, allowed=set(_ALLOWED))
+def read(raw: Json, at: str, found: Faults) -> Review | None:
+    part = found.keys(raw, at, needed={"branches", "then"}, allowed=_ALLOWED)
     if part is None:
         return None
     faults = len(found.problems)
-    branches = _branches(part["branches"], f"{at}/branches", known, found)
+    branches = _branches(part["branches"], f"{at}/branches", found)
     answers = _answers(part["answers"], f"{at}/answers", found) if "answers" in part else USUAL_ANSWERS
     completion = _completion(part.get("completion", "all"), f"{at}/completion", len(branches), found)
     veto = _veto(part.get("veto", False), f"{at}/veto", answers, found)
     hidden = parts.flag(part, "hidden", at, found)
-    then, events = _then(part["then"], f"{at}/then", known, found)
+    then, events = _then(part["then"], f"{at}/then", found)
     if len(found.problems) > faults:
         return None
     return Review(branches, answers, completion, then, veto, hidden, events)
 
 
-def _branches(raw: Json, at: str, known: Known, found: Faults) -> dict[str, Branch]:
+def _branches(raw: Json, at: str, found: Faults) -> dict[str, Branch]:
     branches: dict[str, Branch] = {}
     for index, each in enumerate(found.list_of(raw, at, most=MOST_BRANCHES)):
         place = f"{at}/{index}"
-        part = found.keys(each, place, needed={"name", "label", "assignee"}, allowed=set())
+        part = found.keys(each, place, needed={"name", "label", "assignee"})
         if part is None:
             continue
         name = parts.name(part["name"], f"{place}/name", BRANCH, found)
         label = parts.label(part["label"], f"{place}/label", found)
-        assignee = _assignee(part["assignee"], f"{place}/assignee", known, found)
+        assignee = _assignee(part["assignee"], f"{place}/assignee", found)
         if name in branches:
             th, en = "มีสายพิจารณาชื่อ “{name}” ซ้ำกัน", "There are two branches named “{name}”."
             found.add(f"{place}/name", "duplicate", th, en, name=name)
@@ -66,8 +65,8 @@ def _branches(raw: Json, at: str, known: Known, found: Faults) -> dict[str, Bran
     return branches
 
 
-def _assignee(raw: Json, at: str, known: Known, found: Faults) -> Assignee | None:
-    part = found.keys(raw, at, needed=set(), allowed=set(get_args(Kind)))
+def _assignee(raw: Json, at: str, found: Faults) -> Assignee | None:
+    part = found.keys(raw, at, allowed=set(get_args(Kind)))
     if part is None:
         return None
     kinds = [kind for kind in get_args(Kind) if kind in part]
@@ -75,42 +74,25 @@ def _assignee(raw: Json, at: str, known: Known, found: Faults) -> Assignee | Non
         th, en = "ต้องระบุหนึ่งอย่างจาก user, role, team, discipline", "This names one of user, role, team, discipline."
         found.add(at, "one_of", th, en)
         return None
-    return _READERS[kinds[0]](part[kinds[0]], f"{at}/{kinds[0]}", known, found)
+    name = _READERS[kinds[0]](part[kinds[0]], f"{at}/{kinds[0]}", found)
+    return Assignee(kinds[0], str(name)) if name is not None else None
 
 
-def _user(raw: Json, at: str, known: Known, found: Faults) -> Assignee | None:
-    key = user_id(raw)
-    if key is None:
-        found.add(at, "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
-        return None
-    if known.users is not None and key not in known.users:
-        th, en = "ไม่มีผู้ใช้นี้ หรือบัญชีถูกปิดแล้ว", "There is no such user, or the account is closed."
-        found.add(at, "unknown", th, en)
-        return None
-    return Assignee("user", str(key))
-
-
-def _role(raw: Json, at: str, known: Known, found: Faults) -> Assignee | None:
+def _role(raw: Json, at: str, found: Faults) -> str | None:
     if not isinstance(raw, str) or not 0 < len(raw) <= 100:
         found.add(at, "type", "ต้องเป็นชื่อบทบาท", "This must be the name of a role.")
         return None
-    if known.roles is not None and raw not in known.roles:
+    if found.known.roles is not None and raw not in found.known.roles:
         found.add(at, "unknown", "ไม่รู้จัก “{name}”", "“{name}” is not known.", name=raw)
-        return None
-    return Assignee("role", raw)
+    return raw
 
 
-def _team(raw: Json, at: str, _known: Known, found: Faults) -> Assignee | None:
-    code = parts.name(raw, at, TEAM, found)
-    return None if code is None else Assignee("team", code)
-
-
-def _discipline(raw: Json, at: str, _known: Known, found: Faults) -> Assignee | None:
-    code = parts.name(raw, at, DISCIPLINE, found)
-    return None if code is None else Assignee("discipline", code)
-
-
-_READERS = {"user": _user, "role": _role, "team": _team, "discipline": _discipline}
+_READERS: Mapping[str, Callable[[Json, str, Faults], object]] = {
+    "user": parts.person,
+    "role": _role,
+    "team": lambda raw, at, found: parts.name(raw, at, TEAM, found),
+    "discipline": lambda raw, at, found: parts.name(raw, at, DISCIPLINE, found),
+}
 
 
 def _answers(raw: Json, at: str, found: Faults) -> dict[str, AnswerOption]:
@@ -122,15 +104,11 @@ def _answers(raw: Json, at: str, found: Faults) -> dict[str, AnswerOption]:
         if part is None:
             continue
         label = parts.label(part["label"], f"{place}/label", found)
-        counts = next((one for one in get_args(Counts) if one == part["counts"]), None)
-        comment = part.get("comment", "optional")
-        if counts is None:
-            th, en = "ต้องเป็น for, against หรือ neither", "This is `for`, `against` or `neither`."
-            found.add(f"{place}/counts", "choice", th, en)
-        elif comment not in ("required", "optional"):
-            found.add(f"{place}/comment", "choice", "ต้องเป็น required หรือ optional", "This is `required` or `optional`.")
-        elif label is not None:
-            answers[code] = AnswerOption(label, counts, comment == "required")
+        counted = parts.choice(part["counts"], f"{place}/counts", get_args(Counts), found)
+        counts = next((one for one in get_args(Counts) if one == counted), None)
+        comment = parts.comment(part, place, found)
+        if counts is not None and label is not None:
+            answers[code] = AnswerOption(label, counts, comment)
     _both_ways(answers, at, found)
     return answers
 
@@ -178,16 +156,16 @@ def _veto(raw: Json, at: str, answers: Mapping[str, AnswerOption], found: Faults
     return against & {code for code in codes if isinstance(code, str)}
 
 
-def _then(raw: Json, at: str, known: Known, found: Faults) -> tuple[dict[Verdict, str], dict[Verdict, SideEffects]]:
+def _then(raw: Json, at: str, found: Faults) -> tuple[dict[Verdict, str], dict[Verdict, SideEffects]]:
     then: dict[Verdict, str] = {}
     events: dict[Verdict, SideEffects] = {}
-    part = found.keys(raw, at, needed={FOR, AGAINST}, allowed=set())
+    part = found.keys(raw, at, needed={FOR, AGAINST})
     for way in (FOR, AGAINST):
         outcome = found.keys(part[way], f"{at}/{way}", needed={"to"}, allowed={"events"}) if part is not None else None
         if outcome is None:
             continue
         to = parts.name(outcome["to"], f"{at}/{way}/to", parts.STATE, found)
-        events[way] = actions.read_events(outcome.get("events", []), f"{at}/{way}/events", known, found)
+        events[way] = actions.read_events(outcome.get("events", []), f"{at}/{way}/events", found)
         if to is not None:
             then[way] = to
     return then, events
