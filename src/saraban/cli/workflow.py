@@ -290,7 +290,7 @@ async def _replay(system: "System", code: str, version: int, limit: int | None) 
 
 def _differing_line(one: "DifferingInstance") -> str:
     part = one.parting
-    faults = "; ".join(map(_fault, part.faults))
+    faults = "; ".join(map(_fault, part.reason.faults))
     step = say(f"ขั้นที่ {part.step}", f"step {part.step}")
     where = f"{one.number or one.instance_public_id} ({step}, {part.state}, {part.action})"
-    return f"{where}: {part.says.say(language())}" + (f" {faults}" if faults else "")
+    return f"{where}: {part.reason.says.say(language())}" + (f" {faults}" if faults else "")

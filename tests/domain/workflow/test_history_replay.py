@@ -28,7 +28,7 @@ def closed(who: RecordedActor | None = OWNER, **more: Any) -> RecordedStep:
 
 def parted(raw: dict[str, Any], *past: RecordedStep) -> tuple[str, int] | None:
     found = replay(dsl.read(raw), past or (sent(), closed()), subject(), SYSTEM)
-    return found and (found.code, found.step)
+    return found and (found.reason.code, found.step)
 
 
 def closing(**close: Any) -> dict[str, Any]:
@@ -44,8 +44,8 @@ class TestValues:
         found = replay(definition_checks.verify(written(properties=properties)), (sent(), closed()), subject(), SYSTEM)
 
         assert found is not None
-        assert (found.code, found.step, found.would_go_to) == ("context", 1, "open")
-        assert [(fault.pointer, fault.code) for fault in found.faults] == [("/payload/amount", "maximum")]
+        assert (found.reason.code, found.step, found.reason.to) == ("context", 1, "open")
+        assert [(fault.pointer, fault.code) for fault in found.reason.faults] == [("/payload/amount", "maximum")]
 
     def test_that_are_needed_now_and_did_not_come_are_named(self) -> None:
         assert parted(written(required=("amount", "note"))) == ("context", 1)

@@ -314,7 +314,7 @@ class TestRehearsing:
         past = [history_replay.RecordedStep(ANSWER, "reviewed", None, {}) for _ in codes]
         past.append(history_replay.RecordedStep(FELL[FOR], "approved", None, {}, answers=codes))
         parting = history_replay.replay(definition_checks.verify(definition(asked)), past, subject(), person())
-        return parting.code if parting else None
+        return parting.reason.code if parting else None
 
     @pytest.mark.parametrize(("comment", "code"), [(None, "comment_required"), ("p. 3", None)])
     def test_asks_for_the_comments_of_answers(self, comment: str | None, code: str | None) -> None:
@@ -325,7 +325,7 @@ class TestRehearsing:
 
         parting = history_replay.replay(definition_checks.verify(definition(ASKED)), past, subject(), person())
 
-        assert (parting.code if parting and parting.step == 1 else None) == code
+        assert (parting.reason.code if parting and parting.step == 1 else None) == code
 
     def test_holds_a_finished_review_against_another_version(self) -> None:
         assert self.replayed(ASKED) is None

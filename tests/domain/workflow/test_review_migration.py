@@ -16,7 +16,6 @@ from saraban.workflow.administration.domain.migration import (
     MigratedReview,
     MigratingInstance,
     MigrationOutcome,
-    ReviewBarrier,
     continued,
     replaced,
 )
@@ -73,24 +72,24 @@ class TestContinued:
     @pytest.mark.parametrize(
         ("after", "barrier"),
         [
-            (review(B, C), ReviewBarrier.ANSWER_LOST),
-            (review(replace(A, assignee=ELSEWHERE), B), ReviewBarrier.ANSWER_CHANGED),
-            (review(replace(A, label=OTHER), B), ReviewBarrier.ANSWER_CHANGED),
-            (review(A, B, answers=changed(yes=AnswerOption(OTHER, "for"))), ReviewBarrier.ANSWER_CHANGED),
-            (review(A, B, answers=changed(note=AnswerOption(WORD, "for"))), ReviewBarrier.ANSWER_CHANGED),
-            (review(A, B, answers=changed(more=AnswerOption(WORD, "for"))), ReviewBarrier.ANSWER_CHANGED),
-            (review(A, B, veto=frozenset({"no"})), ReviewBarrier.ANSWER_CHANGED),
-            (review(A, B, completion=1), ReviewBarrier.VERDICT_DUE),
-            (review(A), ReviewBarrier.VERDICT_DUE),
+            (review(B, C), MigrationOutcome.ANSWER_LOST),
+            (review(replace(A, assignee=ELSEWHERE), B), MigrationOutcome.ANSWER_CHANGED),
+            (review(replace(A, label=OTHER), B), MigrationOutcome.ANSWER_CHANGED),
+            (review(A, B, answers=changed(yes=AnswerOption(OTHER, "for"))), MigrationOutcome.ANSWER_CHANGED),
+            (review(A, B, answers=changed(note=AnswerOption(WORD, "for"))), MigrationOutcome.ANSWER_CHANGED),
+            (review(A, B, answers=changed(more=AnswerOption(WORD, "for"))), MigrationOutcome.ANSWER_CHANGED),
+            (review(A, B, veto=frozenset({"no"})), MigrationOutcome.ANSWER_CHANGED),
+            (review(A, B, completion=1), MigrationOutcome.VERDICT_DUE),
+            (review(A), MigrationOutcome.VERDICT_DUE),
         ],
     )
-    def test_leaves_what_was_answered_alone(self, after: Review, barrier: ReviewBarrier) -> None:
+    def test_leaves_what_was_answered_alone(self, after: Review, barrier: MigrationOutcome) -> None:
         assert continued(review(A, B), after, [said("a"), *waits("b")]) is barrier
 
     def test_a_review_that_nobody_could_win_any_more_is_a_verdict_too(self) -> None:
         before, after = review(A, B, C, completion=2), review(A, B, completion=2)
 
-        assert continued(before, after, [said("a", "no"), *waits("b", "c")]) is ReviewBarrier.VERDICT_DUE
+        assert continued(before, after, [said("a", "no"), *waits("b", "c")]) is MigrationOutcome.VERDICT_DUE
 
     @given(st.data())
     def test_never_loses_an_answer_nor_finds_a_verdict(self, data: st.DataObject) -> None:
@@ -150,19 +149,19 @@ class TestContinued:
         assert all(one == found[0] for one in found)
         if found and isinstance(found[0], MigratedReview):
             assert {verdict(after, codes) for codes in possible} == {None}
-        elif found and found[0] is ReviewBarrier.HIDDEN_ANSWERS:
+        elif found and found[0] is MigrationOutcome.HIDDEN_ANSWERS:
             opened = [
                 [MigratedBranch(name, name not in codes, codes.get(name)) for name in before.branches]
                 for codes in possible
             ]
-            assert any(isinstance(continued(before, after, one), ReviewBarrier) for one in opened)
+            assert any(isinstance(continued(before, after, one), MigrationOutcome) for one in opened)
 
     def test_takes_a_hidden_review_along_where_no_answer_could_matter(self) -> None:
         kept = [MigratedBranch("a", waits=False, answer="no", hidden=True), *waits("b")]
 
         assert continued(review(A, B, hidden=True), review(A, B, C, hidden=True), kept) == MigratedReview(opened=(C,))
-        assert continued(review(A, B, hidden=True), review(A, B, completion=1), kept) is ReviewBarrier.HIDDEN_ANSWERS
-        assert continued(review(A, B, hidden=True), review(B), kept) is ReviewBarrier.ANSWER_LOST
+        assert continued(review(A, B, hidden=True), review(A, B, completion=1), kept) is MigrationOutcome.HIDDEN_ANSWERS
+        assert continued(review(A, B, hidden=True), review(B), kept) is MigrationOutcome.ANSWER_LOST
 
 
 class TestReplaced:
@@ -174,8 +173,8 @@ class TestReplaced:
         assert replaced(review(A), []) == MigratedReview(opened=(A,))
 
     def test_is_not_left_with_an_answer(self) -> None:
-        assert replaced(review(A, B), [said("a"), *waits("b")]) is ReviewBarrier.ANSWER_LOST
-        assert replaced(None, [said("a")]) is ReviewBarrier.ANSWER_LOST
+        assert replaced(review(A, B), [said("a"), *waits("b")]) is MigrationOutcome.ANSWER_LOST
+        assert replaced(None, [said("a")]) is MigrationOutcome.ANSWER_LOST
 
 
 WORDS = {"th": "คำ", "en": "Word"}

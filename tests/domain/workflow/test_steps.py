@@ -160,7 +160,7 @@ class TestResponseCode:
             person(3),
         )
 
-        assert (found and found.code) == parting
+        assert (found and found.reason.code) == parting
 
 
 CHOICES = ("1A", "2", "3")
@@ -336,7 +336,7 @@ class TestAutomaticAction:
 
         found = replay(definition_checks.verify(raw), past, subject(), person(3))
 
-        assert (found and (found.code, found.step, found.would_go_to)) == (parting and (parting, 1, "passed"))
+        assert (found and (found.reason.code, found.step, found.reason.to)) == (parting and (parting, 1, "passed"))
 
     def test_waits_for_its_condition(self) -> None:
         raw = chained(events={"submit": ["pass"]}, condition={">": [{"var": "context.payload.amount"}, 5]})

@@ -285,4 +285,4 @@ class TestAReplay:
 
         parting = replay(sent(answer={"attachments": rule}), past, subject(), person())
 
-        assert (parting.code if parting else None) == code
+        assert (parting.reason.code if parting else None) == code

@@ -140,7 +140,7 @@ class TestReplay:
 
         assert (same.looked_at, same.same, same.differing) == (1, 1, [])
         (one,) = changed.differing
-        assert (one.number, one.parting.step, one.parting.code) == (facts.number, 1, "comment_required")
+        assert (one.number, one.parting.step, one.parting.reason.code) == (facts.number, 1, "comment_required")
 
     @pytest.mark.parametrize("hidden", [False, True])
     async def test_knows_the_comments_of_answers_and_what_had_files(self, office: Office, hidden: bool) -> None:
@@ -158,7 +158,7 @@ class TestReplay:
 
         told = [await self._replay(office, version, code="REVIEWED") for version in (1, 2, 3)]
 
-        parted = [[(one.parting.step, one.parting.code) for one in each.differing] for each in told]
+        parted = [[(one.parting.step, one.parting.reason.code) for one in each.differing] for each in told]
         assert parted == [[], [(2, "comment_required")], [(1, "files_required")]]
 
     @pytest.mark.parametrize("code", ["approve", "reject"])
@@ -182,7 +182,7 @@ class TestReplay:
         told = [await self._replay(office, version, code="REVIEWED") for version in (2, 3)]
 
         # The second round came to its verdict, and is known.
-        parted = [[(one.parting.step, one.parting.code) for one in each.differing] for each in told]
+        parted = [[(one.parting.step, one.parting.reason.code) for one in each.differing] for each in told]
         assert parted == [[], [(5, "comment_required")]]
 
     async def test_asks_what_the_record_knows_of_values_and_people(self, office: Office) -> None:
@@ -206,14 +206,14 @@ class TestReplay:
 
         told = [await self._replay(office, version) for version in (2, 3, 4, 5, 6)]
 
-        assert [[(one.parting.step, one.parting.code) for one in each.differing] for each in told] == [
+        assert [[(one.parting.step, one.parting.reason.code) for one in each.differing] for each in told] == [
             [],
             [(1, "context")],
             [(1, "context")],
             [(1, "not_submitter")],
             [(2, "party")],
         ]
-        assert [fault.pointer for fault in told[1].differing[0].parting.faults] == ["/payload/amount"]
+        assert [fault.pointer for fault in told[1].differing[0].parting.reason.faults] == ["/payload/amount"]
 
     async def test_knows_to_whom_a_step_was_given(self, office: Office) -> None:
         reviewer, owner = [await office.person(name) for name in ("reviewer.consultant", "approver.owner")]
@@ -230,7 +230,7 @@ class TestReplay:
 
         told = await self._replay(office, 4)
 
-        assert [(one.instance_public_id, one.parting.code) for one in told.differing] == [(finished[1], "user")]
+        assert [(one.instance_public_id, one.parting.reason.code) for one in told.differing] == [(finished[1], "user")]
 
     async def test_goes_on_behind_the_last_and_says_how_many_are_left(self, office: Office) -> None:
         await office.define(shorter(), activate=True)

@@ -19,7 +19,7 @@ from saraban.web.workflows.workflow_assignment import assignment_label, rfa_type
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions
 from saraban.workflow.administration.domain import diagram
-from saraban.workflow.administration.domain.definition_text import DefinitionChange, formatted
+from saraban.workflow.administration.domain.definition_text import DefinitionChange, difference, formatted
 from saraban.workflow.administration.service import versions, workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import AssignedKind, AssignedKinds
 from saraban.workflow.language import dsl
@@ -133,7 +133,8 @@ async def show(
     line = next(one for one in known.versions if one.version == version)
     older = [one.version for one in known.versions if one.version < version]
     before = against if against is not None else next(iter(older), None)
-    changes = await workflow.compare_versions(session, code=code, before=before, after=version) if before else []
+    previous = await workflow.find_definition(session, code=code, version=before) if before else None
+    changes = difference(previous.dsl or {}, found.dsl or {}) if previous else []
     definition = dsl.read(found.dsl)
     starters = (await workflow_assignment.assigned_kinds(page.context, session)).get(code, AssignedKinds())
     return page.show(

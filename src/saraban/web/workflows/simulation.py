@@ -35,7 +35,6 @@ from saraban.workflow.administration.domain import definition_text
 from saraban.workflow.administration.schemas import ReplayIn, SimulatedActionIn
 from saraban.workflow.administration.service import versions
 from saraban.workflow.engine import step_data
-from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
@@ -128,9 +127,7 @@ async def play(code: Code, version: Version, page: CurrentPage, session: ReadSes
     try:
         around = simulated_facts(request, definition, facts)
         tries = [_try(request, definition, row, index) for index, row in enumerate(rows)]
-        played = await workflow.simulate(
-            session, code=code, version=version, tries=tries, document=around.document, context=around.context
-        )
+        played = workflow.simulate(definition, tries, document=around.document, context=around.context)
     except DomainError as error:
         if error.kind not in _TOLD_HERE:
             raise
@@ -140,7 +137,7 @@ async def play(code: Code, version: Version, page: CurrentPage, session: ReadSes
 
 
 async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
-    return dsl.read((await workflow.find_definition(session, code=code, version=version)).dsl)
+    return await versions.version(session, code=code, version=version)
 
 
 def _rows(form: FormData) -> Iterator[dict[str, str]]:

@@ -20,8 +20,10 @@ from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, Read
 from saraban.kit.operation import Operation
 from saraban.kit.pagination import Page
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
+from saraban.workflow.administration.domain.definition_text import difference
+from saraban.workflow.administration.domain.diagram import mermaid
 from saraban.workflow.administration.domain.migration import WORDS
-from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep, simulate
 from saraban.workflow.administration.schemas import (
     ActivatedOut,
     AssignablePeople,
@@ -211,7 +213,8 @@ async def compare_versions(
     after: Annotated[int, Query(ge=1, le=1_000_000, description="Another one.", examples=[2])],
 ) -> DifferenceOut:
     """What changed from one version to another, place by place; states are compared by name."""
-    changes = await simulation.compare(session, code=code, before=before, after=after)
+    older, newer = [await versions.find(session, code=code, version=version) for version in (before, after)]
+    changes = difference(older.dsl or {}, newer.dsl or {})
     return DifferenceOut(changes=[ChangeOut.model_validate(change) for change in changes])
 
 
@@ -220,7 +223,8 @@ async def draw_version(
     code: Code, version: Version, session: ReadSession, language: Annotated[Literal["th", "en"], Query()] = "th"
 ) -> DiagramOut:
     """The diagram for Mermaid. An action with a condition is marked `?`, one that needs a comment `*`."""
-    return DiagramOut(mermaid=await simulation.diagram(session, code=code, version=version, language=language))
+    definition = await versions.version(session, code=code, version=version)
+    return DiagramOut(mermaid=mermaid(definition, language=language))
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/rehearse", dependencies=[guarded(MAY_MANAGE)])
@@ -229,14 +233,9 @@ async def rehearse_version(code: Code, version: Version, body: SimulationIn, ses
     Plays a list of actors and actions against a version; nothing is kept. A step that is refused leaves the document where
     it is, and the next is tried there.
     """
-    tried = await simulation.simulate(
-        session,
-        code=code,
-        version=version,
-        tries=[_try(step) for step in body.steps],
-        document=body.document,
-        context=body.context,
-    )
+    definition = await versions.version(session, code=code, version=version)
+    tries = [_try(step) for step in body.steps]
+    tried = simulate(definition, tries, document=body.document, context=body.context)
     return SimulationOut(steps=[_tried(one) for one in tried])
 
 
@@ -265,12 +264,12 @@ async def replay_version(
                 state=one.parting.state,
                 action=one.parting.action,
                 went_to=one.parting.went_to,
-                would_go_to=one.parting.would_go_to,
-                code=one.parting.code,
-                message=LabelOut(th=one.parting.says.th, en=one.parting.says.en),
+                would_go_to=one.parting.reason.to,
+                code=one.parting.reason.code,
+                message=LabelOut.model_validate(one.parting.reason.says),
                 faults=[
                     DefinitionFault(pointer=fault.pointer, code=fault.code, message=_label(fault))
-                    for fault in one.parting.faults
+                    for fault in one.parting.reason.faults
                 ],
             )
             for one in found.differing
@@ -478,7 +477,7 @@ async def migrate_instances(
 
 
 def _migrated(line: migration.MigratedInstance, *, dry_run: bool) -> MigratedOut:
-    found, words = line.found, WORDS[line.found.outcome]
+    found = line.found
     return MigratedOut(
         instance_public_id=line.instance_public_id,
         number=line.number,
@@ -487,12 +486,6 @@ def _migrated(line: migration.MigratedInstance, *, dry_run: bool) -> MigratedOut
         to_state=found.to,
         outcome=found.outcome.value,
         moved=found.goes and not dry_run,
-        message=LabelOut(th=words.th, en=words.en),
-        errors=[
-            ContextFault(
-                pointer=fault.pointer,
-                message=LabelOut(th=fault.text.say("th", fault.values), en=fault.text.say("en", fault.values)),
-            )
-            for fault in found.faults
-        ],
+        message=LabelOut.model_validate(WORDS[found.outcome]),
+        errors=[ContextFault(pointer=fault.pointer, message=_label(fault)) for fault in found.faults],
     )

@@ -5,15 +5,12 @@ What is moved is known by `SubjectPort` alone; documents implement it and `boots
 """
 
 from saraban.kit.errors import DomainError as Refusal
-from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep, simulate
 from saraban.workflow.administration.service.simulation import (
     DifferingInstance,
     ReplayReport,
-    diagram,
     replay,
-    simulate,
 )
-from saraban.workflow.administration.service.simulation import compare as compare_versions
 from saraban.workflow.administration.service.versions import (
     DefinitionRaced,
     DefinitionView,
@@ -82,9 +79,7 @@ __all__ = [
     "WorkflowNotDefined",
     "WorkflowNotValid",
     "cancel",
-    "compare_versions",
     "create",
-    "diagram",
     "envelopes",
     "find",
     "find_definition",

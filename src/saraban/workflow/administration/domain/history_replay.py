@@ -63,17 +63,46 @@ class RecordedStep:
     given_to: UUID | None = None
 
 
+WORDS: Mapping[str, Text] = {
+    "no_action": Text("สถานะนี้ไม่มีการดำเนินการนี้แล้ว", "The status no longer has this action."),
+    "no_review": Text("สถานะนี้ไม่มีการพิจารณาพร้อมกันแล้ว", "The status no longer has a parallel review."),
+    "no_branch": Text("การพิจารณาพร้อมกันไม่มีสายพิจารณานี้แล้ว", "The review no longer has this branch."),
+    "no_answer": Text("การพิจารณาพร้อมกันไม่มีคำตอบนี้แล้ว", "The review no longer has this answer."),
+    "other_state": Text("ไปสถานะอื่น", "Goes to another status."),
+    "condition": Text("เงื่อนไขใหม่ไม่เป็นจริงกับเอกสารนี้", "The condition is not met for this document."),
+    "comment_required": Text("ต้องมีความเห็น ซึ่งตอนนั้นไม่มี", "A comment is required, and there was none."),
+    "files_required": Text("ต้องมีไฟล์แนบ ซึ่งตอนนั้นไม่มี", "An attachment is required, and there was none."),
+    "files_not_taken": Text("ขั้นตอนนี้ไม่รับไฟล์แนบ ซึ่งตอนนั้นมี", "The step takes no attachments, and there were some."),
+    "response_code": Text("รหัสคำตอบของขั้นตอนนั้นใช้ไม่ได้แล้ว", "The response code of that step is no longer valid."),
+    "automatic": Text(
+        "ระบบจะดำเนินการต่อเองหลังขั้นตอนนี้", "The workflow would have continued automatically after this step."
+    ),
+    "not_ended": Text("เรื่องจะยังไม่สิ้นสุดที่ขั้นสุดท้ายนี้", "It would not have ended with its last step."),
+    "values": Text("ขั้นตอนนี้ไม่รับค่าที่ระบุมาในตอนนั้น", "The step does not take a value that was given with it."),
+    "context": Text("ค่าที่ระบุไว้ไม่ตรงกับ context_schema", "The values given do not fit the context_schema."),
+    "not_submitter": Text("ผู้จัดทำเอกสารดำเนินการเองไม่ได้", "The person who created the document may not take this step."),
+    "user": Text("ต้องเป็นบุคคลที่ระบุไว้ ซึ่งตอนนั้นเป็นผู้อื่น", "It is for one named person, and somebody else took it."),
+    "party": Text(
+        "หน่วยงานที่ดำเนินการในตอนนั้นไม่ใช่ฝ่ายที่กำหนด", "The organization that took it is not of the required party."
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class DivergenceReason:
     """
+    :param code: one of `WORDS`
     :param to: where the step would have led
     :param faults: of single values
     """
 
     code: str
-    says: Text
     to: str | None = None
     faults: tuple[FieldProblem, ...] = ()
+
+    @property
+    def says(self) -> Text:
+        return WORDS[self.code]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,41 +114,6 @@ class Divergence:
     action: str
     went_to: str
     reason: DivergenceReason
-
-    @property
-    def code(self) -> str:
-        return self.reason.code
-
-    @property
-    def says(self) -> Text:
-        return self.reason.says
-
-    @property
-    def would_go_to(self) -> str | None:
-        return self.reason.to
-
-    @property
-    def faults(self) -> tuple[FieldProblem, ...]:
-        return self.reason.faults
-
-
-_NO_ACTION = Text("สถานะนี้ไม่มีการดำเนินการนี้แล้ว", "The status no longer has this action.")
-_NO_REVIEW = Text("สถานะนี้ไม่มีการพิจารณาพร้อมกันแล้ว", "The status no longer has a parallel review.")
-_NO_BRANCH = Text("การพิจารณาพร้อมกันไม่มีสายพิจารณานี้แล้ว", "The review no longer has this branch.")
-_NO_ANSWER = Text("การพิจารณาพร้อมกันไม่มีคำตอบนี้แล้ว", "The review no longer has this answer.")
-_OTHER_STATE = Text("ไปสถานะอื่น", "Goes to another status.")
-_CONDITION = Text("เงื่อนไขใหม่ไม่เป็นจริงกับเอกสารนี้", "The condition is not met for this document.")
-_COMMENT = Text("ต้องมีความเห็น ซึ่งตอนนั้นไม่มี", "A comment is required, and there was none.")
-_FILES = Text("ต้องมีไฟล์แนบ ซึ่งตอนนั้นไม่มี", "An attachment is required, and there was none.")
-_NO_FILES = Text("ขั้นตอนนี้ไม่รับไฟล์แนบ ซึ่งตอนนั้นมี", "The step takes no attachments, and there were some.")
-_RESPONSE = Text("รหัสคำตอบของขั้นตอนนั้นใช้ไม่ได้แล้ว", "The response code of that step is no longer valid.")
-_AUTOMATIC = Text("ระบบจะดำเนินการต่อเองหลังขั้นตอนนี้", "The workflow would have continued automatically after this step.")
-_NOT_ENDED = Text("เรื่องจะยังไม่สิ้นสุดที่ขั้นสุดท้ายนี้", "It would not have ended with its last step.")
-_VALUES = Text("ขั้นตอนนี้ไม่รับค่าที่ระบุมาในตอนนั้น", "The step does not take a value that was given with it.")
-_CONTEXT = Text("ค่าที่ระบุไว้ไม่ตรงกับ context_schema", "The values given do not fit the context_schema.")
-_SUBMITTER = Text("ผู้จัดทำเอกสารดำเนินการเองไม่ได้", "The person who created the document may not take this step.")
-_USER = Text("ต้องเป็นบุคคลที่ระบุไว้ ซึ่งตอนนั้นเป็นผู้อื่น", "It is for one named person, and somebody else took it.")
-_PARTY = Text("หน่วยงานที่ดำเนินการในตอนนั้นไม่ใช่ฝ่ายที่กำหนด", "The organization that took it is not of the required party.")
 
 
 def replay(
@@ -146,12 +140,10 @@ def replay(
         context = step_data.after(definition, context, step.payload)
         ours = _unasked(definition, left, step, Facts(caller, subject, context=context))
         if ours is not None and not _follows(ours, past[place:]):
-            return Divergence(
-                place, left, step.action, state, DivergenceReason("automatic", _AUTOMATIC, ours.next_state)
-            )
+            return Divergence(place, left, step.action, state, DivergenceReason("automatic", ours.next_state))
     if past and not definition.state(state).terminal:
         last = past[-1]
-        return Divergence(len(past), state, last.action, last.to_state, DivergenceReason("not_ended", _NOT_ENDED))
+        return Divergence(len(past), state, last.action, last.to_state, DivergenceReason("not_ended"))
     return None
 
 
@@ -191,19 +183,19 @@ def _falling(definition: Definition, state: str, step: RecordedStep) -> Divergen
     here = definition.states.get(state)
     review = here.review if here else None
     if review is None:
-        return DivergenceReason("no_review", _NO_REVIEW)
+        return DivergenceReason("no_review")
     if not step.answers.keys() <= review.branches.keys():
-        return DivergenceReason("no_branch", _NO_BRANCH)
+        return DivergenceReason("no_branch")
     if not set(step.answers.values()) <= set(review.answers):
-        return DivergenceReason("no_answer", _NO_ANSWER)
+        return DivergenceReason("no_answer")
     if step.action == ANSWER:
         needed = any(review.answers[code].comment_required for code in step.answers.values())
         if needed and not (step.comment or "").strip():
-            return DivergenceReason("comment_required", _COMMENT)
-        return DivergenceReason("files_not_taken", _NO_FILES) if step.with_files and review.hidden else None
+            return DivergenceReason("comment_required")
+        return DivergenceReason("files_not_taken") if step.with_files and review.hidden else None
     fell = review_response.moved(definition, state, step.answers)
     if fell is None or fell.next_state != step.to_state:
-        return DivergenceReason("other_state", _OTHER_STATE, fell.next_state if fell else None)
+        return DivergenceReason("other_state", fell.next_state if fell else None)
     return None
 
 
@@ -215,36 +207,36 @@ def _parting(
     here = definition.states.get(state)
     transition = here.on.get(step.action) if here else None
     if transition is None:
-        return DivergenceReason("no_action", _NO_ACTION)
+        return DivergenceReason("no_action")
     refused = _by(transition.require, step, facts, in_charge)
     if refused is not None:
-        return DivergenceReason(*refused)
+        return DivergenceReason(refused)
     try:
         to, comment_required = decisions.outcome(transition, step.response_code)
     except Invalid:
-        return DivergenceReason("response_code", _RESPONSE)
+        return DivergenceReason("response_code")
     lacking = _brought(definition, transition, step, facts, comment_required=comment_required)
     if lacking is not None:
-        return DivergenceReason(lacking.code, lacking.says, to, lacking.faults)
+        return replace(lacking, to=to)
     facts = replace(facts, response_code=transition.usual if step.response_code is None else step.response_code)
     condition = transition.condition
     asked = condition is not None and _known(condition, step)
     if condition is not None and asked and not condition.holds(decisions.conditional_facts(facts, state)):
-        return DivergenceReason("condition", _CONDITION, to)
-    return DivergenceReason("other_state", _OTHER_STATE, to) if to != step.to_state else None
+        return DivergenceReason("condition", to)
+    return DivergenceReason("other_state", to) if to != step.to_state else None
 
 
-def _by(require: Require, step: RecordedStep, facts: Facts, in_charge: UUID | None) -> tuple[str, Text] | None:
+def _by(require: Require, step: RecordedStep, facts: Facts, in_charge: UUID | None) -> str | None:
     """What is known of who took it, asked again; an assignee of that day is not known any more."""
     who, subject = step.who, facts.subject
     if who is None or step.automatic:
         return None
     if require.not_submitter and facts.acts(subject.submitter_user_id):
-        return "not_submitter", _SUBMITTER
+        return "not_submitter"
     if require.user is not None and who.public_id not in {require.user, in_charge}:
-        return "user", _USER
+        return "user"
     if who.seats is not None and "assignee" not in require.party and not decisions.seated(require, facts):
-        return "party", _PARTY
+        return "party"
     return None
 
 
@@ -252,21 +244,21 @@ def _brought(
     definition: Definition, transition: Transition, step: RecordedStep, facts: Facts, *, comment_required: bool
 ) -> DivergenceReason | None:
     if comment_required and not (step.comment or "").strip():
-        return DivergenceReason("comment_required", _COMMENT)
+        return DivergenceReason("comment_required")
     if transition.attachments_required and step.with_files is False:
-        return DivergenceReason("files_required", _FILES)
+        return DivergenceReason("files_required")
     if step.with_files and not transition.attachments:
-        return DivergenceReason("files_not_taken", _NO_FILES)
+        return DivergenceReason("files_not_taken")
     if step.automatic:  # the engine brings nothing, and is not asked for anything
         return None
     try:
         step_data.check(definition, transition, facts.context, step.payload)
     except Invalid as refused:
-        return DivergenceReason("values", _VALUES, faults=tuple(refused.fields))
+        return DivergenceReason("values", faults=tuple(refused.fields))
     try:
         step_data.check_context(definition, step_data.after(definition, facts.context, step.payload))
     except Invalid as refused:
-        return DivergenceReason("context", _CONTEXT, faults=tuple(refused.fields))
+        return DivergenceReason("context", faults=tuple(refused.fields))
     return None
 
 

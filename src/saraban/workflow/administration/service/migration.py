@@ -29,7 +29,6 @@ from saraban.workflow.administration.domain.migration import (
     MigratingInstance,
     MigrationFinding,
     MigrationOutcome,
-    ReviewBarrier,
 )
 from saraban.workflow.administration.repository import (
     rows_of,
@@ -261,7 +260,7 @@ async def _found(session: AsyncSession, run: _Run, standing: MigratingInstance) 
         carried = migration.carry(definition, standing, to)
         if definition.states[to].review is None:
             people = await _people(session, run, to, facts, standing.assigned_user_id)
-        elif not isinstance(carried, ReviewBarrier):
+        elif not isinstance(carried, MigrationOutcome):
             silent = await _silent(session, carried, facts=facts, state=to)
     return migration.examine(definition, standing, mapping, people, silent=silent)
 

@@ -10,11 +10,8 @@ from saraban.attachments import service as attachments
 from saraban.identity import service as identity
 from saraban.kit.json import Json, JsonObject, as_text
 from saraban.kit.pagination import Cursor
-from saraban.workflow.administration.domain import definition_text, history_replay, simulation
-from saraban.workflow.administration.domain.definition_text import DefinitionChange
-from saraban.workflow.administration.domain.diagram import mermaid
+from saraban.workflow.administration.domain import history_replay
 from saraban.workflow.administration.domain.history_replay import Divergence, RecordedActor, RecordedStep
-from saraban.workflow.administration.domain.simulation import SimulationResult, SimulationStep
 from saraban.workflow.administration.repository import closed_count, closed_page
 from saraban.workflow.administration.service import versions
 from saraban.workflow.language.review import ANSWER
@@ -53,39 +50,6 @@ class ReplayReport:
     differing: list[DifferingInstance]
     left_out: int = 0
     next_after: str | None = None
-
-
-async def compare(session: AsyncSession, *, code: str, before: int, after: int) -> list[DefinitionChange]:
-    """
-    Return what changed between two versions.
-
-    :raises NotFound: when there is no such version
-    """
-    rows = [await versions.find(session, code=code, version=version) for version in (before, after)]
-    return definition_text.difference(rows[0].dsl or {}, rows[1].dsl or {})
-
-
-async def diagram(session: AsyncSession, *, code: str, version: int, language: str) -> str:
-    """Draw a version for Mermaid."""
-    return mermaid(await versions.version(session, code=code, version=version), language=language)
-
-
-async def simulate(
-    session: AsyncSession,
-    *,
-    code: str,
-    version: int,
-    tries: Sequence[SimulationStep],
-    document: JsonObject,
-    context: JsonObject,
-) -> list[SimulationResult]:
-    """
-    Play a list of actors and actions against a version; nothing is kept.
-
-    :raises Invalid: when the context does not fit the version's schema
-    """
-    definition = await versions.version(session, code=code, version=version)
-    return simulation.simulate(definition, tries, document=document, context=context)
 
 
 async def replay(
