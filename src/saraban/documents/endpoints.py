@@ -1,18 +1,16 @@
 """`/correspondences`, `/rfas`, `/transmittals`, `/circulations`: the shared routes for each kind of documents, and its own."""
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.domain import VIEW
 from saraban.documents.circulation.schemas import AssigneeResponse, CirculationAnswer, CirculationPage
 from saraban.documents.circulation.service import CIRCULATION
-from saraban.documents.core.dependencies import Documents, DueBefore, Overdue, SearchText, present
+from saraban.documents.core.dependencies import Documents, present
 from saraban.documents.core.endpoints import RouteTexts, document_routes
-from saraban.documents.core.service import DocumentSearch
 from saraban.documents.correspondence import CORRESPONDENCE, CorrespondencePage
 from saraban.documents.rfa.schemas import RfaPage
 from saraban.documents.rfa.service import RFA
@@ -45,27 +43,6 @@ _transmittals = document_routes(
 
 Reader = Annotated[RequestContext, guarded_keyed(VIEW)]
 
-
-def search_circulations(
-    q: SearchText,
-    project: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
-    status: Annotated[str | None, Query(max_length=50, description="Workflow state.")] = None,
-    correspondence: Annotated[UUID | None, Query(alias="correspondencePublicId")] = None,
-    due_before: DueBefore = None,
-    overdue: Overdue = False,
-    mine: Annotated[bool, Query(description="Only what I wrote or have a part in.")] = False,
-) -> DocumentSearch:
-    return DocumentSearch(
-        project=project,
-        status=status,
-        correspondence=correspondence,
-        text=q,
-        due_before=due_before,
-        overdue=overdue,
-        mine=mine,
-    )
-
-
 _circulations = document_routes(
     CIRCULATION,
     page=CirculationPage,
@@ -77,7 +54,6 @@ _circulations = document_routes(
         created="Issues the number and writes the draft in one transaction. Assignees are active members of the organization.",
         readers="Newest first: those of your organizations.",
     ),
-    search=search_circulations,
     read=VIEW,
 )
 

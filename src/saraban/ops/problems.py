@@ -13,10 +13,9 @@ from types import TracebackType
 from typing import Any, Final
 
 import structlog
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, params
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
-from fastapi.params import Query
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -251,7 +250,9 @@ def check_content_type(request: Request) -> None:
 
 
 def _taken(request: Request) -> set[str]:
-    return {field.alias for field in get_flat_params(_route(request).dependant) if isinstance(field.field_info, Query)}
+    # The fields of a query model are plain fields.
+    others = (params.Path, params.Header, params.Cookie)
+    return {one.alias for one in get_flat_params(_route(request).dependant) if not isinstance(one.field_info, others)}
 
 
 def _route(request: Request) -> Any:

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from saraban.documents.circulation.domain import AssigneeState, rights_to_answer, status_code, still_to_answer
+from saraban.documents.circulation.domain import rights_to_answer, status_code, still_to_answer
 from saraban.documents.core.domain import KindRules, counts_as_issued, earliest_due, is_overdue, revision_label
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
@@ -226,10 +226,10 @@ class TestSheetStatus:
 class TestParts:
     def test_waits_for_main_and_action_only(self) -> None:
         parts = [
-            AssigneeState("MAIN", "PENDING"),
-            AssigneeState("ACTION", "IN_PROGRESS"),
-            AssigneeState("ACTION", "REJECTED"),
-            AssigneeState("INFORMATION", "PENDING"),
+            ("MAIN", "PENDING"),
+            ("ACTION", "IN_PROGRESS"),
+            ("ACTION", "REJECTED"),
+            ("INFORMATION", "PENDING"),
         ]
         assert still_to_answer(parts) == 2
 

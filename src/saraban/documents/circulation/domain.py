@@ -56,21 +56,13 @@ MUST_ANSWER = frozenset({"MAIN", "ACTION"})
 WAITING = frozenset({"PENDING", "IN_PROGRESS"})
 
 
-@dataclass(frozen=True, slots=True)
-class AssigneeState:
-    """One person's part in a sheet, as far as it decides anything."""
-
-    kind: str
-    status: str
+def is_open(status: str) -> bool:
+    return status in WAITING
 
 
-def is_open(part: AssigneeState) -> bool:
-    return part.status in WAITING
-
-
-def still_to_answer(parts: Iterable[AssigneeState]) -> int:
-    """Count the MAIN and ACTION parts without an answer; the sheet can be completed at none."""
-    return sum(1 for part in parts if part.kind in MUST_ANSWER and is_open(part))
+def still_to_answer(parts: Iterable[tuple[str, str]]) -> int:
+    """Count, by their kind and status, the MAIN and ACTION parts without an answer; a circulation is completed at none."""
+    return sum(1 for kind, status in parts if kind in MUST_ANSWER and is_open(status))
 
 
 def rights_to_answer(kind: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from saraban.documents.core.schemas import (
     ProjectAnswer,
     Prose,
     ReferenceAnswer,
+    RegisterSearch,
     Subject,
 )
 from saraban.kit.schema import Day, MultiLine, Schema
@@ -29,6 +30,11 @@ class CirculationAssignee(Schema):
     user_public_id: UUID
     kind: PartKind
     due_date: Day | None = Field(None, description="The sheet's deadline when left out; not for INFORMATION.")
+
+
+class CirculationSearch(RegisterSearch):
+    correspondence: UUID | None = Field(None, alias="correspondencePublicId")
+    mine: bool = Field(default=False, description="Only what I wrote or have a part in.")
 
 
 class NewCirculation(Schema):

@@ -3,20 +3,19 @@ The addresses that every kind of documents has. Each endpoint passes the request
 its kind.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from saraban.documents.core import service as core
-from saraban.documents.core.dependencies import Documents, IfMatch, document, page_of, present, search_documents
+from saraban.documents.core.dependencies import Documents, IfMatch, document, page_of, present
 from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRevision, RevisionList
-from saraban.documents.core.service import AnyKind, DocumentSearch, RevisionedKind
+from saraban.documents.core.service import AnyKind, RevisionedKind
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, async_dependency, read_after_commit
+from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, read_after_commit
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT
 
@@ -41,17 +40,15 @@ def document_routes(
     *,
     page: type[Schema],
     texts: RouteTexts,
-    search: Callable[..., DocumentSearch] = search_documents,
     read: str = READ,
 ) -> APIRouter:
     """
     Return the router of `/<path>`.
 
-    :param search: the query parameters of the register
     :param read: the permission to read
     """
     router = APIRouter(prefix=f"/{kind.rules.path}", tags=[texts.tag])
-    _read_routes(router, kind, page, texts, search, read)
+    _read_routes(router, kind, page, texts, read)
     _draft_routes(router, kind, texts)
     if isinstance(kind, RevisionedKind):
         _revision_routes(router, kind)
@@ -62,31 +59,18 @@ def document_routes(
 # The permission is the kind's, so it cannot stand in an annotation that a type checker reads: hence defaults.
 
 
-def _read_routes(
-    router: APIRouter,
-    kind: AnyKind,
-    page: type[Schema],
-    texts: RouteTexts,
-    searching: Callable[..., DocumentSearch],
-    permission: str,
-) -> None:
-    @router.get("", response_model=page, summary=f"The register of {texts.many}", description=texts.readers)
+def _read_routes(router: APIRouter, kind: AnyKind, page: type[Schema], texts: RouteTexts, permission: str) -> None:
     async def listing(
         session: ReadSession,
-        search: Annotated[DocumentSearch, Depends(async_dependency(searching))],
+        search: Any,
         cursor: PageCursor = None,
         limit: PageLimit = 20,
         ctx: RequestContext = guarded(permission),
     ) -> Response:
-        found = await core.listing(
-            ctx,
-            session,
-            kind,
-            search=search,
-            cursor=cursor,
-            limit=limit,
-        )
-        return page_of(found)
+        return page_of(await core.listing(ctx, session, kind, search=search, cursor=cursor, limit=limit))
+
+    listing.__annotations__["search"] = Annotated[kind.search, Query()]
+    router.get("", response_model=page, summary=f"The register of {texts.many}", description=texts.readers)(listing)
 
     @router.get("/{publicId}", response_model=kind.envelope, summary=f"One {texts.one}")
     async def read(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)) -> Response:

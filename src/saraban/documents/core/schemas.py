@@ -6,9 +6,11 @@ from datetime import date, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
+from saraban.kit.text import control_character
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.workflow.runtime.schemas import (
     ChangedValueOut,
@@ -30,6 +32,36 @@ Reason = Annotated[str, SingleLine(500, shortest=5)]
 SenderNumber = Annotated[str, SingleLine(255)]
 _SENDER = "The number that the sender gave to what came from outside."
 Ids = Annotated[list[UUID], Field(max_length=50)]
+
+
+def _printable(text: str) -> str:
+    if control_character(text) is not None:
+        says = "There is a character that cannot be used."
+        raise PydanticCustomError("control_character", says, {"th": "มีอักขระควบคุมที่ใช้ไม่ได้"})
+    return text
+
+
+class RegisterSearch(Schema):
+    """What is asked of a register of any kind; None asks for all."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    text: Annotated[str, AfterValidator(_printable)] | None = Field(
+        None, alias="q", max_length=200, description="Part of the number or the subject."
+    )
+    project: UUID | None = Field(None, alias="projectPublicId")
+    status: str | None = Field(None, max_length=50, description="Workflow state.")
+    due_before: Day | None = Field(None, description="Due before this day, finished or not.")
+    overdue: bool = Field(default=False, description="Only what is not finished and was due before today.")
+    mine: bool = Field(default=False, description="Only what I wrote.")
+
+
+class DocumentSearch(RegisterSearch):
+    type_code: str | None = Field(None, alias="correspondenceTypeCode", max_length=50)
+    originator: UUID | None = Field(None, alias="originatorOrganizationPublicId")
+    recipient: UUID | None = Field(None, alias="recipientOrganizationPublicId")
+    created_from: Day | None = None
+    created_to: Day | None = None
 
 
 class Recipient(Schema):

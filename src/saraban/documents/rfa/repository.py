@@ -97,5 +97,6 @@ def _key_of(key: Any, code: Any, name: str) -> sa.ScalarSelect[int]:
     return sa.select(key).where(code == sa.bindparam(name)).scalar_subquery()
 
 
-async def status_id(session: AsyncSession, *, code: str) -> int:
-    return (await session.execute(sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code))).scalar_one()
+def status_key(code: str) -> sa.ScalarSelect[int]:
+    """Return the key of a status, to be looked up by the statement that writes it."""
+    return sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code).scalar_subquery()

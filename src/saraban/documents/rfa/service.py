@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import DRAFT, Reach
-from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.rfa import repository
 from saraban.documents.rfa.domain import RFA_RULES, may_ask, verdict
 from saraban.documents.rfa.models import Rfa, RfaRevision
@@ -25,11 +25,10 @@ class RfaKind(core.RevisionedKind):
     def type_codes(self, new: NewRfa) -> tuple[str, str | None]:
         return "RFA", new.rfa_type_code
 
-    async def check_originator(self, session: AsyncSession, draft: core.DocumentDraft) -> None:
+    async def check_originator(self, _session: AsyncSession, draft: core.DocumentDraft) -> None:
         """Whoever could never submit it must not use up a number for it."""
         originator = draft.plan.originator
-        parties = await projects.parties(session, project_id=draft.plan.project.id, contract_id=draft.contract_id)
-        if not may_ask(originator.id, parties):
+        if not may_ask(originator.id, projects.by_role(draft.taking_part)):
             raise invalid(
                 "/originatorOrganizationPublicId",
                 "not_a_contractor",
@@ -38,19 +37,20 @@ class RfaKind(core.RevisionedKind):
                 organization=originator.code,
             )
 
-    async def insert_own(
-        self, session: AsyncSession, draft: core.DocumentDraft, document: Document, revision: DocumentRevision
-    ) -> None:
+    async def insert_own(self, session: AsyncSession, draft: core.DocumentDraft, revision: DocumentRevision) -> None:
         rfa_type = draft.plan.rfa_type
         assert rfa_type is not None  # the schema requires the code, and the plan has resolved it
         row = Rfa(
-            id=document.id, rfa_type_id=rfa_type.id, created_at=document.created_at, created_by=document.created_by
+            id=revision.correspondence_id,
+            rfa_type_id=rfa_type.id,
+            created_at=revision.created_at,
+            created_by=revision.created_by,
         )
         await repository.add(session, row)
         await self.insert_own_revision(session, revision)
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
-        status = await repository.status_id(session, code=verdict(DRAFT).status)
+        status = repository.status_key(verdict(DRAFT).status)
         await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
 
     async def in_list(

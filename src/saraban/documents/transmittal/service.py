@@ -1,16 +1,15 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import KindRules, Reach
-from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.transmittal import repository
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
@@ -68,11 +67,6 @@ class ItemIsCancelled(Invalid):
     recovery = (CHECK_INPUT, Text("นำเอกสารที่ถูกยกเลิกออกจากรายการ", "Remove the cancelled document from the list."))
 
 
-@dataclass(frozen=True, slots=True)
-class TransmittalDraft(core.DocumentDraft):
-    items: _Items
-
-
 class TransmittalKind(core.RevisionedKind):
     rules = TRANSMITTAL_RULES
     new, changes = NewTransmittal, TransmittalChanges
@@ -82,22 +76,17 @@ class TransmittalKind(core.RevisionedKind):
     def type_codes(self, _new: NewTransmittal) -> tuple[str, str | None]:
         return "TRANSMITTAL", None
 
-    async def check(self, ctx: RequestContext, session: AsyncSession, *, new: NewTransmittal) -> TransmittalDraft:
+    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewTransmittal) -> _Items:
         """
         :raises ItemIsDraft: naming the document that has not been submitted yet
         :raises ItemIsCancelled: naming the document that is none any more
         """
-        items = await _check_items(ctx, session, project=new.project_public_id, asked=new.items)
-        draft = await super().check(ctx, session, new=new)
-        return TransmittalDraft(draft.order, draft.plan, draft.recipients, draft.references, draft.contract_id, items)
+        return await _check_items(ctx, session, project=new.project_public_id, asked=new.items)
 
-    async def insert_own(
-        self, session: AsyncSession, draft: core.DocumentDraft, document: Document, revision: DocumentRevision
-    ) -> None:
-        assert isinstance(draft, TransmittalDraft)  # `check` makes no other
-        assert isinstance(draft.order, NewTransmittal)
-        row = Transmittal(correspondence_id=document.id, purpose=draft.order.purpose, remarks=draft.order.remarks)
-        await repository.add(session, row, _listed(revision, draft.items))
+    async def insert_own(self, session: AsyncSession, draft: core.DocumentDraft, revision: DocumentRevision) -> None:
+        order, items = cast("NewTransmittal", draft.order), cast("_Items", draft.own)
+        row = Transmittal(correspondence_id=revision.correspondence_id, purpose=order.purpose, remarks=order.remarks)
+        await repository.add(session, row, _listed(revision, items))
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
         await repository.copy_items(session, revision=revision)

@@ -6,13 +6,10 @@ from saraban.documents.circulation.service.kind import (
     CIRCULATION,
     CirculationClosed,
     CirculationExists,
-    OpenCirculations,
-    reads_file,
-)
-from saraban.documents.circulation.service.responses import (
-    CirculationActions,
     NotRouting,
+    OpenCirculations,
     permitted_actions,
+    reads_file,
     respond,
 )
 from saraban.documents.core.service import DocumentNumbers
@@ -23,7 +20,6 @@ __all__ = [
     "CIRCULATION",
     "CIRCULATION_NUMBERS",
     "AlreadyAnswered",
-    "CirculationActions",
     "CirculationClosed",
     "CirculationExists",
     "NotAssigned",

@@ -1,6 +1,10 @@
-"""The assignees of a circulation: who can be one, what they have answered, and what closes without an answer."""
+"""
+The assignees of a circulation: who can be one, what they have answered, what closes without an answer, and what the workflow
+is told of them.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -16,9 +20,14 @@ from saraban.documents.circulation.schemas import AssigneeAnswer, CirculationAss
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import field_changes, is_overdue
 from saraban.identity import service as identity
-from saraban.identity.domain.context import Caller
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
+from saraban.kit.pipeline import Pipeline
+from saraban.workflow import service as workflow
+from saraban.workflow.language.subject import Represented
+from saraban.workflow.runtime.domain import delegation
+from saraban.workflow.runtime.service.delegations import delegators_of
 
 
 class AlreadyAnswered(DomainError):
@@ -41,8 +50,8 @@ def reach(caller: Caller) -> CirculationReach:
     return reach_of(caller.grants, caller.organization_ids)
 
 
-def state_of(row: AssigneeRow) -> domain.AssigneeState:
-    return domain.AssigneeState(row.routing.kind, row.routing.status)
+def own_row(person: Caller, assignees: Sequence[AssigneeRow]) -> AssigneeRow | None:
+    return next((one for one in assignees if one.routing.assigned_to == person.user_id), None)
 
 
 def check_day(day: date | None, today: date, pointer: str) -> None:
@@ -137,7 +146,7 @@ async def close_open(
     session: AsyncSession, assignees: Sequence[AssigneeRow], *, reason: str | None, now: datetime
 ) -> None:
     """Close what is still open as rejected; answers given stay (EC-CIRC-002)."""
-    waiting = [one.routing.id for one in assignees if domain.is_open(state_of(one))]
+    waiting = [one.routing.id for one in assignees if domain.is_open(one.routing.status)]
     await repository.answer(
         session,
         routing_ids=waiting,
@@ -188,7 +197,7 @@ def _said(person: UUID | None, kind: str, due: date | None) -> str:
 
 def assignee_answer(row: AssigneeRow, today: date) -> AssigneeAnswer:
     routing = row.routing
-    closed = not domain.is_open(state_of(row))
+    closed = not domain.is_open(routing.status)
     return AssigneeAnswer(
         public_id=routing.public_id,
         user=core.person(row.user) if row.user else None,
@@ -200,3 +209,148 @@ def assignee_answer(row: AssigneeRow, today: date) -> AssigneeAnswer:
         comment=routing.comments,
         completed_at=routing.completed_at,
     )
+
+
+def scope_of(row: CirculationRow) -> Scope:
+    return Scope(frozenset({row.circulation.organization_id}), row.circulation.project_id)
+
+
+async def assignee_to_answer(
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, named: UUID | None, workflow_code: str
+) -> tuple[Caller, AssigneeRow]:
+    """Whose part is answered: the caller's own while it is open, then that of the one who has delegated it."""
+    own = own_row(ctx.caller, row.assignees)
+    if named == ctx.caller.public_id or (named is None and own is not None and domain.is_open(own.routing.status)):
+        return ctx.caller, _checked(ctx.caller, row, own)
+    seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
+    if named is not None:
+        seat = delegation.seat_of(seats, named)
+        return seat, _checked(seat, row, own_row(seat, row.assignees))
+    theirs = [(seat, part) for seat in seats if (part := own_row(seat, row.assignees)) and may_answer(seat, row, part)]
+    if len(theirs) > 1:
+        raise delegation.several([seat for seat, _ in theirs])
+    return theirs[0] if theirs else (ctx.caller, _checked(ctx.caller, row, own))
+
+
+def may_answer(person: Caller, row: CirculationRow, part: AssigneeRow) -> bool:
+    """Return whether a part is open, and its person may answer it."""
+    return domain.is_open(part.routing.status) and _is_permitted(person, row, part)
+
+
+def _is_permitted(person: Caller, row: CirculationRow, part: AssigneeRow) -> bool:
+    scope = scope_of(row)
+    return any(person.may(permission, scope) for permission in domain.rights_to_answer(part.routing.kind))
+
+
+def _checked(person: Caller, row: CirculationRow, part: AssigneeRow | None) -> AssigneeRow:
+    if part is None:
+        raise NotAssigned
+    if not _is_permitted(person, row, part):
+        raise Forbidden(f"The permission {domain.rights_to_answer(part.routing.kind)[0]} is needed here.")
+    return part
+
+
+async def represented(
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, parts: Sequence[AssigneeRow], *, workflow_code: str
+) -> tuple[Represented, ...]:
+    if not any(domain.is_open(one.routing.status) for one in parts):
+        return ()
+    seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
+    return tuple(
+        Represented(seat.public_id, seat.display_name)
+        for seat in seats
+        if (part := own_row(seat, parts)) and may_answer(seat, row, part)
+    )
+
+
+def facts_of(row: CirculationRow) -> workflow.SubjectFacts:
+    return subject_facts(
+        row.circulation,
+        [one.routing for one in row.assignees],
+        (row.project.public_id, row.project.project_code),
+        (row.organization.public_id, row.organization.organization_code),
+    )
+
+
+def subject_facts(
+    circulation: Circulation,
+    routings: Sequence[CirculationRouting],
+    project: tuple[UUID, str],
+    organization: tuple[UUID, str],
+) -> workflow.SubjectFacts:
+    """
+    :param project: its public id and code, as of the organization
+    """
+    waiting = frozenset(one.assigned_to for one in routings if one.assigned_to and domain.is_open(one.status))
+    return workflow.SubjectFacts(
+        entity_id=str(circulation.public_id),
+        scope=Scope(frozenset({circulation.organization_id}), circulation.project_id),
+        originator_organization_id=circulation.organization_id,
+        recipient_organization_ids=frozenset(),
+        parties={},
+        submitter_user_id=circulation.created_by_user_id,
+        assignee_user_ids=waiting,
+        kind=domain.KIND,
+        public_id=circulation.public_id,
+        number=circulation.circulation_no,
+        title=circulation.circulation_subject,
+        due_date=circulation.deadline_date,
+        priority=circulation.priority,
+        context={
+            "documentType": domain.TYPE_CODE,
+            "projectPublicId": str(project[0]),
+            "projectCode": project[1],
+            "originatorCode": organization[1],
+            "openRoutings": domain.still_to_answer((one.kind, one.status) for one in routings),
+        },
+        organizations={circulation.organization_id: organization},
+        edit_permission=domain.CREATE,
+        seen_by=lambda person, _state: may_see(
+            reach(person), organization=circulation.organization_id, project=circulation.project_id
+        ),
+        open_to=lambda one, _state: one == circulation.organization_id,
+    )
+
+
+@dataclass(frozen=True)
+class CirculationSubject:
+    """The port of circulation sheets; the workflow knows a sheet by its public id."""
+
+    @property
+    def entity_type(self) -> str:
+        return domain.ENTITY_TYPE
+
+    async def facts(
+        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
+    ) -> dict[str, workflow.SubjectFacts]:
+        rows = await repository.visible(session, reach=reach(caller), public_ids=core.ids_of(entity_ids))
+        return {row.entity_id: facts_of(row) for row in rows}
+
+    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:
+        found: dict[str, workflow.SubjectFacts] = {}
+        for key, caller in callers.items():
+            found |= await self.facts(session, caller=caller, entity_ids=[key])
+        return found
+
+    async def apply(self, pipeline: Pipeline, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
+        for one in steps:
+            await self._apply(pipeline.session, one)
+        return [one.entity_id for one in steps]  # who has still to answer is another
+
+    async def _apply(self, session: AsyncSession, one: workflow.SubjectStep) -> None:
+        step, now = one.step, one.now
+        row = (await repository.visible(session, reach=None, public_ids=[UUID(one.entity_id)]))[0]
+        status = domain.status_code(step.next_state, ended=step.terminal, outcome=one.meaning.outcome)
+        values: dict[str, Any] = {"circulation_status_code": status, "updated_at": now}
+        if status == domain.STATUSES[domain.ROUTING] and row.circulation.submitted_at is None:
+            values["submitted_at"] = now
+        if step.terminal:
+            values["closed_at"] = now
+        await repository.change(session, circulation_id=row.circulation.id, values=values)
+        if step.action == "respond":
+            own = own_row(one.caller, row.assignees)
+            if own is None:
+                raise NotAssigned
+            await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
+        if status in domain.WITHOUT_ANSWERS or (step.forced and step.terminal):
+            await close_open(session, row.assignees, reason=step.comment, now=now)

@@ -5,8 +5,9 @@
 # The verbs give every kind the same, whether it needs it or not.
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -19,36 +20,47 @@ from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.circulation.repository import CirculationFilters, CirculationRow
 from saraban.documents.circulation.schemas import (
+    AssigneeResponse,
     CirculationAnswer,
     CirculationChanges,
+    CirculationSearch,
     CirculationSummary,
     NewCirculation,
 )
 from saraban.documents.circulation.service.assignees import (
+    CirculationSubject,
     assignee_answer,
+    assignee_to_answer,
     assignees_of,
     change_assignees,
     check_day,
     close_open,
+    facts_of,
+    may_answer,
+    own_row,
     reach,
+    represented,
     routings_of,
-    state_of,
+    scope_of,
+    subject_facts,
+    take_answer,
 )
-from saraban.documents.circulation.service.workflow_subject import CirculationSubject, facts_of
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import field_changes, is_overdue
-from saraban.documents.core.schemas import ProjectAnswer, ReferenceAnswer
-from saraban.identity.domain.context import RequestContext, Scope
+from saraban.documents.core.schemas import ReferenceAnswer, RegisterSearch
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
-from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
-from saraban.workflow.language.subject import Envelope, SubjectFacts
+from saraban.workflow.language.subject import Envelope, Represented, SubjectFacts
 
 _ONE_FOR_EACH = ("uq_circulation_per_organization", "circulations.correspondence_id")
 _COLUMNS = {
@@ -75,6 +87,14 @@ class CirculationClosed(DomainError):
     recovery = (Text("สร้างใบเวียนใหม่", "Create a new circulation."),)
 
 
+class NotRouting(DomainError):
+    """Answers are taken while the sheet is passed round, not before and not after."""
+
+    kind, code = ErrorKind.CONFLICT, "CIRCULATION_NOT_ROUTING"
+    says = Text("ใบเวียนนี้ไม่ได้อยู่ระหว่างเวียน", "This circulation is not in progress.")
+    recovery = (REFRESH,)
+
+
 @dataclass(frozen=True, slots=True)
 class CirculationDraft:
     """A new circulation with everything resolved and checked; only its number is missing."""
@@ -83,6 +103,7 @@ class CirculationDraft:
     plan: numbering.Plan
     correspondence_id: int | None
     assignees: Sequence[tuple[int, str, date | None]]
+    public_id: UUID = field(default_factory=new_id)
 
     @property
     def reservation_token(self) -> UUID | None:
@@ -92,10 +113,8 @@ class CirculationDraft:
 class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     rules = domain.CIRCULATION_RULES
     new, changes, full = NewCirculation, CirculationChanges, CirculationAnswer
+    search = CirculationSearch
     reserved_fields: Mapping[str, str] = {"/originatorOrganizationPublicId": "/organizationPublicId"}  # type: ignore[misc]
-
-    def scope(self, row: CirculationRow) -> Scope:
-        return Scope(frozenset({row.circulation.organization_id}), row.circulation.project_id)
 
     def subject(self) -> CirculationSubject:
         """Return the port that `bootstrap` registers with the workflow."""
@@ -129,21 +148,20 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return CirculationDraft(new, plan, correspondence, assignees)
 
     async def insert(
-        self,
-        ctx: RequestContext,
-        session: AsyncSession,
-        draft: CirculationDraft,
-        issued: numbering.Issued,
-        *,
-        public_id: UUID,
-    ) -> CirculationRow:
-        circulation = await _insert_row(ctx, session, draft, issued, public_id)
-        await repository.add_assignees(session, routings_of(circulation, draft.assignees, ctx.now))
+        self, ctx: RequestContext, session: AsyncSession, draft: CirculationDraft, issued: numbering.Issued
+    ) -> core.WrittenDocument:
+        circulation = await _insert_row(ctx, session, draft, issued)
+        routings = routings_of(circulation, draft.assignees, ctx.now)
+        await repository.add_assignees(session, routings)
         files = draft.order.attachment_public_ids
         if files:
             rows = await attachments.claim(ctx, session, public_ids=files, pointer="/attachmentPublicIds")
             await repository.link_files(session, circulation_id=circulation.id, attachment_ids=[row.id for row in rows])
-        return await self.find_written(session, public_id=public_id)
+        project, originator = draft.plan.project, draft.plan.originator
+        facts = subject_facts(
+            circulation, routings, (project.public_id, project.code), (originator.public_id, originator.code)
+        )
+        return core.WrittenDocument(facts, project, domain.TYPE_CODE)
 
     async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationRow:
         rows = await repository.visible(session, reach=reach(ctx.caller), public_ids=[public_id])
@@ -155,7 +173,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
 
     async def page(
-        self, ctx: RequestContext, session: AsyncSession, *, search: core.DocumentSearch, cursor: str | None, limit: int
+        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterSearch, cursor: str | None, limit: int
     ) -> Page[CirculationRow]:
         if search.status is not None and search.status not in domain.STATUSES:
             raise core.not_in_list("query:status", list(domain.STATUSES))
@@ -163,7 +181,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             reach=reach(ctx.caller),
             project=search.project,
             status=domain.STATUSES[search.status] if search.status else None,
-            correspondence=search.correspondence,
+            correspondence=search.correspondence if isinstance(search, CirculationSearch) else None,
             text=fold(search.text).strip() or None if search.text else None,
             due_before=search.due_before,
             overdue_on=local_date(ctx.now, ctx.zone) if search.overdue else None,
@@ -177,16 +195,9 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         await repository.lock(session, circulation_id=row.circulation.id)
 
     async def facts(
-        self,
-        _session: AsyncSession,
-        rows: Sequence[CirculationRow],
-        *,
-        zone: ZoneInfo,
+        self, _session: AsyncSession, rows: Sequence[CirculationRow], *, zone: ZoneInfo
     ) -> Mapping[str, SubjectFacts]:
         return {row.entity_id: facts_of(row) for row in rows}
-
-    async def type_code(self, _session: AsyncSession, _row: CirculationRow) -> str:
-        return domain.TYPE_CODE
 
     async def summaries(
         self,
@@ -226,7 +237,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return {row.entity_id: None}
 
     def require_edit(self, ctx: RequestContext, row: CirculationRow) -> None:
-        ctx.caller.require(domain.CREATE, self.scope(row))
+        ctx.caller.require(domain.CREATE, scope_of(row))
 
     async def change(
         self,
@@ -260,7 +271,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         if row.circulation.closed_at is not None:
             raise CirculationClosed
         in_draft = envelope is not None and envelope.current_state == domain.DRAFT
-        ctx.caller.require(domain.CREATE if in_draft else domain.CLOSE, self.scope(row))
+        ctx.caller.require(domain.CREATE if in_draft else domain.CLOSE, scope_of(row))
 
     async def mark_cancelled(
         self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, reason: str
@@ -274,9 +285,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             "updated_at": ctx.now,
         }
         await repository.change(session, circulation_id=row.circulation.id, values=values)
-        pending = [
-            one.user.public_id for one in row.assignees if one.user is not None and domain.is_open(state_of(one))
-        ]
+        pending = [one.user.public_id for one in row.assignees if one.user and domain.is_open(one.routing.status)]
         await close_open(session, row.assignees, reason=reason, now=ctx.now)
         return pending
 
@@ -293,10 +302,10 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         values = {"circulation_no": issued.number, "number_uuid": issued.public_id, "updated_at": now}
         await repository.change(session, circulation_id=row.circulation.id, values=values)
 
-    def event_fields(self, row: CirculationRow, notify: Sequence[UUID]) -> dict[str, object]:
+    def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
         return {
             "entityType": domain.ENTITY_TYPE,  # so that only those are told who may see it
-            "entityId": row.entity_id,
+            "entityId": entity_id,
             "notify": {"users": [str(one) for one in notify]},
         }
 
@@ -320,10 +329,10 @@ async def _circulated_document(
 
 
 async def _insert_row(
-    ctx: RequestContext, session: AsyncSession, draft: CirculationDraft, issued: numbering.Issued, public_id: UUID
+    ctx: RequestContext, session: AsyncSession, draft: CirculationDraft, issued: numbering.Issued
 ) -> Circulation:
     circulation = Circulation(
-        public_id=public_id,
+        public_id=draft.public_id,
         project_id=draft.plan.project.id,
         correspondence_id=draft.correspondence_id,
         organization_id=draft.plan.originator.id,
@@ -349,20 +358,20 @@ async def _insert_row(
 
 def _fields(row: CirculationRow, today: date) -> dict[str, Any]:
     circulation = row.circulation
-    must = [state_of(one) for one in row.assignees if one.routing.kind in domain.MUST_ANSWER]
+    must = [one.routing.status for one in row.assignees if one.routing.kind in domain.MUST_ANSWER]
     return {
         "public_id": circulation.public_id,
         "document_number": circulation.circulation_no,
         "document_type": domain.TYPE_CODE,
         "kind": domain.KIND,
-        "project": ProjectAnswer.model_validate(row.project),
-        "originator": core.organization(row.organization),
+        "project": row.project,
+        "originator": row.organization,
         "subject": circulation.circulation_subject,
         "priority": circulation.priority,
         "due_date": circulation.deadline_date,
         "is_overdue": is_overdue(circulation.deadline_date, today=today, closed=circulation.closed_at is not None),
         "status": core.coded(CIRCULATION_STATUSES, row.status.code, row.status.description),
-        "answered": sum(1 for part in must if not domain.is_open(part)),
+        "answered": sum(not domain.is_open(status) for status in must),
         "must_answer": len(must),
         "created_at": circulation.created_at,
         "created_by": core.person(row.author),
@@ -406,3 +415,73 @@ class OpenCirculations:
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Return whether a file belongs to a circulation that the caller may see."""
     return await repository.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)
+
+
+# What people answer.
+
+
+async def respond(
+    ctx: RequestContext, services: core.DocumentServices, public_id: UUID, response: AssigneeResponse
+) -> Receipt:
+    """
+    Record the caller's answer, or that of somebody who is away and has delegated it to the caller.
+
+    :raises NotAssigned: when the caller is none of its assignees
+    :raises Invalid: when several have delegated it to the caller, and none is named
+    :raises NotRouting: before it was started and after it was closed
+    :raises AlreadyAnswered: the second time
+    """
+    operation = Operation.of(ctx, f"POST /{domain.CIRCULATION_RULES.path}/{public_id}/responses", response)
+    return await services.idempotency.run(operation, partial(_respond, ctx, public_id, response))
+
+
+async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeResponse, session: AsyncSession) -> Receipt:
+    if response.status == "REJECTED" and not (response.comment or "").strip():
+        raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
+    row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id=public_id)
+    if envelope is None:
+        raise NotRouting
+    code = envelope.workflow_code
+    seat, part = await assignee_to_answer(ctx, session, row, named=response.on_behalf_of, workflow_code=code)
+    if envelope.current_state != domain.ROUTING or envelope.terminal:
+        raise NotRouting
+    await take_answer(session, part, status=response.status, comment=response.comment, now=ctx.now)
+    await repository.change(session, circulation_id=row.circulation.id, values={"updated_at": ctx.now})
+    row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
+    await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row), now=ctx.now)
+    details: dict[str, object] = {"status": response.status, "comment": response.comment}
+    if seat is not ctx.caller:
+        details["onBehalfOfPublicId"] = str(seat.public_id)
+    await core.record(ctx, session, CIRCULATION, core.DocumentAct.RESPOND, row, details=details)
+    return core.receipt_of(CIRCULATION, row)
+
+
+@dataclass(frozen=True, slots=True)
+class CirculationActions:
+    edit: bool = False
+    cancel: bool = False
+    respond: bool = False
+    respond_for: tuple[Represented, ...] = ()
+
+
+async def permitted_actions(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationActions:
+    """
+    Return which of edit, cancel and respond are open to the caller now, and for whom else they may answer.
+
+    :raises NotFound: also for a sheet of another organization
+    """
+    row = await CIRCULATION.find(ctx, session, public_id=public_id)
+    found = await CIRCULATION.envelopes(ctx, session, [row])
+    envelope = found.get(row.entity_id)
+    if row.circulation.cancelled_at is not None or envelope is None or envelope.terminal:
+        return CirculationActions()
+    scope = scope_of(row)
+    in_draft = envelope.current_state == domain.DRAFT
+    routing = envelope.current_state == domain.ROUTING
+    asked = row.assignees if routing else ()
+    return CirculationActions(
+        edit=envelope.can_edit and ctx.caller.may(domain.CREATE, scope),
+        cancel=ctx.caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
+        respond=(own := own_row(ctx.caller, asked)) is not None and may_answer(ctx.caller, row, own),
+        respond_for=await represented(ctx, session, row, asked, workflow_code=envelope.workflow_code),
+    )

@@ -282,16 +282,6 @@ async def revisions(session: AsyncSession, *, reach: Reach, public_id: UUID) -> 
     return [DocumentRow(*row) for row in await session.execute(statement)]
 
 
-async def by_revision(
-    session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
-) -> list[DocumentRow]:
-    """Return the rows of these revisions; without a reach, whether or not anybody may see them."""
-    statement = _select().where(_revision.public_id.in_(revision_ids), CorrespondenceType.type_code.in_(type_codes))
-    if reach is not None:
-        statement = statement.where(may_see_revision(reach))
-    return [DocumentRow(*row) for row in await session.execute(statement)]
-
-
 async def lock(session: AsyncSession, *, document_id: int) -> UUID:
     """
     Hold the head row until the end of the transaction, and return its current revision's public id.
@@ -317,10 +307,9 @@ async def recipients(session: AsyncSession, *, document_ids: Collection[int]) ->
     return found
 
 
-async def status_id(session: AsyncSession, *, code: str) -> int:
-    return (
-        await session.execute(sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code))
-    ).scalar_one()
+def status_key(code: str) -> sa.ScalarSelect[int]:
+    """Return the key of a status, to be looked up by the statement that writes it."""
+    return sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
 
 
 async def organization_public_id(session: AsyncSession, *, organization_id: int) -> UUID:

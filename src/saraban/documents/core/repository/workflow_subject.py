@@ -51,13 +51,33 @@ class SubjectRow(NamedTuple):
     @classmethod
     def of(cls, row: DocumentRow) -> "SubjectRow":
         """Return the same of a row that was read whole."""
-        head, revision = row.document, row.revision
+        return cls.written(
+            row.document,
+            row.revision,
+            type_code=row.type.type_code,
+            project=(row.project.public_id, row.project.project_code),
+            originator=(row.originator.public_id, row.originator.organization_code),
+            discipline_code=row.discipline.discipline_code if row.discipline else None,
+        )
+
+    @classmethod
+    def written(
+        cls,
+        document: Document,
+        revision: DocumentRevision,
+        *,
+        type_code: str,
+        project: tuple[UUID, str],
+        originator: tuple[UUID, str],
+        discipline_code: str | None,
+    ) -> "SubjectRow":
+        """Return the same of rows that have just been written, with what is known of the rows around them."""
         return cls(
-            head.id,
-            head.public_id,
-            head.project_id,
-            head.contract_id,
-            head.originator_id,
+            document.id,
+            document.public_id,
+            document.project_id,
+            document.contract_id,
+            document.originator_id,
             revision.id,
             revision.public_id,
             revision.created_by,
@@ -67,12 +87,10 @@ class SubjectRow(NamedTuple):
             revision.priority,
             revision.due_date,
             revision.issued_date,
-            row.type.type_code,
-            row.project.public_id,
-            row.project.project_code,
-            row.originator.public_id,
-            row.originator.organization_code,
-            row.discipline.discipline_code if row.discipline else None,
+            type_code,
+            *project,
+            *originator,
+            discipline_code,
         )
 
 

@@ -15,11 +15,9 @@ from saraban.documents.core.models import (
 )
 
 
-async def add(session: AsyncSession, row: Document | DocumentRevision) -> int:
-    """Insert a row and give its integer key."""
+async def add(session: AsyncSession, row: Document | DocumentRevision) -> None:
     session.add(row)
     await session.flush()
-    return row.id
 
 
 async def add_recipients(session: AsyncSession, *, document_id: int, recipients: Iterable[tuple[int, str]]) -> None:

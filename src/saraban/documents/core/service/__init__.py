@@ -2,57 +2,47 @@
 
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import DocumentNumbers, DocumentRow
-from saraban.documents.core.service.cancellation import CancelOnlyDraft, WithdrawRevisionFirst, cancel, cancel_held
-from saraban.documents.core.service.checks import (
-    DocumentDraft,
-    SentToSelf,
-    check_due,
-    check_party,
-    contract_of,
-    originator_of,
-)
-from saraban.documents.core.service.creation import create
+from saraban.documents.core.schemas import DocumentSearch
+from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
+from saraban.documents.core.service.creation import RENUMBERS, create, renumber
 from saraban.documents.core.service.document_change import (
     DocumentAct,
     DocumentChanged,
-    DocumentIsCancelled,
-    check_version,
     hold_current,
     receipt_of,
     record,
 )
-from saraban.documents.core.service.document_details import PermittedActions, history, list_revisions, permitted_actions
-from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, NumberAlreadyIssued, edit
-from saraban.documents.core.service.kind import AnyKind, DocumentKind, DocumentServices, Follower, ReachedState
-from saraban.documents.core.service.presentation import (
-    coded,
-    etag,
-    file_answer,
-    number_format,
-    organization,
-    person,
-    reference,
-    show,
+from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, edit
+from saraban.documents.core.service.drafts import DocumentDraft, originator_of
+from saraban.documents.core.service.kind import (
+    AnyKind,
+    DocumentKind,
+    DocumentServices,
+    ReachedState,
+    WrittenDocument,
 )
+from saraban.documents.core.service.presentation import coded, file_answer, number_format, person, reference
 from saraban.documents.core.service.queries import (
-    DocumentSearch,
     document_files,
+    etag,
+    history,
     known_to,
+    list_revisions,
     listing,
-    not_in_list,
+    permitted_actions,
     read,
+    show,
     step_files,
     visible,
 )
-from saraban.documents.core.service.renumbering import RENUMBERS, renumber
-from saraban.documents.core.service.revisioned_kind import RevisionedKind
+from saraban.documents.core.service.revisioned_kind import RevisionedKind, not_in_list
 from saraban.documents.core.service.revisions import (
     NoDraftRevision,
     RevisionPending,
     revise,
     withdraw_revision,
 )
-from saraban.documents.core.service.workflow_subject import DocumentSubject, ids_of
+from saraban.documents.core.service.workflow_subject import ids_of
 
 DOCUMENT_NUMBERS = DocumentNumbers(Document, Document.correspondence_number)
 
@@ -65,30 +55,20 @@ __all__ = [
     "DocumentAlreadyIssued",
     "DocumentChanged",
     "DocumentDraft",
-    "DocumentIsCancelled",
     "DocumentKind",
     "DocumentNumbers",
     "DocumentRow",
     "DocumentSearch",
     "DocumentServices",
-    "DocumentSubject",
-    "Follower",
     "NoDraftRevision",
     "NotADraft",
-    "NumberAlreadyIssued",
-    "PermittedActions",
     "ReachedState",
     "RevisionPending",
     "RevisionedKind",
-    "SentToSelf",
-    "WithdrawRevisionFirst",
+    "WrittenDocument",
     "cancel",
     "cancel_held",
-    "check_due",
-    "check_party",
-    "check_version",
     "coded",
-    "contract_of",
     "create",
     "document_files",
     "edit",
@@ -102,7 +82,6 @@ __all__ = [
     "listing",
     "not_in_list",
     "number_format",
-    "organization",
     "originator_of",
     "permitted_actions",
     "person",

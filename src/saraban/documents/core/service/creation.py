@@ -1,6 +1,8 @@
 """
-Creating a document: once everything is checked, its number, its rows, its workflow, the event, the audit row and the receipt
-are committed together. A request with the same `Idempotency-Key` makes one document (REQ-NUM-10).
+What issues a number for a document. To create one: once everything is checked, its number, its rows, its workflow, the event,
+the audit row and the receipt are committed together; a request with the same `Idempotency-Key` makes one document (REQ-NUM-10).
+To give one another number: the next of its series, by the format in force now; the old one is void and remains its alias for
+ever (REQ-NUM-32).
 """
 
 from functools import partial
@@ -8,19 +10,15 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import DRAFT, KindRules, end_of_day, start_of_day
-from saraban.documents.core.models import Document, DocumentRevision
-from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
-from saraban.documents.core.service.checks import DocumentDraft
-from saraban.documents.core.service.document_change import DocumentAct, claim_files, record, start_workflow
-from saraban.documents.core.service.kind import AnyKind, DocumentServices, UnnumberedDraft
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.clock import local_date
-from saraban.kit.ids import new_id
+from saraban.audit import service as audit
+from saraban.documents.core.service.document_change import DocumentAct, DocumentIsCancelled, begin, hold_current
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, UnnumberedDraft
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
+
+RENUMBERS = "numbering.manage_formats"
 
 
 async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind, new: Schema) -> Receipt:
@@ -35,14 +33,13 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind,
             return claim.receipt
         async with services.db.reading() as session:
             draft: UnnumberedDraft = await kind.check(ctx, session, new=new)
-        holder = numbering.Holder(kind.rules.name, new_id())
         request = numbering.IssueRequest(
             ctx,
             draft.plan,
             operation.token,
             claim,
-            holder=holder,
-            write=partial(_write, ctx, kind, draft, holder.public_id),
+            holder=numbering.Holder(kind.rules.name, draft.public_id),
+            write=partial(_write, ctx, kind, draft),
             reservation=draft.reservation_token,
             fields=kind.reserved_fields,
         )
@@ -50,101 +47,79 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind,
 
 
 async def _write(
-    ctx: RequestContext,
-    kind: AnyKind,
-    draft: UnnumberedDraft,
-    public_id: UUID,
-    session: AsyncSession,
-    issued: numbering.Issued,
+    ctx: RequestContext, kind: AnyKind, draft: UnnumberedDraft, session: AsyncSession, issued: numbering.Issued
 ) -> None:
     """Write what belongs to the number, in its transaction. It runs again after a rollback: keep nothing, call nobody outside."""
-    row = await kind.insert(ctx, session, draft, issued, public_id=public_id)
-    await start_workflow(ctx, session, kind, row=row)
-    await record(ctx, session, kind, DocumentAct.CREATE, row)
+    await begin(ctx, session, kind, DocumentAct.CREATE, await kind.insert(ctx, session, draft, issued))
 
 
-async def insert_document(
+async def renumber(
+    ctx: RequestContext, services: DocumentServices, kind: AnyKind, public_id: UUID, reason: str
+) -> Receipt:
+    """
+    Issue a number for a document that has one, make the old one void and link the two, in one transaction.
+
+    :raises NotFound: also when the caller may not know of it
+    :raises Forbidden: for everybody but the project's administrators
+    :raises DocumentIsCancelled: when the document carries no number any more
+    """
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/renumber", {"reason": reason})
+    async with services.idempotency.claim(operation) as claim:
+        if claim.receipt is not None:
+            return claim.receipt
+        async with services.db.reading() as session:
+            before: DocumentHeader = await kind.find(ctx, session, public_id=public_id)
+            plan = await _plan(ctx, session, kind, before)
+        request = numbering.IssueRequest(
+            ctx,
+            plan,
+            operation.token,
+            claim,
+            holder=numbering.Holder(kind.rules.name, public_id),
+            write=partial(_change_number, ctx, kind, before, reason),
+        )
+        return request.receipt(await services.allocator.issue(request))
+
+
+async def _plan(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader) -> numbering.Plan:
+    ctx.caller.require(RENUMBERS, Scope(project=row.project.id))
+    if row.cancelled_at is not None or row.number_uuid is None:
+        raise DocumentIsCancelled
+    request = await kind.number_request(session, row)
+    return await numbering.plan(ctx, session, request=request)
+
+
+async def _change_number(
     ctx: RequestContext,
+    kind: AnyKind,
+    before: DocumentHeader,
+    reason: str,
     session: AsyncSession,
-    rules: KindRules,
-    draft: DocumentDraft,
     issued: numbering.Issued,
-    *,
-    public_id: UUID,
-) -> tuple[Document, DocumentRevision]:
-    """Write the rows that every document with revisions has; its files are claimed apart."""
-    document = await _insert_document_row(ctx, session, draft, public_id, issued)
-    return document, await _insert_revision(ctx, session, rules, draft, document, issued)
-
-
-async def claim_draft_files(
-    ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, revision: DocumentRevision
 ) -> None:
-    await claim_files(
+    """
+    :param before: the document as it was when the new number was planned
+    """
+    row, _ = await hold_current(ctx, session, kind, public_id=before.public_id)
+    assert before.number_uuid is not None  # the plan says so
+    old_number = row.number
+    await numbering.replace_held_number(
         ctx,
         session,
-        public_ids=draft.order.attachment_public_ids,
-        revision_id=revision.id,
-        pointer="/attachmentPublicIds",
-        main_first=True,
+        holder=numbering.Holder(kind.rules.name, row.public_id),
+        number=before.number_uuid,
+        replacement=issued,
+        reason=reason,
     )
-
-
-async def _insert_document_row(
-    ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, public_id: UUID, issued: numbering.Issued
-) -> Document:
-    plan = draft.plan
-    document = Document(
-        public_id=public_id,
-        correspondence_type_id=plan.type.id,
-        correspondence_number=issued.number,
-        number_uuid=issued.public_id,
-        discipline_id=plan.discipline.id if plan.discipline else None,
-        sub_type_id=plan.sub_type.id if plan.sub_type else None,
-        project_id=plan.project.id,
-        contract_id=draft.contract_id,
-        originator_id=plan.originator.id,
-        created_at=ctx.now,
-        created_by=ctx.caller.user_id,
-    )
-    await writes.add(session, document)
-    await writes.add_recipients(
+    await audit.record(
+        ctx,
         session,
-        document_id=document.id,
-        recipients=[(organization.id, kind) for organization, kind in draft.recipients],
+        audit.AuditEntry(
+            f"{kind.rules.name}.renumber",
+            kind.rules.name,
+            str(row.public_id),
+            {"documentNumber": issued.number, "oldNumber": old_number, "reason": reason},
+        ),
     )
-    await writes.add_references(session, document_id=document.id, targets=draft.references)
-    return document
-
-
-async def _insert_revision(
-    ctx: RequestContext,
-    session: AsyncSession,
-    rules: KindRules,
-    draft: DocumentDraft,
-    document: Document,
-    issued: numbering.Issued,
-) -> DocumentRevision:
-    order = draft.order
-    revision = DocumentRevision(
-        correspondence_id=document.id,
-        correspondence_number=issued.number,
-        revision_number=0,
-        revision_label=issued.revision,
-        is_current=True,
-        correspondence_status_id=await repository.status_id(session, code=rules.status_code(DRAFT, None)),
-        subject=order.subject,
-        description=order.description,
-        body=order.body,
-        remarks=order.remarks,
-        priority=order.priority,
-        document_date=order.document_date or local_date(ctx.now, ctx.zone),
-        sender_number=order.sender_number,
-        sender_date=order.sender_date,
-        received_date=start_of_day(order.received_date, ctx.zone),
-        due_date=end_of_day(order.due_date, ctx.zone),
-        created_at=ctx.now,
-        created_by=ctx.caller.user_id,
-    )
-    await writes.add(session, revision)
-    return revision
+    await kind.change_number(session, row, issued, now=ctx.now)
+    session.expire_all()

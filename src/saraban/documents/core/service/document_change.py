@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.documents.core.repository import writes
-from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row, WrittenDocument
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
 from saraban.kit import etags
@@ -89,18 +89,18 @@ def check_version(if_match: str, present: str) -> None:
         raise DocumentChanged
 
 
-def receipt_of(kind: AnyKind, row: DocumentHeader) -> Receipt:
+def receipt_of(kind: AnyKind, row: DocumentHeader | WrittenDocument) -> Receipt:
     return Receipt(kind.rules.name, row.public_id, {"number": row.number})
 
 
 async def claim_files(
     ctx: RequestContext,
     session: AsyncSession,
-    *,
-    public_ids: Sequence[UUID],
     revision_id: int,
-    pointer: str,
-    main_first: bool,
+    public_ids: Sequence[UUID],
+    *,
+    pointer: str = "/attachmentPublicIds",
+    main_first: bool = True,
 ) -> None:
     """Make uploaded files permanent and attach them to a revision."""
     if public_ids:
@@ -110,18 +110,19 @@ async def claim_files(
         )
 
 
-async def start_workflow(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader) -> None:
-    """Start the workflow that is chosen for a document or its revision, in the transaction that writes it."""
-    facts = await kind.facts(session, [row], zone=ctx.zone)
-    type_code = await kind.type_code(session, row)
+async def begin(
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, act: DocumentAct, written: WrittenDocument
+) -> None:
+    """Start the workflow that is chosen for a new document or revision, and record it, in the transaction that writes it."""
     await workflow.start(
         ctx,
         session,
-        code=REGISTERS[kind.rules.name].of_type(type_code).code,
+        code=REGISTERS[kind.rules.name].of_type(written.type_code).code,
         entity_type=kind.rules.entity_type,
-        facts=facts[row.entity_id],
-        matter=Matter(kind.rules.name, row.project.id, type_code),
+        facts=written.facts,
+        matter=Matter(kind.rules.name, written.project.id, written.type_code),
     )
+    await record(ctx, session, kind, act, written)
 
 
 async def record(
@@ -129,7 +130,7 @@ async def record(
     session: AsyncSession,
     kind: AnyKind,
     act: DocumentAct,
-    row: DocumentHeader,
+    row: DocumentHeader | WrittenDocument,
     *,
     details: dict[str, object] | None = None,
     audited: dict[str, object] | None = None,
@@ -158,7 +159,7 @@ async def record(
                 "subject": row.subject,
                 "projectPublicId": str(row.project.public_id),
                 "actorPublicId": str(ctx.caller.public_id),
-                **kind.event_fields(row, notify),
+                **kind.event_fields(row.entity_id, notify),
                 **said,
             },
             ctx.now,

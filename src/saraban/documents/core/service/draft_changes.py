@@ -17,7 +17,6 @@ from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
-from saraban.documents.core.service.checks import check_dates, check_due, recipients_of, references_of
 from saraban.documents.core.service.document_change import (
     DocumentAct,
     check_version,
@@ -26,6 +25,7 @@ from saraban.documents.core.service.document_change import (
     record,
     version_tag,
 )
+from saraban.documents.core.service.drafts import check_dates, check_due, recipients_of, references_of
 from saraban.documents.core.service.kind import AnyKind, DocumentServices
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
@@ -174,8 +174,8 @@ async def change_files(ctx: RequestContext, session: AsyncSession, row: Document
     await claim_files(
         ctx,
         session,
-        public_ids=changes.add_attachment_public_ids,
-        revision_id=row.revision.id,
+        row.revision.id,
+        changes.add_attachment_public_ids,
         pointer="/addAttachmentPublicIds",
         main_first=all(file in gone for file in linked if file.is_main),
     )
@@ -222,7 +222,7 @@ async def _change_recipients(
     before = [(one.organization.public_id, one.recipient_type) for one in known]
     after = [(one.organization_public_id, one.recipient_type) for one in asked]
     if before != after:
-        found = await recipients_of(session, project=_project(row), originator_id=row.originator.id, asked=asked)
+        found = await recipients_of(session, project=project_of(row), originator_id=row.originator.id, asked=asked)
         if _main(after) != _main(before):
             raise NumberAlreadyIssued(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])
         await _check_nobody_loses(session, row, {one for one, _ in before} - {one for one, _ in after})
@@ -256,12 +256,12 @@ async def _change_references(
         if row.document.public_id in asked:
             pointer = f"/referencePublicIds/{list(asked).index(row.document.public_id)}"
             raise invalid(pointer, "self", "เอกสารอ้างอิงตัวเองไม่ได้", "A document cannot refer to itself.")
-        targets = await references_of(ctx, session, project=_project(row), asked=asked)
+        targets = await references_of(ctx, session, project=project_of(row), asked=asked)
         gone = [seen[one].document.id for one in before]
         await writes.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
     return sorted(map(str, before)), sorted(map(str, asked))
 
 
-def _project(row: DocumentRow) -> ProjectRef:
+def project_of(row: DocumentRow) -> ProjectRef:
     project = row.project
     return ProjectRef(project.id, project.public_id, project.project_code, project.project_name)

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules
+from saraban.documents.core.schemas import RegisterSearch
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
@@ -23,6 +24,7 @@ from saraban.kit.pagination import Page
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
+from saraban.projects.service import ProjectRef
 from saraban.workflow import service as workflow
 from saraban.workflow.language.outcome import NOTHING, Meaning
 from saraban.workflow.language.subject import Envelope, SubjectFacts
@@ -70,10 +72,43 @@ class UnnumberedDraft(Protocol):
     """A new document with everything resolved and checked; only its number is missing."""
 
     @property
+    def public_id(self) -> UUID: ...
+
+    @property
     def plan(self) -> numbering.Plan: ...
 
     @property
     def reservation_token(self) -> UUID | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDocument:
+    """
+    A new document or revision as its workflow, its event and its audit row are told of it; it is not read back for them.
+
+    :param type_code: by what documents of its kind differ in the workflow they start on: the document type, or the RFA's
+    """
+
+    facts: SubjectFacts
+    project: ProjectRef
+    type_code: str
+    revision_label: str | None = None
+
+    @property
+    def public_id(self) -> UUID:
+        return self.facts.public_id
+
+    @property
+    def entity_id(self) -> str:
+        return self.facts.entity_id
+
+    @property
+    def number(self) -> str:
+        return self.facts.number
+
+    @property
+    def subject(self) -> str:
+        return self.facts.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +141,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     :param new: what a new one is written with
     :param changes: what can be changed of a draft
     :param full: the answer for one document
+    :param search: the query of its register
     :param reserved_fields: this kind's own names of the fields that a number is reserved for
     """
 
@@ -113,6 +149,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     new: ClassVar[type[Schema]]
     changes: ClassVar[type[Schema]]
     full: ClassVar[type[Schema]]
+    search: ClassVar[type[RegisterSearch]]
     reserved_fields: ClassVar[Mapping[str, str]] = {}
 
     @property
@@ -129,8 +166,8 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def insert(
-        self, ctx: RequestContext, session: AsyncSession, draft: Draft, issued: numbering.Issued, *, public_id: UUID
-    ) -> Row:
+        self, ctx: RequestContext, session: AsyncSession, draft: Draft, issued: numbering.Issued
+    ) -> WrittenDocument:
         """Write the rows, in the transaction that issues the number; after a collision it runs again."""
 
     @abstractmethod
@@ -145,7 +182,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def page(
-        self, ctx: RequestContext, session: AsyncSession, *, search: Any, cursor: str | None, limit: int
+        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterSearch, cursor: str | None, limit: int
     ) -> Page[Row]: ...
 
     @abstractmethod
@@ -155,10 +192,6 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @abstractmethod
     async def facts(self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo) -> Mapping[str, SubjectFacts]:
         """Return what the workflow is told, by entity id."""
-
-    @abstractmethod
-    async def type_code(self, session: AsyncSession, row: Row) -> str:
-        """Return by what documents of this kind differ in the workflow they start on: the document type, or one of its own."""
 
     @abstractmethod
     async def summaries(
@@ -240,7 +273,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         entity_type = self.rules.entity_type
         return await workflow.envelopes(ctx, session, entity_type=entity_type, facts=facts, now=now, alone=alone)
 
-    def event_fields(self, row: Row, notify: Sequence[UUID]) -> dict[str, object]:
+    def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
         """Return what events say of this kind beside what they say of every one."""
         return {}
 

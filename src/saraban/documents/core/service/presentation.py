@@ -14,42 +14,26 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.documents import DocumentRow, RecipientRow
 from saraban.documents.core.schemas import (
     CodeAnswer,
-    ContractAnswer,
     DocumentFileAnswer,
     OrganizationAnswer,
     PersonAnswer,
-    ProjectAnswer,
     RecipientAnswer,
     ReferenceAnswer,
     RevisionAnswer,
 )
-from saraban.documents.core.service.document_change import version_tag
-from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.models import Organization, User
+from saraban.identity.models import User
 from saraban.identity.service.callers import display_name
-from saraban.kit.clock import local_date
-from saraban.kit.operation import Receipt
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
 from saraban.workflow.language.subject import Envelope
-from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 
 
 def person(user: User) -> PersonAnswer:
     return PersonAnswer(public_id=user.public_id, display_name=display_name(user))
-
-
-def organization(row: Organization) -> OrganizationAnswer:
-    return OrganizationAnswer(
-        public_id=row.public_id,
-        organization_code=row.organization_code,
-        organization_name=row.organization_name,
-        organization_name_en=row.organization_name_en,
-    )
 
 
 def revision_answer(row: DocumentRow) -> RevisionAnswer:
@@ -79,19 +63,8 @@ def file_answers(files: Sequence[repository.LinkedFile]) -> list[DocumentFileAns
 
 
 def _recipient(one: RecipientRow) -> RecipientAnswer:
-    return RecipientAnswer(**organization(one.organization).model_dump(), recipient_type=one.recipient_type)
-
-
-def _contract(row: DocumentRow) -> ContractAnswer | None:
-    found = row.contract
-    if found is None:
-        return None
-    return ContractAnswer(
-        public_id=found.public_id,
-        contract_code=found.contract_code,
-        contract_name=found.contract_name,
-        contract_name_en=found.contract_name_en,
-    )
+    answer = OrganizationAnswer.model_validate(one.organization)
+    return RecipientAnswer(**answer.model_dump(), recipient_type=one.recipient_type)
 
 
 def coded(offers: tuple[MasterCode, ...], code: str, stored: str | None) -> CodeAnswer:
@@ -132,9 +105,9 @@ def summary_fields(
         "document_number": row.revision.correspondence_number,
         "document_type": row.type.type_code,
         "kind": rules.name,
-        "project": ProjectAnswer.model_validate(row.project),
-        "contract": _contract(row),
-        "originator": organization(row.originator),
+        "project": row.project,
+        "contract": row.contract,
+        "originator": row.originator,
         "recipients": [_recipient(one) for one in recipients],
         "subject": row.revision.subject,
         "priority": row.revision.priority,
@@ -169,45 +142,6 @@ async def full_fields(ctx: RequestContext, session: AsyncSession, row: DocumentR
         "attachments": file_answers(files[row.revision.id]),
         "version": row.version,
     }
-
-
-async def summaries(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, rows: Sequence[DocumentHeader]
-) -> list[WorkflowItem[Any]]:
-    """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
-    if not rows:
-        return []
-    found = await kind.envelopes(ctx, session, rows, now=ctx.now)
-    shown = await kind.summaries(ctx, session, rows, envelopes=found, today=local_date(ctx.now, ctx.zone))
-    return [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in zip(rows, shown, strict=True)]
-
-
-async def full(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
-) -> WorkflowEnvelope[Any]:
-    """Return a document with all that belongs to it."""
-    found = await kind.envelopes(ctx, session, [row], now=ctx.now, alone=True)
-    envelope = found.get(row.entity_id)
-    today = local_date(ctx.now, ctx.zone)
-    answer = await kind.answer(ctx, session, row, envelope=envelope, today=today)
-    return kind.envelope.around(answer, envelope)
-
-
-async def show(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, receipt: Receipt, *, created: bool = False
-) -> WorkflowEnvelope[Any]:
-    """
-    Return the document of a receipt as it stands now.
-
-    :param created: by this request: then it is shown to who wrote it, who may have no right to read
-    :raises NotFound: when the caller may not know of it any more
-    """
-    assert receipt.public_id is not None  # every receipt of a document names it
-    if created and not receipt.repeated:
-        row = await kind.find_written(session, public_id=receipt.public_id)
-    else:
-        row = await kind.find(ctx, session, public_id=receipt.public_id)
-    return await full(ctx, session, kind, row=row)
 
 
 async def number_format(session: AsyncSession, number: UUID | None) -> NumberFormatOut | None:
@@ -260,7 +194,3 @@ def reference(row: DocumentRow, *, is_reply: bool = False) -> ReferenceAnswer:
         is_cancelled=row.document.cancelled_at is not None,
         is_reply=is_reply,
     )
-
-
-def etag(answer: WorkflowEnvelope[Any]) -> str:
-    return version_tag(answer.data.version, answer.workflow)

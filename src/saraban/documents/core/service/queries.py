@@ -1,8 +1,10 @@
-"""Reading documents: the pages of a register, one document, and who may read the files of them."""
+"""
+Reading documents: the pages of a register, one document, its revisions and its life in one list, what its reader may do with
+it, and who may read the files of it.
+"""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -10,114 +12,231 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import AccessRule
-from saraban.documents.core.domain import KindRules, Reach, reach, start_of_day
+from saraban.audit import service as audit
+from saraban.documents.core.domain import DRAFT, Reach, day_of, reach
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository.documents import DocumentFilters, DocumentRow
-from saraban.documents.core.service.kind import AnyKind
-from saraban.documents.core.service.presentation import full, summaries
+from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer, RegisterSearch, RevisionList
+from saraban.documents.core.service.document_change import version_tag
+from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader
+from saraban.documents.core.service.presentation import coded, file_answers, person, revision_answer
+from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.errors import NotFound, invalid
+from saraban.kit.errors import Forbidden
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page
-from saraban.kit.text import fold
+from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
-from saraban.workflow.service import Subjects
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentSearch:
-    """What a person asks a register for; None asks for all."""
-
-    project: UUID | None = None
-    type_code: str | None = None
-    status: str | None = None
-    originator: UUID | None = None
-    recipient: UUID | None = None
-    text: str | None = None
-    due_before: date | None = None
-    overdue: bool = False
-    created_from: date | None = None
-    created_to: date | None = None
-    mine: bool = False
-    correspondence: UUID | None = None
+_PAGE = 100
+_ABSENT = "onBehalfOfPublicId"
+_OWN = {"at", "source", "revision_label", "details"}  # all else of an entry is of the same name in a step
+_TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
 
 
 async def listing(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, search: DocumentSearch, cursor: str | None, limit: int
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, search: RegisterSearch, cursor: str | None, limit: int
 ) -> Page[WorkflowItem[Any]]:
-    """Return a page of what the caller may see, newest first."""
+    """Return a page of what the caller may see, newest first, with a fixed number of queries."""
     page = await kind.page(ctx, session, search=search, cursor=cursor, limit=limit)
-    items = await summaries(ctx, session, kind, rows=page.items)
-    return Page(items, page.next_cursor)
+    if not page.items:
+        return page
+    found = await kind.envelopes(ctx, session, page.items, now=ctx.now)
+    shown = await kind.summaries(ctx, session, page.items, envelopes=found, today=local_date(ctx.now, ctx.zone))
+    rows = zip(page.items, shown, strict=True)
+    return Page([WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows], page.next_cursor)
 
 
 async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> WorkflowEnvelope[Any]:
     """
     :raises NotFound: also when the caller may not know of the document
     """
+    return await _full(ctx, session, kind, row=await kind.find(ctx, session, public_id=public_id))
+
+
+async def _full(
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
+) -> WorkflowEnvelope[Any]:
+    """Return a document with all that belongs to it."""
+    found = await kind.envelopes(ctx, session, [row], now=ctx.now, alone=True)
+    envelope = found.get(row.entity_id)
+    today = local_date(ctx.now, ctx.zone)
+    answer = await kind.answer(ctx, session, row, envelope=envelope, today=today)
+    return kind.envelope.around(answer, envelope)
+
+
+async def show(
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, receipt: Receipt, *, created: bool = False
+) -> WorkflowEnvelope[Any]:
+    """
+    Return the document of a receipt as it stands now.
+
+    :param created: by this request: then it is shown to who wrote it, who may have no right to read
+    :raises NotFound: when the caller may not know of it any more
+    """
+    assert receipt.public_id is not None  # every receipt of a document names it
+    if created and not receipt.repeated:
+        row = await kind.find_written(session, public_id=receipt.public_id)
+    else:
+        row = await kind.find(ctx, session, public_id=receipt.public_id)
+    return await _full(ctx, session, kind, row=row)
+
+
+def etag(answer: WorkflowEnvelope[Any]) -> str:
+    return version_tag(answer.data.version, answer.workflow)
+
+
+@dataclass(frozen=True, slots=True)
+class PermittedActions:
+    edit: bool = False
+    cancel: bool = False
+    revise: bool = False
+
+
+async def permitted_actions(
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
+) -> PermittedActions:
+    """
+    Return which of edit, cancel and revise are open to the caller now.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
     row = await kind.find(ctx, session, public_id=public_id)
-    return await full(ctx, session, kind, row=row)
-
-
-def document_filters(ctx: RequestContext, rules: KindRules, search: DocumentSearch) -> DocumentFilters:
-    return DocumentFilters(
-        type_codes=_types(rules, search.type_code),
-        finished=rules.finished_codes,
-        project=search.project,
-        status_codes=_statuses(rules, search.status),
-        originator=search.originator,
-        recipient=search.recipient,
-        text=fold(search.text).strip() if search.text else None,
-        due_before=start_of_day(search.due_before, ctx.zone),
-        overdue_at=start_of_day(local_date(ctx.now, ctx.zone), ctx.zone) if search.overdue else None,
-        created_from=start_of_day(search.created_from, ctx.zone),
-        created_before=start_of_day(search.created_to and search.created_to + timedelta(days=1), ctx.zone),
-        author=ctx.caller.user_id if search.mine else None,
+    if row.document.cancelled_at is not None or not row.revision.is_current:
+        return PermittedActions()
+    found = await kind.envelopes(ctx, session, [row])
+    envelope = found.get(str(row.revision.public_id))
+    in_draft = envelope is not None and envelope.current_state == DRAFT
+    never_issued = in_draft and not await repository.ever_issued(session, document_id=row.document.id)
+    may_edit = _allowed(lambda: require_edit(ctx, kind.rules, row.document))
+    if never_issued:
+        may_cancel = may_edit
+    elif in_draft and row.revision.issued_date is None:
+        may_cancel = False
+    else:
+        may_cancel = kind.rules.cancel_after_issue and _allowed(lambda: require_withdraw(ctx, row.document))
+    ended = envelope is not None and envelope.terminal
+    # Who asked has closed the matter with the answer: there is nothing to ask anew.
+    settled = envelope is not None and envelope.outcome == "closed" and row.type.type_code == "RFI"
+    may_revise = ended and not settled and _allowed(lambda: require_create(ctx, kind.rules, row.document))
+    # Whether a state may be edited is its definition's word, whatever the state is called.
+    return PermittedActions(
+        edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise
     )
 
 
-def _types(rules: KindRules, code: str | None) -> frozenset[str]:
-    if code is None:
-        return rules.type_codes
-    if code not in rules.type_codes:
-        raise not_in_list("query:correspondenceTypeCode", sorted(rules.type_codes))
-    return frozenset({code})
+def _allowed(require: Callable[[], None]) -> bool:
+    try:
+        require()
+    except Forbidden:
+        return False
+    return True
 
 
-def _statuses(rules: KindRules, state: str | None) -> frozenset[str] | None:
-    if state is None:
-        return None
-    if state not in rules.statuses:
-        raise not_in_list("query:status", sorted(rules.statuses))
-    return rules.status_codes(state)
-
-
-def not_in_list(pointer: str, expected: list[str]) -> Exception:
-    return invalid(
-        pointer,
-        "not_in_list",
-        "ต้องเป็นค่าใดค่าหนึ่งต่อไปนี้: {expected}",
-        "This must be one of: {expected}.",
-        expected=", ".join(expected),
-    )
-
-
-async def find_document(
-    ctx: RequestContext, session: AsyncSession, rules: KindRules, *, public_id: UUID
-) -> DocumentRow:
+async def list_revisions(
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
+) -> RevisionList:
     """
-    Return a document at the newest revision that the caller may see.
+    Return the revisions that the caller may see, newest first, each with its own workflow and files.
 
-    :raises NotFound: also when the caller may not know of it
+    :raises NotFound: also when the caller may not know of the document
     """
-    rows = await repository.visible(
-        session, reach=reach(ctx.caller), public_ids=[public_id], type_codes=rules.type_codes
+    await kind.find(ctx, session, public_id=public_id)
+    rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
+    where = await kind.envelopes(ctx, session, rows)
+    files = await repository.files(session, revision_ids=[row.revision.id for row in rows])
+    shown = kind.revision.model_fields
+    extras = await kind.in_full(session, rows, reach(ctx.caller))
+    items = []
+    for row in rows:
+        fields = revision_answer(row).model_dump() | {
+            "subject": row.revision.subject,
+            "due_date": day_of(row.revision.due_date, ctx.zone),
+            "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
+            "created_at": row.revision.created_at,
+            "created_by": person(row.reviser),
+            "issued_at": row.revision.issued_date,
+            "attachments": file_answers(files[row.revision.id]),
+        }
+        own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
+        items.append(WorkflowItem.around(kind.revision(**(fields | own)), where.get(str(row.revision.public_id))))
+    return kind.revisions(items=items)
+
+
+async def history(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> DocumentHistory:
+    """
+    Return what happened to the revisions that the caller may see.
+
+    :raises NotFound: also when the caller may not know of the document
+    """
+    row = await kind.find(ctx, session, public_id=public_id)
+    labels = await kind.revision_labels(ctx, session, row)
+    taken = [
+        _step(step, label)
+        for subject, label in labels.items()
+        for step in await workflow.steps_of(session, entity_type=kind.rules.entity_type, entity_ids=[subject])
+    ]
+    trail = [
+        entry
+        for entry in await _trail(session, kind.rules.name, public_id)
+        if not entry.action.startswith(_TOLD_ELSEWHERE) and entry.details.get("revision") in {None, *labels.values()}
+    ]
+    named = {entry.actor_public_id for entry in trail} | {_absent(entry) for entry in trail}
+    names = await _names(session, {one for one in named if one is not None})
+    # What one moment did stands in its order, the last on top: an answer is followed by the verdict that it makes.
+    entries = [_deed(entry, names) for entry in reversed(trail)] + taken
+    return DocumentHistory(items=sorted(entries, key=lambda entry: entry.at)[::-1])
+
+
+async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditRecord]:
+    found: list[audit.AuditRecord] = []
+    cursor: str | None = None
+    while True:
+        page = await audit.list_records(
+            session, entity_type=entity_type, entity_id=str(public_id), cursor=cursor, limit=_PAGE
+        )
+        found.extend(page.items)
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def _names(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, PersonAnswer]:
+    found = await repository.people(session, public_ids=public_ids)
+    return {public_id: person(user) for public_id, user in found.items()}
+
+
+def _step(step: workflow.HistoryStep, label: str | None) -> HistoryEntry:
+    same = {name: getattr(step, name) for name in HistoryEntry.model_fields if name not in _OWN}
+    return HistoryEntry.model_validate(
+        {**same, "at": step.created_at, "source": "workflow", "revision_label": label, "details": {}}
     )
-    if public_id not in rows:
-        raise NotFound(f"There is no such {rules.name}.")
-    return rows[public_id]
+
+
+def _absent(entry: audit.AuditRecord) -> UUID | None:
+    told = entry.details.get(_ABSENT)
+    return UUID(str(told)) if told else None
+
+
+def _deed(entry: audit.AuditRecord, names: dict[UUID, PersonAnswer]) -> HistoryEntry:
+    details = dict(entry.details)
+    # What a draft said before it was issued is the originator's; the audit trail keeps it.
+    details.pop("changes", None)
+    details.pop(_ABSENT, None)
+    absent = _absent(entry)
+    return HistoryEntry(
+        at=entry.created_at,
+        source="audit",
+        action=entry.action,
+        actor=names.get(entry.actor_public_id) if entry.actor_public_id else None,
+        on_behalf_of=names.get(absent) if absent else None,
+        revision_label=details.pop("revision", None),
+        details=details,
+    )
 
 
 async def known_to(
@@ -151,6 +270,6 @@ async def document_files(ctx: RequestContext, session: AsyncSession, attachment_
     return await repository.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)
 
 
-def step_files(subjects: Subjects) -> AccessRule:
+def step_files(subjects: workflow.Subjects) -> AccessRule:
     """Return the rule for files that came with a workflow step: whoever sees its subject may read them."""
     return partial(workflow.may_read_step_file, subjects=subjects)

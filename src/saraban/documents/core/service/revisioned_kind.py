@@ -5,30 +5,39 @@
 # What subtypes override says what it is given.
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, ClassVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import CANCELLED, Reach, counts_as_issued, field_changes, reach
-from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.core.domain import (
+    CANCELLED,
+    KindRules,
+    Reach,
+    counts_as_issued,
+    field_changes,
+    reach,
+    start_of_day,
+)
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
-from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.documents import DocumentFilters, DocumentRow
 from saraban.documents.core.repository.workflow_subject import SubjectRow
 from saraban.documents.core.schemas import (
     DocumentAnswer,
     DocumentChanges,
+    DocumentSearch,
     DocumentSummary,
     NewDocument,
+    RegisterSearch,
     RevisionDetail,
     RevisionList,
 )
+from saraban.documents.core.service import drafts
 from saraban.documents.core.service.cancellation import check_cancel
-from saraban.documents.core.service.checks import DocumentDraft, check, check_party, require_edit
-from saraban.documents.core.service.creation import claim_draft_files, insert_document
 from saraban.documents.core.service.draft_changes import (
     NotADraft,
     change_files,
@@ -36,16 +45,19 @@ from saraban.documents.core.service.draft_changes import (
     check_printed,
     draft_values,
     noted_changes,
+    project_of,
 )
-from saraban.documents.core.service.kind import DocumentKind, ReachedState
+from saraban.documents.core.service.drafts import DocumentDraft
+from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
 from saraban.documents.core.service.presentation import full_fields, summary_fields
-from saraban.documents.core.service.queries import DocumentSearch, document_filters, find_document
-from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_of, subject_contexts
+from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
+from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
+from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope, SubjectFacts
@@ -60,6 +72,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     full: ClassVar[type[Schema]] = DocumentAnswer
     revision: ClassVar[type[RevisionDetail]] = RevisionDetail
     revisions: ClassVar[type[RevisionList]] = RevisionList
+    search: ClassVar[type[RegisterSearch]] = DocumentSearch
 
     # What a subtype says.
 
@@ -67,15 +80,17 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         """Return the document type of a new document, and its RFA type."""
         raise NotImplementedError
 
+    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: Any) -> object:
+        """Check what only the subtype has of a new document, and return what is to be written of it."""
+        return None
+
     async def check_originator(self, session: AsyncSession, draft: DocumentDraft) -> None:
         """
         :raises Invalid: when the originator does not write such a document in its contract
         """
-        await check_party(session, draft)
+        await drafts.check_party(session, draft)
 
-    async def insert_own(
-        self, session: AsyncSession, draft: DocumentDraft, document: Document, revision: DocumentRevision
-    ) -> None:
+    async def insert_own(self, session: AsyncSession, draft: DocumentDraft, revision: DocumentRevision) -> None:
         """Add the subtype's own rows of a new document."""
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
@@ -111,6 +126,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return {}
 
     async def type_code(self, session: AsyncSession, row: DocumentRow) -> str:
+        """Return by what documents of this kind differ in the workflow they start on."""
         return row.type.type_code
 
     # What all of them share.
@@ -120,41 +136,42 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return DocumentSubject(self.rules, self.own_statuses, zone)
 
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> DocumentDraft:
-        type_code, rfa_type_code = self.type_codes(new)
-        draft = await check(ctx, session, order=new, type_code=type_code, rfa_type_code=rfa_type_code)
+        own = await self.check_own(ctx, session, new)
+        draft = await drafts.check(ctx, session, new, self.type_codes(new), own)
         await self.check_originator(session, draft)
         return draft
 
     async def insert(
-        self,
-        ctx: RequestContext,
-        session: AsyncSession,
-        draft: DocumentDraft,
-        issued: numbering.Issued,
-        *,
-        public_id: UUID,
-    ) -> DocumentRow:
-        document, revision = await insert_document(ctx, session, self.rules, draft, issued, public_id=public_id)
-        await self.insert_own(session, draft, document, revision)
-        await claim_draft_files(ctx, session, draft, revision)
-        await session.flush()
-        return await self.row_of(session, revision)
+        self, ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, issued: numbering.Issued
+    ) -> WrittenDocument:
+        document, revision = await drafts.insert(ctx, session, self.rules, draft, issued)
+        await self.insert_own(session, draft, revision)
+        facts = facts_in(self.rules, drafts.subject_of(draft, document, revision), zone=ctx.zone)
+        plan = draft.plan
+        return WrittenDocument(facts, plan.project, (plan.rfa_type or plan.type).code, issued.revision)
 
-    async def row_of(self, session: AsyncSession, revision: DocumentRevision) -> DocumentRow:
-        rows = await repository.by_revision(
-            session, reach=None, revision_ids=[revision.public_id], type_codes=self.rules.type_codes
-        )
-        return rows[0]
+    async def revised(self, ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> WrittenDocument:
+        """Return what is told of the next revision of a document."""
+        facts = await self.facts(session, [row], zone=ctx.zone)
+        code = await self.type_code(session, row)
+        return WrittenDocument(facts[row.entity_id], project_of(row), code, row.revision_label)
 
     async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
-        return await find_document(ctx, session, self.rules, public_id=public_id)
+        """Return a document at the newest revision that the caller may see."""
+        rows = await repository.visible(
+            session, reach=reach(ctx.caller), public_ids=[public_id], type_codes=self.rules.type_codes
+        )
+        if public_id not in rows:
+            raise NotFound(f"There is no such {self.rules.name}.")
+        return rows[public_id]
 
     async def find_written(self, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
         return await repository.first_issue(session, public_id=public_id)
 
     async def page(
-        self, ctx: RequestContext, session: AsyncSession, *, search: DocumentSearch, cursor: str | None, limit: int
+        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterSearch, cursor: str | None, limit: int
     ) -> Page[DocumentRow]:
+        assert isinstance(search, DocumentSearch)  # its endpoints and pages make no other
         filters = document_filters(ctx, self.rules, search)
         return await repository.page(session, reach=reach(ctx.caller), filters=filters, cursor=cursor, limit=limit)
 
@@ -202,7 +219,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return {one.entity_id: one.revision_label for one in rows}
 
     def require_edit(self, ctx: RequestContext, row: DocumentRow) -> None:
-        require_edit(ctx, self.rules, row.document)
+        drafts.require_edit(ctx, self.rules, row.document)
 
     async def change(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None, *, changes: Any
@@ -256,7 +273,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         """
         (context,) = (await subject_contexts(session, rows=[SubjectRow.of(row)])).values()
         code = self.rules.status_code(state, context.main_role)
-        values: dict[str, Any] = {"correspondence_status_id": await repository.status_id(session, code=code)}
+        values: dict[str, Any] = {"correspondence_status_id": repository.status_key(code)}
         if counts_as_issued(state) and row.revision.issued_date is None:
             values["issued_date"] = now
         await writes.change_revision(session, revision_id=row.revision.id, values=values)
@@ -294,3 +311,46 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         await writes.change_head(
             session, document_id=row.document.id, values={**number, "number_uuid": issued.public_id}
         )
+
+
+def document_filters(ctx: RequestContext, rules: KindRules, search: DocumentSearch) -> DocumentFilters:
+    return DocumentFilters(
+        type_codes=_types(rules, search.type_code),
+        finished=rules.finished_codes,
+        project=search.project,
+        status_codes=_statuses(rules, search.status),
+        originator=search.originator,
+        recipient=search.recipient,
+        text=fold(search.text).strip() if search.text else None,
+        due_before=start_of_day(search.due_before, ctx.zone),
+        overdue_at=start_of_day(local_date(ctx.now, ctx.zone), ctx.zone) if search.overdue else None,
+        created_from=start_of_day(search.created_from, ctx.zone),
+        created_before=start_of_day(search.created_to and search.created_to + timedelta(days=1), ctx.zone),
+        author=ctx.caller.user_id if search.mine else None,
+    )
+
+
+def _types(rules: KindRules, code: str | None) -> frozenset[str]:
+    if code is None:
+        return rules.type_codes
+    if code not in rules.type_codes:
+        raise not_in_list("query:correspondenceTypeCode", sorted(rules.type_codes))
+    return frozenset({code})
+
+
+def _statuses(rules: KindRules, state: str | None) -> frozenset[str] | None:
+    if state is None:
+        return None
+    if state not in rules.statuses:
+        raise not_in_list("query:status", sorted(rules.statuses))
+    return rules.status_codes(state)
+
+
+def not_in_list(pointer: str, expected: list[str]) -> Exception:
+    return invalid(
+        pointer,
+        "not_in_list",
+        "ต้องเป็นค่าใดค่าหนึ่งต่อไปนี้: {expected}",
+        "This must be one of: {expected}.",
+        expected=", ".join(expected),
+    )

@@ -3,6 +3,7 @@ The revisions of a document: their list, issuing the next one of what has its fi
 draft.
 """
 
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -15,15 +16,15 @@ from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.core.service.cancellation import is_draft_revision
-from saraban.documents.core.service.checks import check_due, require_create, require_edit
 from saraban.documents.core.service.document_change import (
     DocumentAct,
+    begin,
     claim_files,
     hold_current,
     receipt_of,
     record,
-    start_workflow,
 )
+from saraban.documents.core.service.drafts import check_due, require_create, require_edit
 from saraban.documents.core.service.kind import DocumentServices
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity.domain.context import RequestContext
@@ -80,19 +81,10 @@ async def _revise(
     place = highest + 1, next_label
     revision = await _next_revision(ctx, session, kind, row, order, place, number)
     await kind.insert_own_revision(session, revision)
-    await claim_files(
-        ctx,
-        session,
-        public_ids=order.attachment_public_ids,
-        revision_id=revision.id,
-        pointer="/attachmentPublicIds",
-        main_first=True,
-    )
-    await session.flush()
-    fresh = await kind.row_of(session, revision)
-    await start_workflow(ctx, session, kind, row=fresh)
-    await record(ctx, session, kind, DocumentAct.REVISE, fresh)
-    return receipt_of(kind, fresh)
+    await claim_files(ctx, session, revision.id, order.attachment_public_ids)
+    written = await kind.revised(ctx, session, replace(row, revision=revision))
+    await begin(ctx, session, kind, DocumentAct.REVISE, written)
+    return receipt_of(kind, written)
 
 
 async def _next_revision(
@@ -114,7 +106,7 @@ async def _next_revision(
         revision_number=place[0],
         revision_label=place[1],
         is_current=True,
-        correspondence_status_id=await repository.status_id(session, code=kind.rules.status_code(DRAFT, None)),
+        correspondence_status_id=repository.status_key(kind.rules.status_code(DRAFT, None)),
         subject=order.subject or old.subject,
         description=old.description,
         body=order.body if "body" in order.model_fields_set else old.body,

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import KindRules, Placement, Reach, counts_as_issued, may_see, reach, reach_of
+from saraban.documents.core.domain import KindRules, Placement, Reach, counts_as_issued, may_see, reach
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
@@ -138,7 +138,7 @@ def _readers(around: SubjectContext) -> Callable[[Caller, str], bool]:
     """Whoever may see the revision in a state: recipients and parties from the first on that issues it."""
 
     def may(person: Caller, state: str) -> bool:
-        return may_see(reach_of(person.grants, person.organization_ids), placement(around, state=state))
+        return may_see(reach(person), placement(around, state=state))
 
     return may
 

@@ -1,26 +1,39 @@
 """
-What must be right before a number is issued: whom a document is written for and sent to, its dates, what it refers to, and who
-may change it afterwards.
-
-Reads only; every fault names its field.
+A new document: what must be right before its number is issued (whom it is written for and sent to, its dates, what it refers
+to; every fault names its field), the rows that are written with the number, and who may change it afterwards.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import KindRules, date_faults, earliest_due, may_write_in, reach
-from saraban.documents.core.models import Document
+from saraban.documents.core.domain import (
+    DRAFT,
+    KindRules,
+    date_faults,
+    earliest_due,
+    end_of_day,
+    may_write_in,
+    reach,
+    start_of_day,
+)
+from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.repository import writes
+from saraban.documents.core.repository.workflow_subject import SubjectRecipient, SubjectRow
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
+from saraban.documents.core.service.document_change import claim_files
+from saraban.documents.core.service.workflow_subject import SubjectContext
 from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import date_in_words
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Forbidden, Invalid, Text, invalid
+from saraban.kit.ids import new_id
+from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.service import OrganizationRef, ProjectRef
@@ -41,13 +54,21 @@ class SentToSelf(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A new document with everything resolved and checked; only its number is missing."""
+    """
+    A new document with everything resolved and checked; only its number is missing.
+
+    :param taking_part: in its contract, or its project where it has none
+    :param own: what only its subtype has
+    """
 
     order: NewDocument
     plan: numbering.Plan
     recipients: Sequence[tuple[OrganizationRef, str]]
     references: Sequence[int]
     contract_id: int | None
+    taking_part: Sequence[projects.Party]
+    own: object = None
+    public_id: UUID = field(default_factory=new_id)
 
     @property
     def reservation_token(self) -> UUID | None:
@@ -149,7 +170,7 @@ async def references_of(
 
 
 async def check(
-    ctx: RequestContext, session: AsyncSession, *, order: NewDocument, type_code: str, rfa_type_code: str | None
+    ctx: RequestContext, session: AsyncSession, order: NewDocument, type_codes: tuple[str, str | None], own: object
 ) -> DocumentDraft:
     """Resolve and check everything of a new document that can be known before its number is issued."""
     project = await projects.find_project(session, public_id=order.project_public_id, pointer="/projectPublicId")
@@ -171,26 +192,27 @@ async def check(
         session,
         request=numbering.NumberRequest(
             project_public_id=project.public_id,
-            correspondence_type_code=type_code,
+            correspondence_type_code=type_codes[0],
             originator_organization_public_id=originator.public_id,
             recipient_organization_public_id=main.public_id,
             contract_public_id=order.contract_public_id,
             sub_type_code=order.sub_type_code,
-            rfa_type_code=rfa_type_code,
+            rfa_type_code=type_codes[1],
             discipline_code=order.discipline_code,
         ),
     )
-    return DocumentDraft(order, plan, recipients, references, contract_of(plan))
+    contract_id = contract_of(plan)
+    taking_part = await fetch(session, projects.parties_query(project.id, contract_id))
+    return DocumentDraft(order, plan, recipients, references, contract_id, taking_part, own)
 
 
-async def check_party(session: AsyncSession, sheet: DocumentDraft) -> None:
+async def check_party(session: AsyncSession, draft: DocumentDraft) -> None:
     """
     :raises Invalid: when the contract, stated or implied by a code, is none of the originator's
     """
-    if sheet.contract_id is None:
+    if draft.contract_id is None:
         return
-    plan = sheet.plan
-    of_contract = await projects.parties(session, project_id=plan.project.id, contract_id=sheet.contract_id)
+    plan, of_contract = draft.plan, projects.by_role(draft.taking_part)
     of_project = await projects.parties(session, project_id=plan.project.id, contract_id=None)
     if not may_write_in(plan.originator.id, of_contract=of_contract, of_project=of_project):
         raise invalid(
@@ -214,6 +236,91 @@ def contract_of(plan: numbering.Plan) -> int | None:
     owners = (plan.rfa_type, plan.discipline, plan.sub_type)
     found = [plan.contract.id] if plan.contract else [one.contract_id for one in owners if one]
     return found[0] if found else None
+
+
+async def insert(
+    ctx: RequestContext, session: AsyncSession, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
+) -> tuple[Document, DocumentRevision]:
+    """Write the rows that every document with revisions has, and make its files permanent."""
+    document = await _insert_document(ctx, session, draft, issued)
+    revision = await _insert_revision(ctx, session, rules, draft, document, issued)
+    await claim_files(ctx, session, revision.id, draft.order.attachment_public_ids)
+    return document, revision
+
+
+def subject_of(draft: DocumentDraft, document: Document, revision: DocumentRevision) -> SubjectContext:
+    """Return what its workflow asks of a new document, from what is known of it."""
+    plan = draft.plan
+    row = SubjectRow.written(
+        document,
+        revision,
+        type_code=plan.type.code,
+        project=(plan.project.public_id, plan.project.code),
+        originator=(plan.originator.public_id, plan.originator.code),
+        discipline_code=plan.discipline.code if plan.discipline else None,
+    )
+    recipients = [SubjectRecipient(one.id, one.public_id, one.code, kind) for one, kind in draft.recipients]
+    return SubjectContext(row, recipients, projects.by_role(draft.taking_part), draft.taking_part)
+
+
+async def _insert_document(
+    ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, issued: numbering.Issued
+) -> Document:
+    plan = draft.plan
+    document = Document(
+        public_id=draft.public_id,
+        correspondence_type_id=plan.type.id,
+        correspondence_number=issued.number,
+        number_uuid=issued.public_id,
+        discipline_id=plan.discipline.id if plan.discipline else None,
+        sub_type_id=plan.sub_type.id if plan.sub_type else None,
+        project_id=plan.project.id,
+        contract_id=draft.contract_id,
+        originator_id=plan.originator.id,
+        created_at=ctx.now,
+        created_by=ctx.caller.user_id,
+    )
+    await writes.add(session, document)
+    await writes.add_recipients(
+        session,
+        document_id=document.id,
+        recipients=[(organization.id, kind) for organization, kind in draft.recipients],
+    )
+    await writes.add_references(session, document_id=document.id, targets=draft.references)
+    return document
+
+
+async def _insert_revision(
+    ctx: RequestContext,
+    session: AsyncSession,
+    rules: KindRules,
+    draft: DocumentDraft,
+    document: Document,
+    issued: numbering.Issued,
+) -> DocumentRevision:
+    order = draft.order
+    revision = DocumentRevision(
+        correspondence_id=document.id,
+        correspondence_number=issued.number,
+        revision_number=0,
+        revision_label=issued.revision,
+        is_current=True,
+        correspondence_status_id=repository.status_key(rules.status_code(DRAFT, None)),
+        subject=order.subject,
+        description=order.description,
+        body=order.body,
+        remarks=order.remarks,
+        priority=order.priority,
+        document_date=order.document_date or local_date(ctx.now, ctx.zone),
+        sender_number=order.sender_number,
+        sender_date=order.sender_date,
+        received_date=start_of_day(order.received_date, ctx.zone),
+        due_date=end_of_day(order.due_date, ctx.zone),
+        created_at=ctx.now,
+        created_by=ctx.caller.user_id,
+    )
+    await writes.add(session, revision)
+    return revision
 
 
 ADMIN_EDIT = "document.admin_edit"
