@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 import pytest_asyncio
+from hypothesis import HealthCheck, settings
 
 from saraban.config import Settings
 from saraban.kit import migrations
@@ -86,6 +87,16 @@ LONG = (
     "tests/features/api/test_contract.py",
 )
 
+# A machine that is busy says nothing of an example: none is timed.
+settings.register_profile("untimed", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
+# The tests whose coverage of numbering counts.
+MEASURED = tuple(
+    f"tests/{place}/"
+    for place in ("domain/numbering", "features/numbering", "features/documents", "features/web", "database")
+)
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -104,6 +115,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take minutes begin: whoever met one at the end would work alone (with `--no-loadscope-reorder`)."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    for item in items:  # what is measured costs a fifth more time
+        if not item.nodeid.startswith(MEASURED):
+            item.add_marker("no_cover")
 
 
 @pytest.hookimpl(trylast=True)
