@@ -13,8 +13,9 @@ from saraban.kit.operation import Receipt
 from saraban.workflow.runtime.domain.delegation import DelegateAway, DelegationChained
 from saraban.workflow.runtime.models import DelegationRow
 from saraban.workflow.runtime.repository import delegation_rows
+from saraban.workflow.runtime.schemas import DelegationIn
 from saraban.workflow.runtime.service import delegations
-from saraban.workflow.runtime.service.delegations import NewDelegation, delegated_rights_of
+from saraban.workflow.runtime.service.delegations import delegated_rights_of
 from tests.demo_people import fill
 from tests.factories.contexts import context
 
@@ -31,7 +32,7 @@ async def people(db: Database, *names: str) -> list[Caller]:
 
 
 async def lend(db: Database, delegator: Caller, delegate: Caller, day: date) -> Receipt:
-    wanted = NewDelegation(delegate.public_id, day, day + timedelta(days=1))
+    wanted = DelegationIn(delegate_public_id=delegate.public_id, starts_on=day, ends_on=day + timedelta(days=1))
     return await db.transact(
         lambda session: delegations.delegate(
             context(caller=delegator, now=NOW, zone=BANGKOK, address=""), session, wanted=wanted

@@ -25,7 +25,6 @@ from saraban.web.shell.page import CurrentPage
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, TerminationIn
 from saraban.workflow.administration.service import interventions
-from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
 from saraban.workflow.runtime.service import review
@@ -212,16 +211,7 @@ async def _act(form: DocumentForm) -> None:
         "onBehalfOf": form.text("onBehalfOf"),
     }
     order = form.order(TransitionIn, said)
-    command = Command(
-        action=order.action,
-        comment=order.comment or None,
-        payload=order.payload,
-        attachment_public_ids=tuple(order.attachment_public_ids),
-        client_version_no=order.client_version_no,
-        response_code=order.response_code,
-        on_behalf_of=order.on_behalf_of,
-    )
-    await form.transitions.take(form.context, public_id=instance, command=command)
+    await form.transitions.take(form.context, public_id=instance, command=Command.of(order))
 
 
 async def _answer(branch_id: UUID, form: DocumentForm) -> None:
@@ -234,14 +224,7 @@ async def _answer(branch_id: UUID, form: DocumentForm) -> None:
         "onBehalfOf": form.text("onBehalfOf"),
     }
     order = form.order(BranchAnswerIn, asked)
-    command = Command(
-        ANSWER,
-        order.comment or None,
-        attachment_public_ids=tuple(order.attachment_public_ids),
-        client_version_no=order.client_version_no,
-        response_code=order.answer,
-        on_behalf_of=order.on_behalf_of,
-    )
+    command = Command.answering(order)
     await review.answer(form.context, form.transitions, public_id=instance, branch_public_id=branch_id, command=command)
 
 

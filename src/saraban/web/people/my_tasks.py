@@ -25,7 +25,7 @@ from saraban.workflow import service as workflow
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.schemas import DelegationIn
 from saraban.workflow.runtime.service import delegations
-from saraban.workflow.runtime.service.delegations import DelegationView, NewDelegation
+from saraban.workflow.runtime.service.delegations import DelegationView
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -129,7 +129,7 @@ async def _delegate(form: SentForm, session: AsyncSession) -> str:
     codes = texts(form.values, "workflowCodes")
     typed = form.filled("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
     order = form.order(DelegationIn, typed | ({"workflowCodes": codes} if codes else {}))
-    await delegations.delegate(form.context, session, wanted=NewDelegation(**order.model_dump()))
+    await delegations.delegate(form.context, session, wanted=order)
     return f"{DELEGATIONS}?done=lent"
 
 

@@ -23,7 +23,6 @@ from saraban.kit.http import (
     showing_done_work,
 )
 from saraban.kit.operation import Operation
-from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.service import delegations, review, tasks
@@ -61,7 +60,7 @@ async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempo
     The delegate may take the steps that you may take, and nothing else: no reading, editing or managing. Both names stand in
     the history. What is lent to you cannot be lent on.
     """
-    work = partial(delegations.delegate, ctx, wanted=delegations.NewDelegation(**body.model_dump()))
+    work = partial(delegations.delegate, ctx, wanted=body)
     receipt = await idempotency.run(Operation.of(ctx, "POST /delegations", body), work)
     async with read_after_commit(db) as session:
         view = await delegations.read(ctx, session, public_id=receipt.resource_id)
@@ -121,17 +120,8 @@ async def take_step(
     approve what you read. The `ETag` of a document guards its editing and is not taken here. Sent again with the same
     `Idempotency-Key` it takes no second step: the answer shows the instance as it is then, and under `transition` what was done.
     """
-    command = Command(
-        action=body.action,
-        comment=body.comment or None,
-        payload=body.payload,
-        attachment_public_ids=tuple(body.attachment_public_ids),
-        client_version_no=body.client_version_no,
-        if_match=if_match,
-        response_code=body.response_code,
-        on_behalf_of=body.on_behalf_of,
-    )
-    return await show_transitioned(ctx, transitions, await transitions.take(ctx, public_id=public_id, command=command))
+    done = await transitions.take(ctx, public_id=public_id, command=Command.of(body, if_match))
+    return await show_transitioned(ctx, transitions, done)
 
 
 async def show_transitioned(ctx: RequestContext, transitions: Transitions, done: Transitioned) -> Response:
@@ -197,15 +187,7 @@ async def answer_branch(
         transitions,
         public_id=public_id,
         branch_public_id=branch_public_id,
-        command=Command(
-            ANSWER,
-            body.comment or None,
-            attachment_public_ids=tuple(body.attachment_public_ids),
-            client_version_no=body.client_version_no,
-            if_match=if_match,
-            response_code=body.answer,
-            on_behalf_of=body.on_behalf_of,
-        ),
+        command=Command.answering(body, if_match),
     )
     # No ETag: the instance's version is not what this address is guarded by.
     with showing_done_work():

@@ -88,22 +88,16 @@ async def codes(session: AsyncSession) -> Sequence[str]:
     return (await session.scalars(statement.order_by(WorkflowDefinition.workflow_code))).all()
 
 
-@dataclass(frozen=True, slots=True)
-class LentRow:
-    """A delegation with the public ids of both people, and of its project if it has one."""
-
-    row: DelegationRow
-    delegator: UUID
-    delegate: UUID
-    project: UUID | None
-
-
 async def lent_by(
     session: AsyncSession, *, user_ids: Collection[int], first: datetime, last: datetime
-) -> list[LentRow]:
-    """What these people have lent and counts at some moment from `first` to `last`."""
+) -> Sequence[tuple[DelegationRow, UUID, UUID, UUID | None]]:
+    """
+    What these people have lent and counts at some moment from `first` to `last`.
+
+    Rows of (delegation, public ids of the delegator, the delegate and the project if it has one).
+    """
     asked = {"users": list(user_ids), "first": first, "last": last}
-    return [LentRow(*found) for found in (await session.execute(_lent_by(), asked)).all()]
+    return [tuple(found) for found in (await session.execute(_lent_by(), asked)).all()]
 
 
 @cache

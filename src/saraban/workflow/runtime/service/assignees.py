@@ -19,7 +19,7 @@ from saraban.identity.service.callers import display_name
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.pending_assignees import ACTS, PendingAssignees, SubjectState
 from saraban.workflow.language.definition import CANCELLED, Definition, Require
-from saraban.workflow.language.review import BranchView, Person
+from saraban.workflow.language.review import Person
 from saraban.workflow.language.subject import NOBODY_ASKED, AskedOrganization, InstanceStatus, SubjectFacts, WaitingFor
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
@@ -211,11 +211,6 @@ async def _looked_up(
         )
         for key, (one, ahead) in found.items()
     }
-
-
-def with_branches(found: WaitingFor, branches: Sequence[BranchView]) -> WaitingFor:
-    """Tell of an instance under review that it waits for nobody when one of its branches does."""
-    return replace(found, nobody=True) if any(one.nobody for one in branches) else found
 
 
 def _by_person(one: InstanceState, ahead: PendingAssignees) -> bool:

@@ -5,7 +5,7 @@ What an answer does is `review`'s business.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -147,10 +147,11 @@ async def visible_branches(
     people |= {person.user_id for key in asking for person in waited.get(key, ())}
     seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
     kept, names = await hidden_answers(session, branches), await _names(session, branches)
-    return {
-        key: tuple(_views(reviewed[key], each, ctx.caller, seats, _Words(kept, names, waited.get(key, ()))))
-        for key, each in rounds.items()
-    }
+    found: dict[UUID, tuple[BranchView, ...]] = {}
+    for key, each in rounds.items():
+        latest = _Round(reviewed[key], ctx.caller, seats, kept, names, waited.get(key, ()))
+        found[key] = tuple(latest.view(row) for row in each)
+    return found
 
 
 async def _waited_for(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[UUID, list[Caller]]:
@@ -170,82 +171,6 @@ async def _names(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[
     asked = {UUID(row.assignee_name) for row in rows if row.assignee_kind == "user"}
     found = await assignee_rows.names(session, asked) if asked else ()
     return {str(row.public_id): display_name(row) for row in found}
-
-
-def _views(
-    one: InstanceState,
-    rows: Sequence[Any],
-    caller: Caller,
-    seats: Mapping[tuple[int, int], frozenset[ReviewSeat]],
-    words: "_Words",
-) -> list[BranchView]:
-    state = one.definition.states.get(rows[0].WorkflowBranch.state)
-    review = state.review if state is not None else None
-    project = one.facts.scope.project or 0
-    views = []
-
-    def may(branch: WorkflowBranch, person: Caller, deputy: Caller | None = None) -> bool:
-        his = seats.get((person.user_id, project), frozenset())
-        return may_answer(assignee_of(branch), person, one.facts, his, deputy=deputy)
-
-    for row in rows:
-        branch: WorkflowBranch = row.WorkflowBranch
-        able = [
-            person
-            for person in (caller, *one.seats)
-            if may(branch, person, deputy=caller if person is not caller else None)
-        ]
-        nobody = branch.status == BranchStatus.PENDING and not any(may(branch, person) for person in words.waited)
-        view = _view(row, review, caller, able, hidden=words.kept.hides(branch))
-        views.append(replace(view, assignee=words.of(branch), nobody=nobody))
-    return views
-
-
-def _view(found: Any, review: Review | None, caller: Caller, able: Sequence[Caller], *, hidden: bool) -> BranchView:
-    row: WorkflowBranch = found.WorkflowBranch
-    asked = review.branches.get(row.name) if review is not None else None
-    offers = review is not None and row.status == BranchStatus.PENDING and bool(able)
-    own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
-    seen = row.status == BranchStatus.ANSWERED and (own or not hidden)
-    return BranchView(
-        public_id=row.id,
-        name=row.name,
-        label=asked.label if asked is not None else Text(row.name, row.name),
-        assignee=BranchAssignees(assignee_of(row).kind, row.assignee_name, row.assignee_name),
-        status=row.status,
-        version_no=row.version_no,
-        may_answer=offers,
-        attachments=review is not None and not review.hidden,
-        in_own_right=offers and caller in able,
-        in_place_of=tuple(Person(one.public_id, one.display_name) for one in able if offers and one is not caller),
-        choices=_offered(review) if offers and review is not None else (),
-        answer=row.answer if seen else None,
-        answer_label=_answer_label(review, row.answer) if seen else None,
-        comment=row.comment if seen else None,
-        answered_by=_person(found.by) if seen else None,
-        on_behalf_of=_person(found.behalf) if seen else None,
-        answered_at=row.answered_at if seen else None,
-    )
-
-
-def _offered(review: Review) -> tuple[AnswerOffer, ...]:
-    return tuple(AnswerOffer(code, choice.label, choice.comment_required) for code, choice in review.answers.items())
-
-
-def _answer_label(review: Review | None, code: str | None) -> Text | None:
-    if code is None:
-        return None
-    choice = review.answers.get(code) if review is not None else None
-    return choice.label if choice is not None else Text(code, code)
-
-
-def _person(found: AnyRow) -> Person | None:
-    return Person(found.public_id, display_name(found)) if found.public_id is not None else None
-
-
-def assignee_of(row: WorkflowBranch) -> Assignee:
-    kind: Kind = row.assignee_kind  # type: ignore[assignment]  # written from an Assignee
-    return Assignee(kind, row.assignee_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,22 +206,79 @@ async def hidden_answers(session: AsyncSession, rows: Sequence[WorkflowBranch]) 
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _Round:
     """
-    What the branches of one instance are told with.
+    The latest round of one instance, with what one caller is told of it by.
 
+    :param seats: where people sit, by (person, project)
     :param names: of people, by their public ids
     :param waited: who is asked in person
     """
 
+    one: InstanceState
+    caller: Caller
+    seats: Mapping[tuple[int, int], frozenset[ReviewSeat]]
     kept: HiddenAnswers
     names: Mapping[str, str]
     waited: Sequence[Caller]
 
-    def of(self, row: WorkflowBranch) -> BranchAssignees:
-        return BranchAssignees(
-            assignee_of(row).kind, row.assignee_name, self.names.get(row.assignee_name, row.assignee_name)
+    def _may(self, branch: WorkflowBranch, person: Caller, deputy: Caller | None = None) -> bool:
+        facts = self.one.facts
+        seats = self.seats.get((person.user_id, facts.scope.project or 0), frozenset())
+        return may_answer(assignee_of(branch), person, facts, seats, deputy=deputy)
+
+    def view(self, found: Any) -> BranchView:
+        row: WorkflowBranch = found.WorkflowBranch
+        caller, state = self.caller, self.one.definition.states.get(row.state)
+        review = state.review if state is not None else None
+        asked = review.branches.get(row.name) if review is not None else None
+        waits = row.status == BranchStatus.PENDING
+        others = [seat for seat in self.one.seats if self._may(row, seat, deputy=caller)]
+        in_own_right = self._may(row, caller)
+        offers = review is not None and waits and (in_own_right or bool(others))
+        own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
+        seen = row.status == BranchStatus.ANSWERED and (own or not self.kept.hides(row))
+        name = row.assignee_name
+        return BranchView(
+            public_id=row.id,
+            name=row.name,
+            label=asked.label if asked is not None else Text(row.name, row.name),
+            assignee=BranchAssignees(assignee_of(row).kind, name, self.names.get(name, name)),
+            status=row.status,
+            version_no=row.version_no,
+            may_answer=offers,
+            nobody=waits and not any(self._may(row, person) for person in self.waited),
+            attachments=review is not None and not review.hidden,
+            in_own_right=offers and in_own_right,
+            in_place_of=tuple(Person(one.public_id, one.display_name) for one in others if offers),
+            choices=_offered(review) if offers and review is not None else (),
+            answer=row.answer if seen else None,
+            answer_label=_answer_label(review, row.answer) if seen else None,
+            comment=row.comment if seen else None,
+            answered_by=_person(found.by) if seen else None,
+            on_behalf_of=_person(found.behalf) if seen else None,
+            answered_at=row.answered_at if seen else None,
         )
+
+
+def _offered(review: Review) -> tuple[AnswerOffer, ...]:
+    return tuple(AnswerOffer(code, choice.label, choice.comment_required) for code, choice in review.answers.items())
+
+
+def _answer_label(review: Review | None, code: str | None) -> Text | None:
+    if code is None:
+        return None
+    choice = review.answers.get(code) if review is not None else None
+    return choice.label if choice is not None else Text(code, code)
+
+
+def _person(found: AnyRow) -> Person | None:
+    return Person(found.public_id, display_name(found)) if found.public_id is not None else None
+
+
+def assignee_of(row: WorkflowBranch) -> Assignee:
+    kind: Kind = row.assignee_kind  # type: ignore[assignment]  # written from an Assignee
+    return Assignee(kind, row.assignee_name)
 
 
 @dataclass(frozen=True, slots=True)

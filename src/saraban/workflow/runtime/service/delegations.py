@@ -26,11 +26,13 @@ from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
+from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.domain import delegation
 from saraban.workflow.runtime.domain.delegation import Delegation
 from saraban.workflow.runtime.models import DelegationRow
 from saraban.workflow.runtime.repository import delegation_rows
 from saraban.workflow.runtime.repository.delegation_rows import NamedRow
+from saraban.workflow.runtime.schemas import DelegationIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +102,12 @@ async def delegates_of(
     rows = await delegation_rows.lent_by(session, user_ids=user_ids, first=first, last=last) if user_ids else []
     if not rows:
         return Delegates()
-    people = await identity.load_callers(session, {key for row in rows for key in (row.delegator, row.delegate)})
+    people = await identity.load_callers(session, {key for _, *both, _ in rows for key in both})
     found = []
-    for row in rows:
-        delegator, delegate = people.get(row.delegator), people.get(row.delegate)
+    for row, absent, present, project in rows:
+        delegator, delegate = people.get(absent), people.get(present)
         if delegator is not None and delegate is not None and delegation.lent(delegator, delegate) is not None:
-            found.append((delegation_of(row.row), row.project, delegate))
+            found.append((delegation_of(row), project, delegate))
     return Delegates(tuple(found))
 
 
@@ -141,24 +143,6 @@ class DelegationChanged(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class NewDelegation:
-    """What somebody asks for; `workflow_codes` and `project_public_id` None mean everything."""
-
-    delegate_public_id: UUID
-    starts_on: date
-    ends_on: date
-    workflow_codes: Sequence[str] | None = None
-    project_public_id: UUID | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DelegationPerson:
-    public_id: UUID
-    display_name: str
-
-
-@dataclass(frozen=True, slots=True)
 class DelegationProject:
     public_id: UUID
     project_code: str
@@ -169,8 +153,8 @@ class DelegationView:
     """A delegation as both people see it."""
 
     public_id: UUID
-    delegator: DelegationPerson
-    delegate: DelegationPerson
+    delegator: Person
+    delegate: Person
     starts_on: date
     ends_on: date
     workflow_codes: tuple[str, ...] | None
@@ -186,7 +170,7 @@ class DelegationView:
         return f'"{self.version}"'
 
 
-async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: NewDelegation) -> Receipt:
+async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: DelegationIn) -> Receipt:
     """
     Lend the caller's own steps to a colleague.
 
@@ -325,7 +309,7 @@ async def _check(session: AsyncSession, asked: Delegation, *, now: datetime) -> 
     delegation.check_against(asked, [delegation_of(row) for row in known])
 
 
-def _row(wanted: NewDelegation, asked: Delegation, codes: list[str], *, now: datetime) -> DelegationRow:
+def _row(wanted: DelegationIn, asked: Delegation, codes: list[str], *, now: datetime) -> DelegationRow:
     return DelegationRow(
         public_id=new_id(),
         delegator_user_id=asked.delegator,
@@ -365,8 +349,8 @@ def _view(found: NamedRow, now: datetime) -> DelegationView:
     row, project = found.row, found.project
     return DelegationView(
         public_id=row.public_id,
-        delegator=DelegationPerson(found.delegator.public_id, display_name(found.delegator)),
-        delegate=DelegationPerson(found.delegate.public_id, display_name(found.delegate)),
+        delegator=Person(found.delegator.public_id, display_name(found.delegator)),
+        delegate=Person(found.delegate.public_id, display_name(found.delegate)),
         starts_on=row.starts_on,
         ends_on=row.ends_on,
         workflow_codes=tuple(row.workflow_codes) or None,

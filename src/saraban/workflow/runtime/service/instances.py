@@ -273,7 +273,8 @@ def envelope(
         due_on=row.due_on if runs else None,
         branches=tuple(asked),
         outcome=state.means,
-        waiting_for=assignees.with_branches(waits, asked),
+        # Under review it waits for nobody when one of its branches does.
+        waiting_for=replace(waits, nobody=True) if any(branch.nobody for branch in asked) else waits,
     )
 
 

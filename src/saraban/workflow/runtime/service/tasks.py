@@ -5,7 +5,6 @@ What people read of running instances: the inbox, one instance with its subject,
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -56,12 +55,6 @@ class HistoryActor:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryAssignment:
-    user_public_id: UUID | None
-    dropped: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class HistoryStep:
     """
     One row of a history, with the words of the version it ran on; `forced` is a step against that definition.
@@ -90,7 +83,7 @@ class HistoryStep:
     forced: bool = False
     response_code: str | None = None
     automatic: bool = False
-    assignment: HistoryAssignment | None = None
+    assignment: JsonObject | None = None
     reassigned: JsonObject | None = None
     migrated: JsonObject | None = None
     on_behalf_of: Represented | None = None
@@ -196,7 +189,7 @@ def _step(
         response_code=as_text((step.details or {}).get("responseCode")),
         automatic=bool((step.details or {}).get("automatic")),
         nobody=bool((step.details or {}).get("nobody")),
-        assignment=_assignment((step.details or {}).get("assigned")),
+        assignment=as_object((step.details or {}).get("assigned")) or None,
         reassigned=as_object((step.details or {}).get("reassigned")) or None,
         migrated=as_object((step.details or {}).get("migrated")) or None,
         comment=told.comment if told else step.comment,
@@ -211,13 +204,6 @@ def _step(
 def _state_label(definition: Definition, name: str) -> Text:
     known = name in definition.states or name in ENDS
     return definition.state(name).label if known else Text(name, name)
-
-
-def _assignment(told: Any) -> HistoryAssignment | None:
-    if not isinstance(told, dict):
-        return None
-    user = told.get("userPublicId")
-    return HistoryAssignment(UUID(user) if user else None, told.get("dropped"))
 
 
 def _actor(row: AnyRow) -> HistoryActor | None:

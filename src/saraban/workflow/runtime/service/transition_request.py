@@ -20,7 +20,9 @@ from saraban.kit.operation import Operation, Receipt
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.registers import reserved
+from saraban.workflow.language.review import ANSWER
 from saraban.workflow.runtime.domain import interventions
+from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
 from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
 from saraban.workflow.runtime.service.transition_metrics import TakenTransition, TransitionAttempt
 
@@ -73,6 +75,25 @@ class Command:
     if_match: frozenset[str] | None = None
     response_code: str | None = None
     on_behalf_of: UUID | None = None
+
+    @classmethod
+    def of(cls, order: TransitionIn, if_match: frozenset[str] | None = None) -> "Command":
+        return cls(
+            order.action,
+            order.comment or None,
+            order.payload,
+            tuple(order.attachment_public_ids),
+            order.client_version_no,
+            if_match,
+            order.response_code,
+            order.on_behalf_of,
+        )
+
+    @classmethod
+    def answering(cls, order: BranchAnswerIn, if_match: frozenset[str] | None = None) -> "Command":
+        """Return the command of an answer in a review: its code is the answer, its versions are the branch's."""
+        files, version = tuple(order.attachment_public_ids), order.client_version_no
+        return cls(ANSWER, order.comment or None, {}, files, version, if_match, order.answer, order.on_behalf_of)
 
     @property
     def names_a_version(self) -> bool:
