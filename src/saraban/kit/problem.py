@@ -73,7 +73,6 @@ def to_problem(error: DomainError, *, language: str, trace_id: str) -> dict[str,
 _REQUIRED = Text("จำเป็นต้องระบุ", "Required")
 _TOO_LONG = Text("ยาวเกินไป (สูงสุด {max_length})", "This is too long (at most {max_length}).")
 _TOO_SHORT = Text("สั้นเกินไป (อย่างน้อย {min_length})", "This is too short (at least {min_length}).")
-_EMPTY = Text("ต้องไม่เว้นว่าง", "This must not be empty.")
 _LARGE = Text("มากเกินไป (สูงสุด {limit})", "This is too large (at most {limit}).")
 _SMALL = Text("น้อยเกินไป (อย่างน้อย {limit})", "This is too small (at least {limit}).")
 _TEXT = Text("ต้องเป็นข้อความ", "This must be text.")
@@ -168,7 +167,7 @@ def _problem(error: ErrorDetails) -> FieldProblem:
     if "th" in context:  # a rule of ours, which brought its sentences
         return FieldProblem(pointer, kind, Text(context["th"], error["msg"]))
     if kind in _BLANKABLE and context.get("min_length") == 1:
-        return FieldProblem(pointer, "required", _EMPTY)
+        return FieldProblem(pointer, "required", _REQUIRED)
     code, text = _WORDS.get(kind, ("malformed", _MALFORMED))
     return FieldProblem(pointer, code, text, _values(context))
 

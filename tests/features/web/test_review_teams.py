@@ -33,7 +33,7 @@ class TestTeams:
     @pytest.mark.parametrize(
         ("language", "empty", "filled"),
         [
-            ("th", "โครงการนี้ยังไม่มีทีมผู้ตรวจ", ("ทีมตรวจแบบ", "อนันต์ เห็นชอบ", "หัวหน้าทีม", "ทีมผู้ตรวจ")),
+            ("th", "โครงการนี้ยังไม่มีทีมพิจารณา", ("ทีมตรวจแบบ", "อนันต์ เห็นชอบ", "หัวหน้าทีม", "ทีมพิจารณา")),
             ("en", "This project has no review teams", ("Design review", "อนันต์ เห็นชอบ", "Lead", "Review teams")),
         ],
     )

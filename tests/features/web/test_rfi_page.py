@@ -69,7 +69,7 @@ class TestRfi:
         reader = await sit("dc.consultant", language)
         rows = [html_of(await reader.get(page)).split("<tbody>")[1] for page in ("/inbox", "/correspondences")]
 
-        assert [f'class="nowrap bare">{name}</td>' in row for row in rows] == [True, True]
+        assert [f'class="document-type bare">{name}</td>' in row for row in rows] == [True, True]
 
     async def test_is_not_overdue_once_it_has_its_answer(self, app: FastAPI, sit: Sit, desk: Desk) -> None:
         clock = app.state.clock

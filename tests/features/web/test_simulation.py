@@ -77,7 +77,7 @@ async def published(browser: httpx.AsyncClient, raw: dict[str, Any], *, activate
 
 def results(page: str) -> list[str]:
     """What stands in the column that says what happened, without its marks."""
-    cells = re.findall(r'<td data-label="(?:Event|รายการ)">(.*?)</td>', page, re.DOTALL)
+    cells = re.findall(r'<td data-label="(?:Step result|ผลของขั้นตอน)">(.*?)</td>', page, re.DOTALL)
     return [" ".join(re.sub(r"<[^>]+>", "", cell).split()) for cell in cells]
 
 

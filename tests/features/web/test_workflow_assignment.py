@@ -53,7 +53,7 @@ class TestPage:
         ("language", "words"),
         [
             ("th", ("กำหนดกระบวนงานให้เอกสาร", "มาตรฐานของระบบ")),
-            ("en", ("Workflow assignment", "standard workflow")),
+            ("en", ("Workflow assignment", "Standard workflow")),
         ],
     )
     async def test_says_what_counts_in_both_languages(self, sit: Sit, language: str, words: tuple[str, str]) -> None:

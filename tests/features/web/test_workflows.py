@@ -35,7 +35,7 @@ class TestList:
         ("language", "words"),
         [
             ("th", ("กระบวนงาน", "มาตรฐานของระบบ", "คำขออนุมัติ (RFA): ผู้รับเหมายื่น")),
-            ("en", ("Workflows", "standard workflow", "A request for approval: the contractor submits")),
+            ("en", ("Workflows", "Standard workflow", "A request for approval: the contractor submits")),
         ],
     )
     async def test_shows_each_workflow_with_its_versions(self, sit: Sit, language: str, words: tuple[str, str]) -> None:
@@ -53,7 +53,7 @@ class TestList:
         mine = page[page.index('id="w-SITE_MEMO"') :].split("</section>")[0]
 
         assert "No active version" in mine
-        assert "standard workflow" not in mine
+        assert "Standard workflow" not in mine
 
     async def test_is_closed_to_who_may_not_see_definitions(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")
@@ -94,12 +94,12 @@ class TestVersion:
     @pytest.mark.parametrize(
         ("language", "words"),
         [
-            ("th", ("ที่ปรึกษา", "มีสิทธิ์ “ตัดสินใจในขั้นตอนปัจจุบัน”", "บทบาทผู้จัดการโครงการ", "ความเห็น เมื่อตอบ 1N, 1R")),
+            ("th", ("ที่ปรึกษา", "สิทธิ์ “ตัดสินใจในขั้นตอนปัจจุบัน”", "บทบาทผู้จัดการโครงการ", "ความเห็น เมื่อตอบ 1N, 1R")),
             (
                 "en",
                 (
-                    *("the consultant", "with the permission “Decide in the current step”"),
-                    *("the role Project Manager", "a comment with 1N, 1R"),
+                    *("Consultant", "Permission “Decide in the current step”"),
+                    *("Role Project Manager", "Comment with 1N, 1R"),
                 ),
             ),
         ],

@@ -39,6 +39,8 @@ from saraban.web.shell.session import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/ranges")
 
 ROWS = 50
+_ENDS = ("firstNumber", "lastNumber")
+_FIELDS = ("projectPublicId", "series", "kind", *_ENDS, "organizationPublicId", "reason", "confirmedSize")
 _PROPOSED = 100
 
 
@@ -99,7 +101,7 @@ async def release(public_id: UUID, form: CurrentForm) -> Response:
 
 
 async def _close(form: SentForm, session: AsyncSession) -> str:
-    order = form.order(RangeForm, _payload(form))
+    order = form.order(RangeForm, form.filled(*_FIELDS))
     draft = numbering.RangeDraft(
         order.kind,
         order.first_number,
@@ -114,14 +116,8 @@ async def _close(form: SentForm, session: AsyncSession) -> str:
     return f"/numbers/ranges?project={order.project_public_id}&done=closed"
 
 
-def _payload(form: SentForm) -> dict[str, str]:
-    """What was left empty is left out where that means nothing, and kept where something is needed."""
-    needed = ("projectPublicId", "series", "kind", "firstNumber", "lastNumber", "reason")
-    return {name: form.text(name) or "" for name in needed} | form.filled("organizationPublicId", "confirmedSize")
-
-
 async def _release(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(ReleaseIn, {"reason": form.text("reason") or ""})
+    order = form.order(ReleaseIn, form.filled("reason"))
     await numbering.release_range(form.context, session, public_id=public_id, reason=order.reason)
     return f"/numbers/ranges?project={id_of(form.text('projectPublicId')) or ''}&done=released"
 
@@ -166,7 +162,7 @@ async def _show(
 
 def _size(form: FormValues) -> int | None:
     """How many sequences are to be closed, for whoever is asked to confirm it."""
-    ends = [text(form, name) or "" for name in ("firstNumber", "lastNumber")]
+    ends = [text(form, name) or "" for name in _ENDS]
     if not all(one.isascii() and one.isdigit() and len(one) < 10 for one in ends):
         return None
     return int(ends[1]) - int(ends[0]) + 1

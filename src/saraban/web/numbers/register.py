@@ -167,7 +167,7 @@ async def cancel(public_id: UUID, form: CurrentForm) -> Response:
 
 
 def _void_order(public_id: UUID, form: SentForm) -> VoidIn:
-    return form.order(VoidIn, {"publicId": str(public_id), "reason": form.text("reason") or ""})
+    return form.order(VoidIn, {"publicId": str(public_id), **form.filled("reason")})
 
 
 async def _void(public_id: UUID, form: SentForm, session: AsyncSession) -> str:

@@ -120,8 +120,7 @@ async def _set_weekend(form: SentForm, session: AsyncSession) -> str:
 
 
 async def _add_day(form: SentForm, session: AsyncSession) -> str:
-    named = {name: form.text(name) or "" for name in ("date", "kind", "nameTh", "nameEn")}
-    day = form.order(CalendarDayForm, named)
+    day = form.order(CalendarDayForm, form.filled("date", "kind", "nameTh", "nameEn"))
     order = NewCalendarDay(kind=day.kind, name_th=day.name_th, name_en=day.name_en)
     await projects.add_day(form.context, session, project_public_id=form.project, day=day.date, order=order)
     return _back(form, "added")

@@ -36,7 +36,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/revi
 HOME: Final = "/review-teams"
 MANAGE: Final = "project.edit"
 PATTERN: Final = "^[A-Z0-9][A-Z0-9_-]*$"
-ROLES: Final = {"REVIEWER": Text("ผู้ตรวจ", "Reviewer"), "LEAD": Text("หัวหน้าทีม", "Lead")}
+ROLES: Final = {"REVIEWER": Text("ผู้พิจารณา", "Reviewer"), "LEAD": Text("หัวหน้าทีม", "Lead")}
 
 Code = Annotated[str, Path(max_length=50, pattern=PATTERN)]
 Project = Annotated[UUID | None, Query()]

@@ -54,8 +54,8 @@ KINDS: Final[dict[str, WebKind]] = {
             icon="mail",
             create="correspondence.create",
             plural=Text("หนังสือรับ–ส่ง", "Correspondence"),
-            singular=Text("หนังสือ", "Letter"),
-            new=Text("สร้างหนังสือ", "New letter"),
+            singular=Text("หนังสือ บันทึก RFI", "Letter, memo, RFI"),
+            new=Text("สร้างหนังสือรับ–ส่ง", "New correspondence"),
             type_code="LETTER",
             states=(
                 "draft",

@@ -130,15 +130,15 @@ PARTS: Final[dict[str, Text]] = {
 ANSWERS: Final[dict[str, Text]] = {
     "PENDING": Text("ยังไม่ตอบ", "Pending"),
     "IN_PROGRESS": Text("กำลังดำเนินการ", "In progress"),
-    "COMPLETED": Text("ตอบแล้ว", "Answered"),
+    "COMPLETED": Text("ตอบแล้ว", "Responded"),
     "REJECTED": Text("ไม่รับดำเนินการ", "Declined"),
 }
 
 # What the page says after a form of it was carried out.
 DONE: Final[dict[str, Text]] = {
     "act": Text("ดำเนินการแล้ว", "Recorded"),
-    "branch": Text("บันทึกคำตอบของคุณแล้ว", "Answer recorded."),
-    "respond": Text("บันทึกคำตอบของคุณแล้ว", "Answer recorded."),
+    "branch": Text("บันทึกคำตอบของคุณแล้ว", "Response recorded."),
+    "respond": Text("บันทึกคำตอบของคุณแล้ว", "Response recorded."),
     "cancel": Text("ยกเลิกเอกสารแล้ว", "Document cancelled."),
     "revise": Text("สร้างฉบับร่างของฉบับแก้ไขแล้ว", "Draft of the next revision created."),
 }
@@ -247,6 +247,21 @@ FIELDS: Final[dict[str, Text]] = {
     "correspondencePublicId": Text("เอกสารที่เวียน", "Circulated document"),
     "referencePublicIds": Text("เอกสารอ้างอิง", "References"),
     "attachmentPublicIds": Text("ไฟล์แนบ", "Attachments"),
+    "documentNumber": Text("เลขที่ตามที่พิมพ์ในเอกสาร", "Number as printed"),
+    "sequence": Text("เลขลำดับ", "Sequence"),
+    "issuedOn": Text("วันที่ออก", "Date issued"),
+    "revision": Text("ฉบับที่ (Rev.)", "Rev."),
+    "series": Text("ชุดเลข", "Series"),
+    "firstNumber": Text("ลำดับแรก", "First sequence"),
+    "lastNumber": Text("ลำดับสุดท้าย", "Last sequence"),
+    "template": Text("รูปแบบ", "Format"),
+    "file": Text("ไฟล์", "File"),
+    "weekend": Text("วันหยุดประจำสัปดาห์", "Weekend"),
+    "date": Text("วัน", "Day"),
+    "before": Text("วันทำการก่อนกำหนด", "Working days before"),
+    "after": Text("วันทำการหลังกำหนด", "Working days after"),
+    "every": Text("เตือนซ้ำทุก (วันทำการ)", "Repeat every (working days)"),
+    "hour": Text("ส่งตั้งแต่เวลา", "Send from (time)"),
     "delegatePublicId": Text("ผู้รับมอบหมาย", "Delegate"),
     "startsOn": Text("วันแรก", "First day"),
     "endsOn": Text("วันสุดท้าย", "Last day"),

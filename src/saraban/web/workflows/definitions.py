@@ -35,25 +35,25 @@ Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 _LONGEST = 400
 
 PARTIES: Final[dict[str, Text]] = {
-    "originator": Text("ผู้ส่ง", "the originator"),
-    "recipient": Text("ผู้รับ", "a recipient"),
-    "assignee": Text("ผู้รับเวียน", "an assignee"),
+    "originator": Text("ผู้ส่ง", "Originator"),
+    "recipient": Text("ผู้รับ", "Recipient"),
+    "assignee": Text("ผู้รับเวียน", "Assignee"),
 }
 ORGANIZATIONS: Final[dict[str, Text]] = {
-    "OWNER": Text("เจ้าของงาน", "the owner"),
-    "DESIGNER": Text("ผู้ออกแบบ", "the designer"),
-    "CONSULTANT": Text("ที่ปรึกษา", "the consultant"),
-    "CONTRACTOR": Text("ผู้รับเหมา", "the contractor"),
-    "OTHER": Text("ฝ่ายอื่น", "another party"),
+    "OWNER": Text("เจ้าของงาน", "Owner"),
+    "DESIGNER": Text("ผู้ออกแบบ", "Designer"),
+    "CONSULTANT": Text("ที่ปรึกษา", "Consultant"),
+    "CONTRACTOR": Text("ผู้รับเหมา", "Contractor"),
+    "OTHER": Text("ฝ่ายอื่น", "Other party"),
 }
-_NOT_WRITER = Text("ไม่ใช่ผู้จัดทำเอกสาร", "not the person who created it")
-_ONE_PERSON = Text("บุคคลที่ระบุไว้", "one named person")
-_ANYBODY = Text("ทุกคนที่เปิดดูเอกสารได้", "anybody with access to the document")
-_CODE = Text("รหัสคำตอบ", "a response code")
-_COMMENT = Text("ความเห็น", "a comment")
-_FILE = Text("ไฟล์แนบ", "a file")
-_CONDITION = Text("เงื่อนไขเป็นจริง", "a condition holds")
-_ANSWERS = Text("คำตอบของผู้พิจารณา", "the answers of the reviewers")
+_NOT_WRITER = Text("ไม่ใช่ผู้จัดทำเอกสาร", "Not the person who created it")
+_ONE_PERSON = Text("บุคคลที่ระบุไว้", "One named person")
+_ANYBODY = Text("ทุกคนที่เปิดดูเอกสารได้", "Anyone with access to the document")
+_CODE = Text("รหัสคำตอบ", "Response code")
+_COMMENT = Text("ความเห็น", "Comment")
+_FILE = Text("ไฟล์แนบ", "File")
+_CONDITION = Text("เงื่อนไขเป็นจริง", "Condition met")
+_ANSWERS = Text("คำตอบของผู้พิจารณา", "Answers of the reviewers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _values(definition: Definition, step: Transition) -> Iterator[Text]:
     labels = {one.name: one.label for one in payload_fields(schema.raw)} if schema is not None and step.fields else {}
     named = [labels.get(name) or Text(name, name) for name in step.fields or ()]
     if named:
-        yield Text(f"ระบุได้: {', '.join(one.th for one in named)}", f"may state: {', '.join(one.en for one in named)}")
+        yield Text(f"ระบุได้: {', '.join(one.th for one in named)}", f"May state: {', '.join(one.en for one in named)}")
 
 
 def _who(require: Require) -> Iterator[Text]:
@@ -237,10 +237,10 @@ def _who(require: Require) -> Iterator[Text]:
             yield _either([known[name] for name in known if name in names])
     if require.roles:
         role = _either([role_words(name) for name in sorted(require.roles)])
-        yield Text(f"บทบาท{role.th}", f"the role {role.en}")
+        yield Text(f"บทบาท{role.th}", f"Role {role.en}")
     if require.permissions:
         right = _either([permission_words(name) for name in sorted(require.permissions)])
-        yield Text(f"มีสิทธิ์ “{right.th}”", f"with the permission “{right.en}”")
+        yield Text(f"สิทธิ์ “{right.th}”", f"Permission “{right.en}”")
     if require.user is not None:
         yield _ONE_PERSON
     if require.not_submitter:

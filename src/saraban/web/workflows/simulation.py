@@ -55,7 +55,7 @@ NAMES: Final[dict[str, Text]] = {
     "number": Text("เลขที่เอกสาร", "Document number"),
     "title": Text("เรื่อง", "Subject"),
     "projectCode": Text("รหัสโครงการ", "Project code"),
-    "originatorCode": Text("รหัสหน่วยงานผู้ส่ง", "Originator code"),
+    "originatorCode": Text("รหัสองค์กรผู้ส่ง", "Originator code"),
     "revision": Text("ฉบับที่ (Rev.)", "Rev."),
     "discipline": Text("รหัสสาขางาน", "Discipline code"),
     "openRoutings": Text("จำนวนคำตอบที่ยังขาด", "Answers still missing"),

@@ -83,7 +83,7 @@ WORDS: Mapping[str, Text] = {
     "not_submitter": Text("ผู้จัดทำเอกสารดำเนินการเองไม่ได้", "The person who created the document may not take this step."),
     "user": Text("ต้องเป็นบุคคลที่ระบุไว้ ซึ่งตอนนั้นเป็นผู้อื่น", "It is for one named person, and somebody else took it."),
     "party": Text(
-        "หน่วยงานที่ดำเนินการในตอนนั้นไม่ใช่ฝ่ายที่กำหนด", "The organization that took it is not of the required party."
+        "องค์กรที่ดำเนินการในตอนนั้นไม่ใช่ฝ่ายที่กำหนด", "The organization that took it is not of the required party."
     ),
 }
 

@@ -25,7 +25,7 @@ _ORIGINATOR, _RECIPIENT, _ELSEWHERE = 1, 2, 3
 _SUBMITTER, _ACTOR, _SOMEBODY_ELSE = 1, 2, 3
 
 _PLACED = Text(
-    "หน่วยงานที่ขั้นนี้รอ เห็นเอกสารก็ต่อเมื่อเป็นผู้รับ หรือมีส่วนในสัญญาที่เอกสารสังกัด หากไม่ใช่ จะไม่มีผู้ดำเนินการต่อได้",
+    "องค์กรที่ขั้นนี้รอ เห็นเอกสารก็ต่อเมื่อเป็นผู้รับ หรือมีส่วนในสัญญาที่เอกสารสังกัด หากไม่ใช่ จะไม่มีผู้ดำเนินการต่อได้",
     "The organizations it is pending with see a document only as recipients or as parties to its contract; otherwise nobody can act.",
 )
 _UNISSUED = Text(
