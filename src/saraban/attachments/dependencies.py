@@ -74,7 +74,7 @@ class SentFile:
         """Read up to the file's first bytes, so that its name is known."""
         while not self._seen:
             if not await self._read():
-                raise invalid("/file", "required", "กรุณาเลือกไฟล์", "Choose a file.")
+                raise invalid("/file", "required", "จำเป็นต้องระบุ", "Required")
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """

@@ -71,8 +71,8 @@ def to_problem(error: DomainError, *, language: str, trace_id: str) -> dict[str,
 
 
 _REQUIRED = Text("จำเป็นต้องระบุ", "Required")
-_TOO_LONG = Text("ยาวเกินไป (สูงสุด {max_length})", "This is too long (at most {max_length}).")
-_TOO_SHORT = Text("สั้นเกินไป (อย่างน้อย {min_length})", "This is too short (at least {min_length}).")
+_TOO_LONG = Text("ยาวเกินไป (สูงสุด {max_length} ตัวอักษร)", "This is too long (at most {max_length} characters).")
+_TOO_SHORT = Text("สั้นเกินไป (อย่างน้อย {min_length} ตัวอักษร)", "This is too short (at least {min_length} characters).")
 _LARGE = Text("มากเกินไป (สูงสุด {limit})", "This is too large (at most {limit}).")
 _SMALL = Text("น้อยเกินไป (อย่างน้อย {limit})", "This is too small (at least {limit}).")
 _TEXT = Text("ต้องเป็นข้อความ", "This must be text.")

@@ -69,7 +69,7 @@ class TestFieldProblems:
         (problem,) = field_problems([{**error, "loc": ("body", *error["loc"])} for error in caught.value.errors()])
 
         assert "a-secret" not in problem.text.say("en", problem.values) + problem.text.say("th", problem.values)
-        assert problem.text.say("th", problem.values) == "ยาวเกินไป (สูงสุด 10)"
+        assert problem.text.say("th", problem.values) == "ยาวเกินไป (สูงสุด 10 ตัวอักษร)"
 
 
 class TestPointerOf:

@@ -226,7 +226,7 @@ class TestActions:
 
         assert answer.status_code == 422
         assert 'data-reopen="act-reject"' in html_of(answer)
-        assert "กรุณาระบุความเห็น" in html_of(answer)
+        assert "จำเป็นต้องระบุเหตุผลหรือความเห็น" in html_of(answer)
 
 
 class TestChanges:

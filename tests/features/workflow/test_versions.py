@@ -98,7 +98,7 @@ class TestRehearsal:
         last = answer.json()["steps"]
         assert last[-1]["terminal"] is True
         assert last[1]["availableActions"] == ["submit"]
-        assert last[2]["message"]["th"] == "กรุณาระบุความเห็น"
+        assert last[2]["message"]["th"] == "จำเป็นต้องระบุเหตุผลหรือความเห็น"
 
     async def test_reads_the_document_it_is_given(self, admin: httpx.AsyncClient) -> None:
         raw = shorter()

@@ -98,7 +98,7 @@ def checked_reason(reason: str, *, shortest: int = SHORTEST_REASON) -> str:
     """
     text = fold(reason).strip()
     if not text:
-        raise _refusal("required", "จำเป็นต้องระบุเหตุผล", "A reason is required.")
+        raise _refusal("required", "จำเป็นต้องระบุ", "Required")
     if len(text) < shortest:
         raise _refusal(
             "too_short", "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are required.", least=shortest

@@ -203,8 +203,8 @@ async def reset(form: CurrentForm) -> Response:
 
 
 async def _reset(form: SentForm, session: AsyncSession) -> str:
-    needed = {name: form.text(name) or "" for name in ("projectPublicId", "series", "reason")}
-    order = form.order(ResetIn, {**needed, "lastNumber": number_or_text(form.text("lastNumber") or "")})
+    last = number_or_text(form.text("lastNumber") or "")  # empty too: left out it would mean 0
+    order = form.order(ResetIn, {**form.filled("projectPublicId", "series", "reason"), "lastNumber": last})
     await numbering.reset_counter(
         form.context,
         session,

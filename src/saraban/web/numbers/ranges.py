@@ -45,7 +45,7 @@ _PROPOSED = 100
 
 
 class RangeForm(Schema):
-    """A stretch of a series that has counted already."""
+    """A range of a series that has counted already."""
 
     project_public_id: UUID
     series: Annotated[str, SingleLine(255)]

@@ -164,7 +164,7 @@ def outcome(transition: Transition, response_code: str | None) -> tuple[str, boo
     if response is None:
         choices = ", ".join(transition.responses)
         if response_code is None:
-            th, en = "กรุณาระบุรหัสคำตอบ: {choices}", "A response code is needed: one of {choices}."
+            th, en = "จำเป็นต้องระบุรหัสคำตอบ: {choices}", "A response code is required: one of {choices}."
             raise invalid("/responseCode", "required", th, en, choices=choices)
         th, en = "รหัสคำตอบต้องเป็นหนึ่งใน {choices}", "The response code is one of {choices}."
         raise invalid("/responseCode", "choice", th, en, choices=choices)
@@ -183,11 +183,11 @@ def _check_condition(transition: Transition, facts: Facts, state: str, code: str
 
 def _check_input(transition: Transition, facts: Facts, comment_required: bool) -> None:
     if comment_required and not (facts.comment or "").strip():
-        raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is needed for this action.")
+        raise invalid("/comment", "required", "จำเป็นต้องระบุเหตุผลหรือความเห็น", "A reason or comment is required.")
     if facts.with_files and not transition.attachments:
         raise invalid("/attachmentPublicIds", "not_taken", "ขั้นตอนนี้ไม่รับไฟล์แนบ", "This step takes no files.")
     if transition.attachments_required and not facts.with_files:
-        raise invalid("/attachmentPublicIds", "required", "ขั้นตอนนี้ต้องแนบไฟล์", "This step needs a file.")
+        raise invalid("/attachmentPublicIds", "required", "จำเป็นต้องแนบไฟล์", "An attachment is required.")
 
 
 def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:

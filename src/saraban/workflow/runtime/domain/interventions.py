@@ -52,7 +52,7 @@ def checked_reason(reason: str) -> str:
     """
     text = fold(reason).strip()
     if not text:
-        raise invalid("/reason", "required", "จำเป็นต้องระบุเหตุผล", "A reason is required.")
+        raise invalid("/reason", "required", "จำเป็นต้องระบุ", "Required")
     if len(text) < SHORTEST:
         th, en = "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are required."
         raise invalid("/reason", "too_short", th, en, least=SHORTEST)

@@ -94,7 +94,7 @@ def check(review: Review, answer: ReviewAnswer) -> None:
         th, en = "คำตอบต้องเป็นหนึ่งใน {choices}", "The answer must be one of {choices}."
         raise invalid("/answer", "choice", th, en, choices=", ".join(review.answers))
     if choice.comment_required and not (answer.comment or "").strip():
-        raise invalid("/comment", "required", "กรุณาระบุความเห็น", "A comment is required for this answer.")
+        raise invalid("/comment", "required", "จำเป็นต้องระบุเหตุผลหรือความเห็น", "A reason or comment is required.")
     if answer.with_files and review.hidden:
         th, en = "การพิจารณาที่ปิดผลไว้ไม่รับไฟล์แนบ", "A review with hidden answers takes no attachments."
         raise invalid("/attachmentPublicIds", "not_taken", th, en)
