@@ -96,7 +96,7 @@ class TestStatement:
         (entry,) = await entries(app)
         assert {answer.headers["location"] for answer in answers} == {f"/numbers/{entry.public_id}?done=stated"}
         assert (entry.document_number_status, entry.source, entry.reason) == ("CONFIRMED", "OVERRIDE", WHY)
-        assert "บันทึกเลขที่ลงทะเบียนแล้ว" in page
+        assert "บันทึกเลขที่ออกนอกระบบแล้ว" in page
         assert await next_sequence(signed_in) == 1
 
     async def test_of_an_earlier_day_shows_that_day(self, sit: Sit, signed_in: SignIn) -> None:
