@@ -82,9 +82,7 @@ WORDS: Mapping[str, Text] = {
     "context": Text("ค่าที่ระบุไว้ไม่ตรงกับ context_schema", "The values given do not fit the context_schema."),
     "not_submitter": Text("ผู้จัดทำเอกสารดำเนินการเองไม่ได้", "The person who created the document may not take this step."),
     "user": Text("ต้องเป็นบุคคลที่ระบุไว้ ซึ่งตอนนั้นเป็นผู้อื่น", "It is for one named person, and somebody else took it."),
-    "party": Text(
-        "องค์กรที่ดำเนินการในตอนนั้นไม่ใช่ฝ่ายที่กำหนด", "The organization that took it is not of the required party."
-    ),
+    "party": Text("องค์กรที่ดำเนินการในตอนนั้นไม่ใช่ฝ่ายที่กำหนด", "The organization that took it is not of the required party."),
 }
 
 
