@@ -7,12 +7,10 @@ What is moved is known by `SubjectPort` alone; documents implement it and `boots
 from saraban.kit.errors import DomainError as Refusal
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep, simulate
 from saraban.workflow.administration.service.simulation import (
-    DifferingInstance,
     ReplayReport,
     replay,
 )
 from saraban.workflow.administration.service.versions import (
-    DefinitionRaced,
     DefinitionView,
     create,
     refused_today,
@@ -22,13 +20,12 @@ from saraban.workflow.administration.service.versions import (
     validate_text,
 )
 from saraban.workflow.administration.service.versions import find as find_definition
-from saraban.workflow.administration.service.versions import listing as list_definitions
 from saraban.workflow.engine.decisions import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
 from saraban.workflow.language.dsl import WorkflowNotValid
-from saraban.workflow.language.subject import ActionChoice, Envelope, StepFile, SubjectFacts
+from saraban.workflow.language.subject import Envelope, SubjectFacts
 from saraban.workflow.runtime.service.definitions import WorkflowNotDefined
 from saraban.workflow.runtime.service.instances import cancel, envelopes, lock, renew_pending, start
-from saraban.workflow.runtime.service.subjects import SubjectPort, Subjects, SubjectStep
+from saraban.workflow.runtime.service.subjects import Subjects, SubjectStep
 from saraban.workflow.runtime.service.tasks import (
     HistoryStep,
     Task,
@@ -50,13 +47,10 @@ from saraban.workflow.runtime.service.workflow_events import TRANSITIONED
 
 __all__ = [
     "TRANSITIONED",
-    "ActionChoice",
     "ActionForbidden",
     "Command",
     "ConditionNotMet",
-    "DefinitionRaced",
     "DefinitionView",
-    "DifferingInstance",
     "Envelope",
     "HistoryStep",
     "Refusal",
@@ -66,9 +60,7 @@ __all__ = [
     "SimulationStep",
     "StaleInstance",
     "Step",
-    "StepFile",
     "SubjectFacts",
-    "SubjectPort",
     "SubjectStep",
     "Subjects",
     "Task",
@@ -84,7 +76,6 @@ __all__ = [
     "find",
     "find_definition",
     "history",
-    "list_definitions",
     "list_tasks",
     "lock",
     "may_read_step_file",

@@ -218,19 +218,19 @@ async def envelope_of(
     return envelope(ctx, one, files=files, asked=asked.get(one.row.id, ()), waits=waits, whole=True)
 
 
-def envelope_without_query(after: HeldInstance) -> Envelope | None:
+def envelope_without_query(after: HeldInstance, waiting: PendingAssignees | None) -> Envelope | None:
     """Return the envelope of an instance as a request left it, for who asked, where all is known that it shows."""
-    waits = assignees.pending_without_query(after, after.ahead)
+    waits = assignees.pending_without_query(after, waiting)
     if waits is None or after.has_files or after.definition.reviews:
         return None
     return envelope(after.ctx, after, waits=waits, whole=True)
 
 
-async def envelope_after(session: AsyncSession, after: HeldInstance) -> Envelope:
+async def envelope_after(session: AsyncSession, after: HeldInstance, waiting: PendingAssignees | None) -> Envelope:
     """Return the same, with what has to be read: files, branches, names of people."""
     key = after.row.id
     files = (await step_files(session, [key])).get(key, ()) if after.has_files else ()
-    waits = assignees.pending_without_query(after, after.ahead)
+    waits = assignees.pending_without_query(after, waiting)
     waits = waits or (await assignees.pending_with(session, [after]))[key]
     return await envelope_of(after.ctx, session, after, files=files, waits=waits)
 

@@ -5,7 +5,7 @@ The compare-and-set of `version_no` has the last word in every race.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -41,8 +41,36 @@ from saraban.workflow.runtime.service.transition_request import (
     behalf_of,
 )
 
-# A step that has been written, and the instance as it stands then.
-_Moved = tuple[TakenTransition, HeldInstance]
+NOBODY_YET = PendingAssignees()
+
+
+@dataclass(slots=True)
+class _StepTaken:
+    """
+    A step on its way into the database, at the moment at which it is taken.
+
+    :param record: with the rules by which its state is entered
+    :param after: its instance as it stands then
+    :param waiting: whom that waits for
+    :param key: of its history
+    """
+
+    held: HeldInstance
+    step: Step
+    command: Command
+    now: datetime
+    record: StepRecord
+    trace: str | None
+    after: HeldInstance
+    waiting: PendingAssignees = NOBODY_YET
+    key: UUID = field(default_factory=new_id)
+
+    @property
+    def told(self) -> TakenTransition:
+        step, row, user = self.step, self.after.row, self.after.caller.public_id
+        return TakenTransition(
+            step.action, step.state, step.next_state, user, self.waiting.nobody, self.key, row.version_no
+        )
 
 
 async def persist_transitions(session: AsyncSession, decided: Sequence[Decision]) -> list[Transitioned]:
@@ -59,8 +87,10 @@ async def persist_transitions(session: AsyncSession, decided: Sequence[Decision]
         if one.write is not None:
             await one.write(session)
     ready = [await _with_rules(session, one, one.step, now) for one in decided if one.step is not None]
-    moved = iter(await _take(session, ready) if ready else ())
-    return [await _go_on(session, one, next(moved)) if one.step is not None else _only_written(one) for one in decided]
+    if ready:
+        await _take(session, ready)
+    taken = iter(ready)
+    return [await _go_on(session, one, next(taken)) if one.step is not None else _only_written(one) for one in decided]
 
 
 def _only_written(one: Decision) -> Transitioned:
@@ -68,17 +98,18 @@ def _only_written(one: Decision) -> Transitioned:
     return Transitioned(one.held.row.id, one.receipt, after=one.held)
 
 
-async def _go_on(session: AsyncSession, one: Decision, moved: _Moved) -> Transitioned:
+async def _go_on(session: AsyncSession, one: Decision, last: _StepTaken) -> Transitioned:
     """Take the steps that the engine takes by itself after one; the instance is given as it stands then, for who asked."""
-    (first, after), step = moved, one.step
-    taken = [first]
-    while step is not None and (following := await _by_itself(session, after, step)) is not None:
+    taken = [last.told]
+    while (following := await _by_itself(session, last.after, last.step)) is not None:
         ours, step = following
         asked = Decision(ours, step, Command(step.action), one.now, trace=one.trace)
-        ((next_taken, moved_on),) = await _take(session, [await _with_rules(session, asked, step, one.now)])
-        taken.append(next_taken)
-        after = replace(moved_on, ctx=one.held.ctx, seats=one.held.seats)
-    return Transitioned(after.row.id, one.receipt or receipt_of(after.row.id, first), tuple(taken), after)
+        last = await _with_rules(session, asked, step, one.now)
+        await _take(session, [last])
+        taken.append(last.told)
+    after = last.after if len(taken) == 1 else replace(last.after, ctx=one.held.ctx, seats=one.held.seats)
+    receipt = one.receipt or receipt_of(after.row.id, taken[0])
+    return Transitioned(after.row.id, receipt, tuple(taken), after, last.waiting if last.record.asks is None else None)
 
 
 def receipt_of(instance_id: UUID, taken: TakenTransition) -> Receipt:
@@ -92,116 +123,60 @@ def receipt_of(instance_id: UUID, taken: TakenTransition) -> Receipt:
     return Receipt("workflow_instance", instance_id, outcome)
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadyStep:
-    """A step with the rules by which its state is entered, at the moment at which it is taken."""
-
-    held: HeldInstance
-    step: Step
-    command: Command
-    now: datetime
-    record: StepRecord
-    trace: str | None
-
-
-async def _take(session: AsyncSession, ready: Sequence[_ReadyStep]) -> list[_Moved]:
+async def _take(session: AsyncSession, ready: Sequence[_StepTaken]) -> None:
     """Take one step of each, with everything that belongs to it."""
     pipeline = Pipeline(session)
-    facts = await _apply(pipeline, ready)
-    stand = [_after(one, _moved_row(one), known) for one, known in zip(ready, facts, strict=True)]
-    for one, after in zip(ready, stand, strict=True):
-        if one.record.applies and after.definition.reviews:
-            await branches.open_round(session, after, now=one.now)
-    keys = [new_id() for _ in ready]
-    ahead = await _write(pipeline, ready, stand, keys)
-    return [_moved(*each) for each in zip(ready, stand, keys, ahead, strict=True)]
+    await _apply(pipeline, ready)
+    for one in ready:
+        if one.record.applies and one.after.definition.reviews:
+            await branches.open_round(session, one.after, now=one.now)
+    await _write(pipeline, ready)
 
 
-def _moved(one: _ReadyStep, after: HeldInstance, key: UUID, waiting: PendingAssignees) -> _Moved:
-    step, version = one.step, after.row.version_no
-    user = after.caller.public_id
-    taken = TakenTransition(step.action, step.state, step.next_state, user, waiting.nobody, key, version)
-    return taken, after if one.record.asks is not None else _after(one, after.row, after.facts, waiting)
-
-
-def _after(one: _ReadyStep, row: Instance, facts: SubjectFacts, ahead: PendingAssignees | None = None) -> HeldInstance:
-    """The same instance after its step; what `replace` would give, in a third of its time."""
-    held, files = one.held, one.held.has_files or bool(one.command.attachment_public_ids)
-    return HeldInstance(
-        row,
-        held.definition,
-        facts,
-        held.seats,
-        port=held.port,
-        ctx=held.ctx,
-        seat=held.seat,
-        has_files=files,
-        ahead=ahead,
-    )
-
-
-async def _write(
-    pipeline: Pipeline, ready: Sequence[_ReadyStep], stand: Sequence[HeldInstance], keys: Sequence[UUID]
-) -> Sequence[PendingAssignees]:
-    """
-    Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB.
-
-    Gives whom the instances wait for.
-    """
-    session, pairs = pipeline.session, list(zip(ready, stand, strict=True))
-    ahead, awaited = await _ask(session, pairs)
-    histories = [
-        _history(one, after.row, key, waiting) for (one, after), key, waiting in zip(pairs, keys, ahead, strict=True)
-    ]
-    news = [
-        workflow_events.TransitionNews(after, one.step, waiting, key)
-        for (one, after), waiting, key in zip(pairs, ahead, keys, strict=True)
-    ]
+async def _write(pipeline: Pipeline, ready: Sequence[_StepTaken]) -> None:
+    """Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB."""
+    session = pipeline.session
+    awaited = await _ask(session, ready)
+    news = [workflow_events.TransitionNews(one.after, one.step, one.waiting, one.key) for one in ready]
     told = await workflow_events.events_of(session, news)
-    repository.update_instances(pipeline, [after.row for after in stand])
-    repository.insert_histories(pipeline, histories)
+    repository.update_instances(pipeline, [one.after.row for one in ready])
+    repository.insert_histories(pipeline, [_history(one) for one in ready])
     repository.replace_work_items(pipeline, awaited)
     events.queue(pipeline, told)
-    audit.queue(pipeline, [(replace(after.ctx, now=one.now), _entry(one, after)) for one, after in pairs])
+    audit.queue(pipeline, [(replace(one.after.ctx, now=one.now), _entry(one)) for one in ready])
     try:
         await pipeline.send()
     except RowsMissed as missed:
         raise VersionLost("The version changed between the lock and the update.") from missed
-    for (one, _), key in zip(pairs, keys, strict=True):
+    for one in ready:
         if one.command.attachment_public_ids:
+            at = replace(one.held.ctx, now=one.now)
             await attachments.attach_to_step(
-                replace(one.held.ctx, now=one.now),
-                session,
-                public_ids=one.command.attachment_public_ids,
-                history_id=key,
+                at, session, public_ids=one.command.attachment_public_ids, history_id=one.key
             )
-    return ahead
 
 
-async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: datetime) -> _ReadyStep:
+async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: datetime) -> _StepTaken:
     held, record = one.held, one.record
     now = held.row.not_before(now)
     values, details = await instances.rules_of(session, held, step, now=now)
     values, details = {**values, **record.values}, {**details, **record.details}
     record = StepRecord(record.audited, record.severity, details, values, record.applies, record.asks)
-    return _ReadyStep(held, step, one.command, now, record, one.trace)
+    return _StepTaken(held, step, one.command, now, record, one.trace, after=held)
 
 
-async def _ask(
-    session: AsyncSession, pairs: Sequence[tuple[_ReadyStep, HeldInstance]]
-) -> tuple[list[PendingAssignees], list[repository.WorkItems]]:
-    """Whom the instances wait for, and whom to tell of it; of those of whom nobody else is asked, the one person."""
-    ahead, awaited = [], []
-    for one, after in pairs:
+async def _ask(session: AsyncSession, ready: Sequence[_StepTaken]) -> list[repository.WorkItems]:
+    """Find whom the instances wait for, and whom to tell of it; where nobody else is asked anew, the one person."""
+    awaited = []
+    for one in ready:
         if one.record.asks is not None:
-            # In a review one branch asks another person: whoever is asked besides keeps his place in the inbox.
-            await assignment.renew_people(session, after, now=one.now)
-            ahead.append(PendingAssignees(users=frozenset({one.record.asks})))
-            continue
-        waiting = await instances.pending_in(session, after)
-        ahead.append(waiting)
-        awaited.append(instances.work_items_of(after, waiting, since=one.now))
-    return ahead, awaited
+            # In a review one branch asks another person: whoever is asked besides keeps their place in the inbox.
+            await assignment.renew_people(session, one.after, now=one.now)
+            one.waiting = PendingAssignees(users=frozenset({one.record.asks}))
+        else:
+            one.waiting = await instances.pending_in(session, one.after)
+            awaited.append(instances.work_items_of(one.after, one.waiting, since=one.now))
+    return awaited
 
 
 async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:
@@ -215,10 +190,10 @@ async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> 
     return None if following is None else (ours, following)
 
 
-def _history(one: _ReadyStep, moved: Instance, key: UUID, waiting: PendingAssignees) -> dict[str, Any]:
-    step, caller, seat = one.step, one.held.caller, one.held.seat
-    known = {"events": list(step.events), "versionNo": moved.version_no, **one.record.details}
-    details: dict[str, Any] = known | ({"nobody": True} if waiting.nobody else {})
+def _history(one: _StepTaken) -> dict[str, Any]:
+    step, row, caller, seat = one.step, one.after.row, one.held.caller, one.held.seat
+    known = {"events": list(step.events), "versionNo": row.version_no, **one.record.details}
+    details: dict[str, Any] = known | ({"nobody": True} if one.waiting.nobody else {})
     if one.command.payload:
         details["payload"] = dict(one.command.payload)
     if step.response_code is not None:
@@ -228,8 +203,8 @@ def _history(one: _ReadyStep, moved: Instance, key: UUID, waiting: PendingAssign
     elif one.record.audited == ORDINARY.audited:
         details |= _seats(seat or caller, one.held.facts)
     return {
-        "id": str(key),
-        "instance_id": str(moved.id),
+        "id": str(one.key),
+        "instance_id": str(row.id),
         "from_state": step.state,
         "to_state": step.next_state,
         "action": step.action,
@@ -247,7 +222,7 @@ def _seats(caller: Caller, facts: SubjectFacts) -> dict[str, Any]:
     return {} if caller.may(EVERYTHING, facts.scope) else {"seats": sorted(caller.organization_ids)}
 
 
-def _moved_row(one: _ReadyStep) -> Instance:
+def _moved_row(one: _StepTaken) -> Instance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
     row, step = one.held.row, one.step
     values: dict[str, Any] = {
@@ -261,23 +236,33 @@ def _moved_row(one: _ReadyStep) -> Instance:
     return replace(row, **values | dict(one.record.values))
 
 
-async def _apply(pipeline: Pipeline, ready: Sequence[_ReadyStep]) -> list[SubjectFacts]:
-    """Tell the subjects, and return the facts; where a step has changed who has still to act, they are read again."""
+async def _apply(pipeline: Pipeline, ready: Sequence[_StepTaken]) -> None:
+    """Tell the subjects; where a step has changed who has still to act, the facts are read again."""
     steps: dict[str, list[SubjectStep]] = {}
     ports = {one.held.row.entity_type: one.held.port for one in ready}
     for one in ready:
         if one.record.applies:
             steps.setdefault(one.held.row.entity_type, []).append(_subject_step(one))
     changed = {(kind, key) for kind, those in steps.items() for key in await ports[kind].apply(pipeline, those)}
-    return [
-        await _facts(
-            pipeline.session, one.held, changed=(one.held.row.entity_type, one.held.facts.entity_id) in changed
+    for one in ready:
+        held, facts = one.held, one.held.facts
+        if (held.row.entity_type, facts.entity_id) in changed:
+            found = await held.port.facts(pipeline.session, caller=held.caller, entity_ids=[facts.entity_id])
+            facts = found.get(facts.entity_id, facts)
+        files = held.has_files or bool(one.command.attachment_public_ids)
+        one.after = HeldInstance(  # what `replace` would give, in a third of its time
+            _moved_row(one),
+            held.definition,
+            facts,
+            held.seats,
+            port=held.port,
+            ctx=held.ctx,
+            seat=held.seat,
+            has_files=files,
         )
-        for one in ready
-    ]
 
 
-def _subject_step(one: _ReadyStep) -> SubjectStep:
+def _subject_step(one: _StepTaken) -> SubjectStep:
     """The step with what the definition says of it, so that a subject reads nothing out of names."""
     held, step = one.held, one.step
     there, left = held.definition.state(step.next_state), held.definition.states.get(step.state)
@@ -291,16 +276,8 @@ def _subject_step(one: _ReadyStep) -> SubjectStep:
     )
 
 
-async def _facts(session: AsyncSession, held: HeldInstance, *, changed: bool) -> SubjectFacts:
-    before = held.facts
-    if not changed:
-        return before
-    found = await held.port.facts(session, caller=held.caller, entity_ids=[before.entity_id])
-    return found.get(before.entity_id, before)
-
-
-def _entry(one: _ReadyStep, after: HeldInstance) -> audit.AuditEntry:
-    step, facts, seat = one.step, after.facts, after.seat
+def _entry(one: _StepTaken) -> audit.AuditEntry:
+    step, after, facts, seat = one.step, one.after, one.after.facts, one.after.seat
     return audit.AuditEntry(
         action=one.record.audited,
         severity=one.record.severity,

@@ -176,6 +176,7 @@ def _step(
     values: tuple[ChangedValue, ...],
 ) -> HistoryStep:
     step: WorkflowHistory = row[0]
+    details = step.details or {}
     return HistoryStep(
         public_id=step.id,
         instance_public_id=step.instance_id,
@@ -185,13 +186,13 @@ def _step(
         to_label=_state_label(definition, step.to_state),
         action=step.action,
         action_label=told.label if told else interventions.words_of(definition, step.from_state, step.action),
-        forced=bool((step.details or {}).get("forced")),
-        response_code=as_text((step.details or {}).get("responseCode")),
-        automatic=bool((step.details or {}).get("automatic")),
-        nobody=bool((step.details or {}).get("nobody")),
-        assignment=as_object((step.details or {}).get("assigned")) or None,
-        reassigned=as_object((step.details or {}).get("reassigned")) or None,
-        migrated=as_object((step.details or {}).get("migrated")) or None,
+        forced=bool(details.get("forced")),
+        response_code=as_text(details.get("responseCode")),
+        automatic=bool(details.get("automatic")),
+        nobody=bool(details.get("nobody")),
+        assignment=as_object(details.get("assigned")) or None,
+        reassigned=as_object(details.get("reassigned")) or None,
+        migrated=as_object(details.get("migrated")) or None,
         comment=told.comment if told else step.comment,
         actor=_actor(row),
         on_behalf_of=_absent(row.absent),

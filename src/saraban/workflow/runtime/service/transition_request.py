@@ -139,14 +139,12 @@ class HeldInstance(InstanceState):
 
     :param seat: in whose place the caller acts, None in their own right
     :param has_files: False where it is known that no step of it has any
-    :param ahead: whom it waits for after the step
     """
 
     port: SubjectPort
     ctx: RequestContext
     seat: Caller | None = None
     has_files: bool = True
-    ahead: PendingAssignees | None = None
 
     @property
     def caller(self) -> Caller:
@@ -218,12 +216,14 @@ class Transitioned:
 
     :param taken: the steps that the commit holds: what was asked for, then what the engine did by itself
     :param after: the instance as it stands then; None for a repetition
+    :param waiting: whom it waits for then, as far as that was asked
     """
 
     instance_id: UUID
     receipt: Receipt
     taken: tuple[TakenTransition, ...] = ()
     after: HeldInstance | None = None
+    waiting: PendingAssignees | None = None
 
 
 @dataclass(slots=True, eq=False)

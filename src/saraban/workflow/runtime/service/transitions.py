@@ -258,11 +258,11 @@ class Transitions:
         if after is None:
             async with self._db.reading() as session:
                 return await tasks.find(ctx, session, subjects=self._subjects, public_id=done.instance_id, now=ctx.now)
-        plain = instances.envelope_without_query(after)
+        plain = instances.envelope_without_query(after, done.waiting)
         if plain is not None:
             return plain
         async with self._db.reading() as session:
-            return await instances.envelope_after(session, after)
+            return await instances.envelope_after(session, after, done.waiting)
 
     async def close(self) -> None:
         """Wait for the steps on their way."""
