@@ -16,6 +16,7 @@ from saraban.kit.errors import DomainError
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions, migration
+from saraban.workflow.runtime.domain.interventions import FORCE
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.service import Command, TransitionNotPossible, VersionConflict
 from tests.factories.contexts import context
@@ -100,7 +101,7 @@ class TestForcedStep:
             return "approve"
 
         async def force(instance: UUID) -> str:
-            command = Command(interventions.FORCE, "The reviewer has left the company.", client_version_no=2)
+            command = Command(FORCE, "The reviewer has left the company.", client_version_no=2)
             ctx = context(owner, now=NOW)
             await interventions.force(
                 ctx, office.transitions, public_id=instance, command=command, action=None, to="rejected"

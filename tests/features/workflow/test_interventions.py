@@ -14,6 +14,7 @@ from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.administration.service.interventions import InterventionForbidden, Reassignment
+from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.service import Command, StaleInstance, TransitionNotPossible, VersionConflict
@@ -43,13 +44,13 @@ async def asking(
 async def force(
     office: Office, instance: UUID, action: str | None = None, *, by: str = OWNER, to: str | None = None, **more: Any
 ) -> Any:
-    asked = await asking(office, instance, by, action or interventions.FORCE, **more)
+    asked = await asking(office, instance, by, action or FORCE, **more)
     done = await interventions.force(**asked, action=action, to=to)
     return (await office.shown(asked["ctx"], done))["workflow"]
 
 
 async def end(office: Office, instance: UUID, *, by: str = OWNER, **more: Any) -> Any:
-    asked = await asking(office, instance, by, interventions.TERMINATE, **more)
+    asked = await asking(office, instance, by, TERMINATE, **more)
     return (await office.shown(asked["ctx"], await interventions.terminate(**asked)))["workflow"]
 
 
@@ -269,7 +270,7 @@ class TestTerminate:
 
 async def give(office: Office, instance: UUID, to: str, *, by: str = OWNER, **more: Any) -> Any:
     person = (await office.person(to)).public_id
-    asked = await asking(office, instance, by, interventions.REASSIGN, **more)
+    asked = await asking(office, instance, by, REASSIGN, **more)
     done = await interventions.reassign(**asked, reassignment=Reassignment(person))
     return (await office.shown(asked["ctx"], done))["workflow"]
 
@@ -351,7 +352,7 @@ class TestReassign:
 
         with pytest.raises(Invalid) as same:
             await give(office, instance, CONSULTANT)
-        asked = await asking(office, instance, OWNER, interventions.REASSIGN)
+        asked = await asking(office, instance, OWNER, REASSIGN)
         with pytest.raises(Invalid) as nobody:
             await interventions.reassign(**asked, reassignment=Reassignment(instance))
 
@@ -479,7 +480,7 @@ class TestBranch:
 
 async def give_branch(office: Office, instance: UUID, branch: UUID, to: str) -> Any:
     person = (await office.person(to)).public_id
-    asked = await asking(office, instance, "admin", interventions.REASSIGN)
+    asked = await asking(office, instance, "admin", REASSIGN)
     return await interventions.reassign(**asked, reassignment=Reassignment(person, branch))
 
 

@@ -26,6 +26,7 @@ from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, TerminationIn
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
+from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
 from saraban.workflow.runtime.service import review
 from saraban.workflow.runtime.service.step_data import step_data_of
@@ -267,14 +268,14 @@ async def _force(form: DocumentForm) -> None:
     action, _, to = (form.text("way") or "").partition(":")
     order = form.intervention(ForceIn, action=action or None, to=to or None)
     wanted = partial(interventions.force, action=order.action, to=order.to)
-    await form.intervene(wanted, _command(order.action or interventions.FORCE, order))
+    await form.intervene(wanted, _command(order.action or FORCE, order))
 
 
 async def _terminate(form: DocumentForm) -> None:
-    await form.intervene(interventions.terminate, _command(interventions.TERMINATE, form.intervention(TerminationIn)))
+    await form.intervene(interventions.terminate, _command(TERMINATE, form.intervention(TerminationIn)))
 
 
 async def _reassign(form: DocumentForm) -> None:
     order = form.intervention(ReassignmentIn, userPublicId=form.text("userPublicId") or "")
     wanted = partial(interventions.reassign, reassignment=interventions.Reassignment(order.user_public_id))
-    await form.intervene(wanted, _command(interventions.REASSIGN, order))
+    await form.intervene(wanted, _command(REASSIGN, order))

@@ -65,6 +65,7 @@ from saraban.workflow.administration.service.versions import DefinitionView
 from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
+from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.runtime.endpoints import show_transitioned
 from saraban.workflow.runtime.schemas import LabelOut, TransitionedEnvelope
 from saraban.workflow.runtime.service.transition_request import Command
@@ -390,9 +391,7 @@ async def force_step(
     Takes an action that is somebody else's, or puts the instance into a state of its definition. No requirement and no
     condition is asked; the history marks the step as forced, and everybody who takes part is told.
     """
-    command = Command(
-        body.action or interventions.FORCE, body.reason, client_version_no=body.client_version_no, if_match=if_match
-    )
+    command = Command(body.action or FORCE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     done = await interventions.force(
         ctx, transitions, public_id=public_id, command=command, action=body.action, to=body.to
     )
@@ -411,7 +410,7 @@ async def terminate_instance(
     Ends the instance without an outcome: its status is `TERMINATED`, nobody is waited for any more. The document stays,
     with its number; its originator may issue the next revision.
     """
-    command = Command(interventions.TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
+    command = Command(TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     done = await interventions.terminate(ctx, transitions, public_id=public_id, command=command)
     return await show_transitioned(ctx, transitions, done)
 
@@ -437,7 +436,7 @@ async def reassign_instance(
     Gives the present state to one person, in the place of the person or the organization that it waits for. That person
     must be one who may act in it; the history names both. In a parallel review a branch is given, by `branchPublicId`.
     """
-    command = Command(interventions.REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
+    command = Command(REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     reassignment = interventions.Reassignment(body.user_public_id, body.branch_public_id)
     done = await interventions.reassign(
         ctx, transitions, public_id=public_id, command=command, reassignment=reassignment

@@ -9,6 +9,8 @@ from pydantic_core import PydanticCustomError
 
 from saraban.kit.json import Json
 from saraban.kit.schema import MultiLine, Schema, SingleLine
+from saraban.workflow.administration.domain import history_replay
+from saraban.workflow.administration.domain.migration import MigrationOutcome
 from saraban.workflow.runtime.domain.interventions import LONGEST, SHORTEST
 from saraban.workflow.runtime.schemas import LabelOut, Payload, Storable
 
@@ -258,25 +260,7 @@ class DifferingOut(Schema):
     action: str = Field(examples=["submit"])
     went_to: str
     would_go_to: str | None
-    code: Literal[
-        "no_action",
-        "no_review",
-        "no_branch",
-        "no_answer",
-        "other_state",
-        "condition",
-        "comment_required",
-        "files_required",
-        "files_not_taken",
-        "response_code",
-        "automatic",
-        "not_ended",
-        "values",
-        "context",
-        "not_submitter",
-        "user",
-        "party",
-    ]
+    code: str = Field(json_schema_extra={"enum": list(history_replay.WORDS)})
     message: LabelOut
     faults: list[DefinitionFault] = Field(
         default_factory=list, description="Of single values, where the reason is `values` or `context`.", examples=[[]]
@@ -405,18 +389,7 @@ class MigratedOut(Schema):
     from_version: int = Field(examples=[1])
     state: str = Field(examples=["in_review"])
     to_state: str | None = Field(examples=["pending_review"])
-    outcome: Literal[
-        "stays",
-        "moves",
-        "state_gone",
-        "context_unfit",
-        "nobody",
-        "answer_lost",
-        "answer_changed",
-        "verdict_due",
-        "hidden_answers",
-        "subject_gone",
-    ]
+    outcome: str = Field(json_schema_extra={"enum": list(MigrationOutcome)})
     moved: bool = Field(examples=[False], description="False in a dry run, and where it stays on its version.")
     message: LabelOut
     errors: list[ContextFault]

@@ -7,12 +7,14 @@ For reading only: what an instance starts on, and what it runs on, comes from th
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 import orjson
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, T
@@ -23,9 +25,8 @@ from saraban.workflow.language import dsl
 log = structlog.get_logger(__name__)
 
 LIFETIME = 3600  # seconds
-_BARRED = (
-    60  # seconds for which a deleted pointer cannot be written: longer than a slow reader takes, who read the old one
-)
+# Seconds for which a deleted pointer cannot be written: longer than a slow reader takes, who read the old one.
+_BARRED = 60
 
 
 class DefinitionCache:
@@ -43,13 +44,7 @@ class DefinitionCache:
         """
         :raises NotFound: when there is no such version
         """
-        cached = await self._read(code, version)
-        if cached is not None:
-            return cached
-        async with self._db.reading() as session:
-            view = await versions.find(session, code=code, version=version)
-        await self._write(view)
-        return view
+        return await self._through(code, version, partial(versions.find, code=code, version=version))
 
     async def active(self, *, code: str) -> DefinitionView:
         """
@@ -57,11 +52,16 @@ class DefinitionCache:
 
         :raises NotFound: when none is
         """
-        cached = await self._read(code)
+        return await self._through(code, None, partial(versions.find_active, code=code))
+
+    async def _through(
+        self, code: str, version: int | None, find: Callable[[AsyncSession], Awaitable[DefinitionView]]
+    ) -> DefinitionView:
+        cached = await self._read(code, version)
         if cached is not None:
             return cached
         async with self._db.reading() as session:
-            view = await versions.find_active(session, code=code)
+            view = await find(session)
         await self._write(view)
         return view
 

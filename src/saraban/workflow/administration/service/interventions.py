@@ -25,7 +25,6 @@ from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
-from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import WorkflowBranch
 from saraban.workflow.runtime.repository import assignee_rows
@@ -44,6 +43,7 @@ from saraban.workflow.runtime.service.transition_request import (
 from saraban.workflow.runtime.service.transitions import Transitions, check_running
 
 MOST_PEOPLE = 200
+Write = Callable[[AsyncSession], Awaitable[None]]
 
 
 class InterventionForbidden(Forbidden):
@@ -100,15 +100,14 @@ async def force(
     :param command: its comment is the reason
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
-    reason = interventions.checked_reason(command.comment or "")
-    policy = DecisionPolicy("force", partial(_decide_force, action, to, reason), {"action": action, "to": to})
+    interventions.checked_reason(command.comment or "")
+    policy = DecisionPolicy("force", partial(_decide_force, action, to), {"action": action, "to": to})
     return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
 
 async def _decide_force(
     action: str | None,
     to: str | None,
-    reason: str,
     session: AsyncSession,
     held: HeldInstance,
     request: TransitionRequest,
@@ -116,9 +115,16 @@ async def _decide_force(
 ) -> Decision:
     await check_running(session, held, request)
     _require(held, anywhere=action is None)
+    reason = interventions.checked_reason(request.command.comment or "")
     step = interventions.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
     record = StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
-    return Decision(held, step, request.command, request.ctx.now, record, request.trace or None)
+    return _decided(held, request, step, record)
+
+
+def _decided(
+    held: HeldInstance, request: TransitionRequest, step: Step, record: StepRecord, write: Write | None = None
+) -> Decision:
+    return Decision(held, step, request.command, request.ctx.now, record, request.trace or None, write)
 
 
 async def terminate(
@@ -130,20 +136,20 @@ async def terminate(
     :param command: its comment is the reason
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
-    reason = interventions.checked_reason(command.comment or "")
-    policy = DecisionPolicy("terminate", partial(_decide_termination, reason))
+    interventions.checked_reason(command.comment or "")
+    policy = DecisionPolicy("terminate", _decide_termination)
     return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
 
 async def _decide_termination(
-    reason: str, session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
+    session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
 ) -> Decision:
     await check_running(session, held, request)
     _require(held, anywhere=True)
+    reason = interventions.checked_reason(request.command.comment or "")
     step = interventions.terminated(held.definition, held.row.current_state, reason=reason)
     values, details = {"status": InstanceStatus.TERMINATED}, {"terminated": True, "reason": reason}
-    record = StepRecord("workflow.terminate", Severity.WARN, details, values)
-    return Decision(held, step, request.command, request.ctx.now, record, request.trace or None)
+    return _decided(held, request, step, StepRecord("workflow.terminate", Severity.WARN, details, values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,22 +180,17 @@ async def reassign(
     :raises SteeringForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance: nothing
         happened
     """
-    reason = interventions.checked_reason(command.comment or "")
+    interventions.checked_reason(command.comment or "")
     said = {
         "userPublicId": str(reassignment.user_public_id),
         "branchPublicId": str(reassignment.branch_public_id),
     }
-    policy = DecisionPolicy("reassign", partial(_decide_reassignment, reassignment, reason), said)
+    policy = DecisionPolicy("reassign", partial(_decide_reassignment, reassignment), said)
     return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
 
 async def _decide_reassignment(
-    reassignment: Reassignment,
-    reason: str,
-    session: AsyncSession,
-    held: HeldInstance,
-    request: TransitionRequest,
-    _alone: bool,
+    reassignment: Reassignment, session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
 ) -> Decision:
     await check_running(session, held, request)
     _require(held, anywhere=False)
@@ -198,15 +199,25 @@ async def _decide_reassignment(
     if person is None or person.is_service:
         raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
     if reassignment.branch_public_id is not None:
-        step, record, write = await _branch_given(session, held, reassignment.branch_public_id, person, reason=reason)
-        return Decision(held, step, request.command, request.ctx.now, record, request.trace or None, write)
-    row = held.row
+        branch = await _waiting_branch(session, held, reassignment.branch_public_id)
+        return await _branch_given(session, held, request, branch, person)
+    row, reason = held.row, interventions.checked_reason(request.command.comment or "")
     if row.assigned_user_id == person.user_id:
         raise _same_person()
     step = interventions.reassigned(held.definition, row.current_state, person=person, facts=held.facts, reason=reason)
     told = {"before": await _in_charge(session, held), "after": _named(person)}
     record = _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
-    return Decision(held, step, request.command, request.ctx.now, record, request.trace or None)
+    return _decided(held, request, step, record)
+
+
+async def _waiting_branch(session: AsyncSession, held: HeldInstance, public_id: UUID) -> WorkflowBranch:
+    branch = await assignee_rows.branch(session, instance_id=held.row.id, public_id=public_id)
+    if branch is None:
+        th, en = "ไม่พบสายพิจารณานี้", "The instance has no such branch."
+        raise invalid("/branchPublicId", "unknown", th, en)
+    if branch.status != BranchStatus.PENDING:
+        raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
+    return branch
 
 
 def _same_person() -> Invalid:
@@ -224,16 +235,11 @@ def _kept_reassignment(
 
 
 async def _branch_given(
-    session: AsyncSession, held: HeldInstance, branch_public_id: UUID, person: Caller, *, reason: str
-) -> tuple[Step, StepRecord, Callable[[AsyncSession], Awaitable[None]]]:
+    session: AsyncSession, held: HeldInstance, request: TransitionRequest, branch: WorkflowBranch, person: Caller
+) -> Decision:
     """The branch asks the person from here on; the rest of the step finds it so."""
     row, project = held.row, held.facts.scope.project
-    branch = await assignee_rows.branch(session, instance_id=row.id, public_id=branch_public_id)
-    if branch is None:
-        th, en = "ไม่พบสายพิจารณานี้", "The instance has no such branch."
-        raise invalid("/branchPublicId", "unknown", th, en)
-    if branch.status != BranchStatus.PENDING:
-        raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
+    reason = interventions.checked_reason(request.command.comment or "")
     asked = branches.assignee_of(branch)
     if asked.kind == "user" and asked.name == str(person.public_id):
         raise _same_person()
@@ -245,7 +251,7 @@ async def _branch_given(
     before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
     told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
     record = _kept_reassignment(held, told, reason=reason, assigned_user_id=row.assigned_user_id, asks=person.user_id)
-    return step, record, partial(_give_branch, branch, person, held.ctx.now)
+    return _decided(held, request, step, record, partial(_give_branch, branch, person, held.ctx.now))
 
 
 async def _give_branch(branch: WorkflowBranch, person: Caller, now: datetime, session: AsyncSession) -> None:
@@ -339,19 +345,3 @@ def _offered(
         reassign=pushes and here.review is None,
         reassign_branches=pushes and here.review is not None,
     )
-
-
-__all__ = [
-    "FORCE",
-    "REASSIGN",
-    "TERMINATE",
-    "ForcibleAction",
-    "InterventionForbidden",
-    "PermittedInterventions",
-    "Reassignment",
-    "find",
-    "force",
-    "people",
-    "reassign",
-    "terminate",
-]

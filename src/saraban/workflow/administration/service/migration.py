@@ -6,11 +6,12 @@ it has moved is not met again, so it can simply be run once more. The branches o
 rewritten with the move, under the instance's row lock.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -122,12 +123,11 @@ class _Run:
 
 async def running_instances(session: AsyncSession, *, code: str | None = None) -> list[RunningInstances]:
     """Return how many instances run on each version, by state."""
-    found: dict[tuple[str, int], RunningInstances] = {}
-    for workflow, version, is_active, state, count in await running_by_state(session, code=code):
-        line = found.setdefault((workflow, version), RunningInstances(workflow, version, is_active, {}))
-        if state is not None:
-            line.states[state] = count  # type: ignore[index]  # filled here, and read only by everybody else
-    return list(found.values())
+    rows = groupby(await running_by_state(session, code=code), key=itemgetter(0, 1, 2))
+    return [
+        RunningInstances(workflow, version, is_active, {state: count for *_, state, count in some if state is not None})
+        for (workflow, version, is_active), some in rows
+    ]
 
 
 async def remaining(db: Database, *, plan: MigrationPlan) -> int:
@@ -171,14 +171,10 @@ async def migrate(
         if not places:
             return
         if not plan.dry_run:
-            lines = await _moved(db, run, dict(places))
+            lines = await db.transact(partial(_move, run=run, versions=dict(places)))
         after = places[-1][0]
         left = None if left is None else left - len(places)
         yield MigrationBatch(lines, len(places), after)
-
-
-async def _moved(db: Database, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
-    return await db.transact(lambda session: _move(session, run, versions))
 
 
 async def _version(session: AsyncSession, plan: MigrationPlan) -> tuple[UUID, Definition]:
@@ -190,46 +186,49 @@ async def _version(session: AsyncSession, plan: MigrationPlan) -> tuple[UUID, De
 
 @dataclass(frozen=True, slots=True)
 class _Examined:
-    """One instance with what was found of it."""
+    """One instance, the version it comes from, and what was found of it."""
 
     row: Instance
+    version: int
     standing: MigratingInstance
     round: Sequence[WorkflowBranch]
     found: MigrationFinding
 
+    @property
+    def line(self) -> MigratedInstance:
+        number = self.standing.facts.number if self.standing.facts else None
+        return MigratedInstance(self.row.id, number, self.version, self.row.current_state, self.found)
+
 
 async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
     found = await rows_of(session, versions, lock=False)
-    return [_line(one, versions) for one in await _examined(session, run, found)]
+    return [one.line for one in await _examined(session, run, found, versions)]
 
 
 async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
     """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
     locked = await rows_of(session, versions, lock=True)
     still = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]
-    lines, moves = [], []
-    for one in await _examined(session, run, still):
-        facts = one.standing.facts
-        if one.found.goes and one.found.to is not None and facts is not None:
-            if one.found.outcome is MigrationOutcome.MOVES:
-                moves.append(_decided(run, one, facts, one.found.to, versions[one.row.id]))
-            else:
-                await _stay(session, run, one, facts, versions[one.row.id])
-        lines.append(_line(one, versions))
+    examined, moves = await _examined(session, run, still, versions), []
+    for one in examined:
+        facts, to = one.standing.facts, one.found.to
+        if facts is None or to is None or not one.found.goes:
+            continue
+        if one.found.outcome is MigrationOutcome.MOVES:
+            moves.append(_decided(run, one, facts, to))
+        else:
+            await _stay(session, run, one, InstanceState(one.row, run.definition, facts))
     if moves:
         await persist_transitions(session, moves)
-    gone = sum(1 for line in lines if line.found.goes)
+    gone = sum(one.found.goes for one in examined)
     if gone:
         await _note(session, run, gone)
-    return lines
+    return [one.line for one in examined]
 
 
-def _line(one: _Examined, versions: Mapping[UUID, int]) -> MigratedInstance:
-    number = one.standing.facts.number if one.standing.facts else None
-    return MigratedInstance(one.row.id, number, versions[one.row.id], one.row.current_state, one.found)
-
-
-async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance]) -> list[_Examined]:
+async def _examined(
+    session: AsyncSession, run: _Run, found: Sequence[Instance], versions: Mapping[UUID, int]
+) -> list[_Examined]:
     system = await identity.system_caller(session)
     facts = await facts_of(session, found, caller=system, subjects=run.subjects)
     known = {row.definition_id: await definitions.load(session, row.definition_id) for row in found}
@@ -246,7 +245,8 @@ async def _examined(session: AsyncSession, run: _Run, found: Sequence[Instance])
             row.assigned_user_id,
             _asked(round_, secret),
         )
-        examined.append(_Examined(row, standing, round_, await _found(session, run, standing)))
+        finding = await _found(session, run, standing)
+        examined.append(_Examined(row, versions[row.id], standing, round_, finding))
     return examined
 
 
@@ -271,14 +271,10 @@ async def _people(
     """Those whom the instance would wait for: the people of the organizations, those who are named, and who hold what is asked."""
     waiting = waiting_of(run.definition, to, facts)
     found = [one for key in sorted(waiting.organizations) for one in await _members(session, run, key)]
-    keys = waiting.users | ({assigned_user_id} - {None})
-    named = set(waiting.named) | set((await repository.user_public_ids(session, _keys(keys))).values())
+    keys = sorted(key for key in {*waiting.users, assigned_user_id} if key is not None)
+    named = set(waiting.named) | set((await repository.user_public_ids(session, keys)).values())
     holding = (await assignees.people(session, waiting.holders, facts=facts)).values()
     return [*found, *(await identity.load_callers(session, sorted(named))).values(), *holding]
-
-
-def _keys(keys: Collection[int | None]) -> list[int]:
-    return sorted(key for key in keys if key is not None)
 
 
 async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple[Caller, ...]:
@@ -289,14 +285,14 @@ async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple
     return run.people[organization]
 
 
-def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str, version: int) -> Decision:
+def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str) -> Decision:
     """The step of an instance that stands in another state under the new version."""
     row, now = one.row, run.ctx.now
     held = HeldInstance(row, run.definition, facts, port=run.subjects.port(row.entity_type), ctx=run.ctx)
     step = Step(row.current_state, interventions.MIGRATE, to, terminal=False)
     record = StepRecord(
         "workflow.migrate",
-        details={"migrated": {"before": version, "after": run.plan.version}},
+        details={"migrated": {"before": one.version, "after": run.plan.version}},
         values={"definition_id": run.definition_id},
     )
     # The step itself closes branches only where the new version knows of reviews.
@@ -304,65 +300,44 @@ def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str, version: i
     return Decision(held, step, Command(interventions.MIGRATE), now, record, write=closes)
 
 
-async def _stay(session: AsyncSession, run: _Run, one: _Examined, facts: SubjectFacts, version: int) -> None:
+async def _stay(session: AsyncSession, run: _Run, one: _Examined, here: InstanceState) -> None:
     """Let an instance go on in its state, under the new version."""
-    row, found = one.row, one.found
-    versions = {"before": version, "after": run.plan.version}
-    assigned, now = row.assigned_user_id if found.keeps_person else None, row.not_before(run.ctx.now)
-    values: dict[str, Any] = {
-        "definition_id": run.definition_id,
-        "assigned_user_id": assigned,
-        "due_on": await _due_on(session, run, row, one.standing.definition, facts),
-        "updated_at": now,
-    }
+    row, now = one.row, one.row.not_before(run.ctx.now)
+    before, after = (which.states[row.current_state] for which in (one.standing.definition, run.definition))
+    assigned = row.assigned_user_id if one.found.keeps_person else None
+    due = row.due_on
+    if before.due_days != after.due_days:  # by the days of the new version, from when the instance came to its state
+        due = await due_on(session, state=after, facts=here.facts, now=row.last_transition_at)
+    values = {"definition_id": run.definition_id, "assigned_user_id": assigned, "due_on": due, "updated_at": now}
     if not await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values):
         raise VersionLost("The version changed between the lock and the update.")
-    session.add(_history(run, one, versions, now))
+    session.add(_history(run, one, now))
     await session.flush()
     row.assigned_user_id = assigned
-    await _review_on(session, run, one, now)
-    await _wait_on(session, run, row, facts, now)
+    # The branches of its state are those of the new version; a review that is the same goes on untouched.
+    if after.review is None and before.review is not None:
+        await assignee_rows.close(session, instance_id=row.id, now=now)
+    elif after.review is not None and before.review != after.review and one.found.carried is not None:
+        await _carry(session, one, after.review, one.found.carried, now=now)
+    if not assignees.is_first_draft(row, run.definition):
+        await _wait_on(session, here, now)
 
 
-async def _review_on(session: AsyncSession, run: _Run, one: _Examined, now: datetime) -> None:
-    """The branches of its state are those of the new version; a review that is the same goes on untouched."""
-    state = one.row.current_state
-    before, after = (which.states[state].review for which in (one.standing.definition, run.definition))
-    if before == after:
-        return
-    if after is None:
-        await assignee_rows.close(session, instance_id=one.row.id, now=now)
-    elif one.found.carried is not None:
-        await _carry(session, one.row, after, one.round, one.found.carried, now=now)
-
-
-async def _wait_on(session: AsyncSession, run: _Run, row: Instance, facts: SubjectFacts, now: datetime) -> None:
+async def _wait_on(session: AsyncSession, here: InstanceState, now: datetime) -> None:
     """It has waited since its last step, and goes on doing so; whom a branch asks from now on is asked from now on."""
-    state = run.definition.states[row.current_state]
-    if assignees.is_first_draft(row, run.definition):
-        return
-    here, since = InstanceState(row, run.definition, facts), row.last_transition_at
+    row, since = here.row, here.row.last_transition_at
+    state = here.definition.states[row.current_state]
     if state.review is None:
         await instances.renew_work_items(session, here, since=since)
         return
-    waiting = waiting_of(run.definition, state.name, facts)
+    waiting = waiting_of(here.definition, state.name, here.facts)
     await assignee_rows.await_organizations(
         session, instance_id=row.id, state=state.name, organizations=waiting.organizations, since=since
     )
     await assignment.renew_people(session, here, now=now)
 
 
-async def _due_on(
-    session: AsyncSession, run: _Run, row: Instance, before: Definition, facts: SubjectFacts
-) -> date | None:
-    """By the days of the new version, from when the instance came to its state; where they are the same the day stands."""
-    here = run.definition.states[row.current_state]
-    if here.due_days == before.states[row.current_state].due_days:
-        return row.due_on
-    return await due_on(session, state=here, facts=facts, now=row.last_transition_at)
-
-
-def _history(run: _Run, one: _Examined, versions: Mapping[str, int], now: datetime) -> WorkflowHistory:
+def _history(run: _Run, one: _Examined, now: datetime) -> WorkflowHistory:
     row = one.row
     return WorkflowHistory(
         id=new_id(),
@@ -374,7 +349,7 @@ def _history(run: _Run, one: _Examined, versions: Mapping[str, int], now: dateti
         action_by_user_uuid=str(run.ctx.caller.public_id),
         comment=None,
         details={
-            "migrated": dict(versions),
+            "migrated": {"before": one.version, "after": run.plan.version},
             "versionNo": row.version_no + 1,
             **_told(one.found.carried),
         },
@@ -429,13 +404,7 @@ async def _silent(session: AsyncSession, carried: MigratedReview, *, facts: Subj
 
 
 async def _carry(
-    session: AsyncSession,
-    row: Instance,
-    after: Review,
-    round_: Sequence[WorkflowBranch],
-    carried: MigratedReview,
-    *,
-    now: datetime,
+    session: AsyncSession, one: _Examined, after: Review, carried: MigratedReview, *, now: datetime
 ) -> None:
     """
     Let the branches of an instance that stays in its state be those that its new version asks.
@@ -443,18 +412,19 @@ async def _carry(
     They are of the round that is under way; where there was none, of one that begins with the version that the move makes.
     Every branch that still waits gets a new version: whoever has the old question before them is told so when they answer.
     """
+    row, round_ = one.row, one.round
     opened = round_[0].opened_version if round_ else row.version_no + 1
-    anew = {branch.name: branch.assignee for branch in carried.anew}
+    anew = {asked.name: asked.assignee for asked in carried.anew}
     places = {name: place for place, name in enumerate(after.branches)}
-    for place, one in enumerate(round_):
+    for place, branch in enumerate(round_):
         # What is asked no more stands behind what is.
-        values = {"position": places.get(one.name, len(places) + place), "updated_at": now}
-        values |= _asks(anew[one.name]) if one.name in anew else {}
-        values |= {"status": BranchStatus.SKIPPED} if one.name in carried.closed else {}
-        if not await assignee_rows.change(session, public_id=one.id, expected=one.version_no, values=values):
+        values = {"position": places.get(branch.name, len(places) + place), "updated_at": now}
+        values |= _asks(anew[branch.name]) if branch.name in anew else {}
+        values |= {"status": BranchStatus.SKIPPED} if branch.name in carried.closed else {}
+        if not await assignee_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
             raise VersionLost("The branch changed between the lock and the update.")
-    there = {one.name for one in round_}
-    rows = [branches.row_of(row, opened, one.name, after, now) for one in carried.opened if one.name not in there]
+    there = {branch.name for branch in round_}
+    rows = [branches.row_of(row, opened, each.name, after, now) for each in carried.opened if each.name not in there]
     if rows:
         await assignee_rows.add(session, rows)
 

@@ -206,9 +206,7 @@ async def set_active(
     :raises WorkflowNotValid: when it does not fit the documents that start on it
     """
     versions = await repository.locked_versions(session, code)
-    row = next((each for each in versions if each.version == version), None)
-    if row is None:
-        raise NotFound(f"There is no version {version} of {code}.")
+    row = _found(next((each for each in versions if each.version == version), None), f"version {version} of {code}")
     if is_active:
         # It may have been published before documents came to start on it.
         await check_fit(session, await load(session, row.id), published=True)
@@ -232,20 +230,14 @@ async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionV
     """
     :raises NotFound: when there is no such version
     """
-    row = await repository.version_of(session, code, version)
-    if row is None:
-        raise NotFound(f"There is no version {version} of {code}.")
-    return _view(row)
+    return _view(_found(await repository.version_of(session, code, version), f"version {version} of {code}"))
 
 
 async def read(session: AsyncSession, *, public_id: UUID) -> DefinitionView:
     """
     :raises NotFound: when there is no such version
     """
-    row = await definition_row(session, public_id)
-    if row is None:
-        raise NotFound(f"There is no version {public_id}.")
-    return _view(row)
+    return _view(_found(await definition_row(session, public_id), f"version {public_id}"))
 
 
 async def find_active(session: AsyncSession, *, code: str) -> DefinitionView:
@@ -253,10 +245,9 @@ async def find_active(session: AsyncSession, *, code: str) -> DefinitionView:
     :raises NotFound: when no version is active
     """
     definition_id = await active_id(session, code)
-    row = await definition_row(session, definition_id) if definition_id else None
-    if row is None:
-        raise NotFound(f"No version of {code} is active.")
-    return _view(row)
+    return _view(
+        _found(await definition_row(session, definition_id) if definition_id else None, f"active version of {code}")
+    )
 
 
 async def version(session: AsyncSession, *, code: str, version: int) -> Definition:
@@ -265,10 +256,14 @@ async def version(session: AsyncSession, *, code: str, version: int) -> Definiti
 
     :raises NotFound: when there is no such version
     """
-    row = await repository.version_of(session, code, version)
-    if row is None:
-        raise NotFound(f"There is no version {version} of {code}.")
+    row = _found(await repository.version_of(session, code, version), f"version {version} of {code}")
     return await load(session, row.id)
+
+
+def _found(row: WorkflowDefinition | None, what: str) -> WorkflowDefinition:
+    if row is None:
+        raise NotFound(f"There is no {what}.")
+    return row
 
 
 async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionView]:
