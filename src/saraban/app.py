@@ -10,10 +10,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
@@ -173,7 +174,8 @@ def new_worker(system: System) -> Worker:
         handlers=system.handlers,
     )
     timers += seal_timers(db=system.db, sealer=system.sealer)
-    timers.append(Timer("reminders", timedelta(minutes=10), _reminders(system)))
+    reminders = partial(send_reminders, system.db, system.subjects, system.clock.zone)
+    timers.append(Timer("reminders", timedelta(minutes=10), reminders))
     turn = timedelta(seconds=settings.import_lease)
     imports = ImportWorker(system.db, system.storage, clock=system.clock, lease=turn)
     jobs = [Job("number_imports", imports.round)]
@@ -188,13 +190,6 @@ def new_worker(system: System) -> Worker:
         lease=timedelta(seconds=settings.event_lease),
         notifier=system.worker_notifier,
     )
-
-
-def _reminders(system: System) -> Callable[[datetime], Awaitable[object]]:
-    async def run(now: datetime) -> object:
-        return await send_reminders(system.db, subjects=system.subjects, now=now, zone=system.clock.zone)
-
-    return run
 
 
 @asynccontextmanager

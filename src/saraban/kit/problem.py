@@ -79,6 +79,13 @@ _TEXT = Text("ต้องเป็นข้อความ", "This must be text
 _WHOLE = Text("ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
 _NUMBER = Text("ต้องเป็นตัวเลข", "This must be a number.")
 _CHOICE = Text("ต้องเป็นค่าใดค่าหนึ่งต่อไปนี้: {expected}", "This must be one of: {expected}.")
+_LIST = Text("ต้องเป็นรายการ", "This must be a list.")
+_OBJECT = Text("ต้องเป็นออบเจ็กต์", "This must be an object.")
+_TRUTH = Text("ต้องเป็น true หรือ false", "This must be true or false.")
+_UUID = Text("ต้องเป็นรหัส UUID", "This must be a UUID.")
+_DATE = Text("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.")
+_MOMENT = Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a date and time in ISO 8601.")
+_JSON = Text("เนื้อหาไม่ใช่ JSON ที่ถูกต้อง", "The body is not valid JSON.")
 _MALFORMED = Text("รูปแบบไม่ถูกต้อง", "The format is not valid.")
 
 _WORDS: dict[str, tuple[str, Text]] = {
@@ -107,42 +114,36 @@ _WORDS: dict[str, tuple[str, Text]] = {
     "float_type": ("wrong_type", _NUMBER),
     "float_parsing": ("wrong_type", _NUMBER),
     "finite_number": ("malformed", _NUMBER),
-    "bool_type": ("wrong_type", Text("ต้องเป็น true หรือ false", "This must be true or false.")),
-    "bool_parsing": ("wrong_type", Text("ต้องเป็น true หรือ false", "This must be true or false.")),
-    "list_type": ("wrong_type", Text("ต้องเป็นรายการ", "This must be a list.")),
-    "set_type": ("wrong_type", Text("ต้องเป็นรายการ", "This must be a list.")),
-    "frozen_set_type": ("wrong_type", Text("ต้องเป็นรายการ", "This must be a list.")),
-    "tuple_type": ("wrong_type", Text("ต้องเป็นรายการ", "This must be a list.")),
-    "dict_type": ("wrong_type", Text("ต้องเป็นออบเจ็กต์", "This must be an object.")),
-    "model_type": ("wrong_type", Text("ต้องเป็นออบเจ็กต์", "This must be an object.")),
-    "model_attributes_type": ("wrong_type", Text("ต้องเป็นออบเจ็กต์", "This must be an object.")),
+    "bool_type": ("wrong_type", _TRUTH),
+    "bool_parsing": ("wrong_type", _TRUTH),
+    "list_type": ("wrong_type", _LIST),
+    "set_type": ("wrong_type", _LIST),
+    "frozen_set_type": ("wrong_type", _LIST),
+    "tuple_type": ("wrong_type", _LIST),
+    "dict_type": ("wrong_type", _OBJECT),
+    "model_type": ("wrong_type", _OBJECT),
+    "model_attributes_type": ("wrong_type", _OBJECT),
     "none_required": ("wrong_type", Text("ต้องเป็นค่าว่าง (null)", "This must be null.")),
     "literal_error": ("not_in_list", _CHOICE),
     "enum": ("not_in_list", _CHOICE),
     "union_tag_invalid": ("not_in_list", _MALFORMED),
-    "uuid_type": ("wrong_type", Text("ต้องเป็นรหัส UUID", "This must be a UUID.")),
-    "uuid_parsing": ("malformed", Text("ต้องเป็นรหัส UUID", "This must be a UUID.")),
-    "uuid_version": ("malformed", Text("ต้องเป็นรหัส UUID", "This must be a UUID.")),
-    "date_type": ("wrong_type", Text("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.")),
-    "date_parsing": ("malformed", Text("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.")),
-    "date_from_datetime_parsing": (
-        "malformed",
-        Text("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31."),
-    ),
+    "uuid_type": ("wrong_type", _UUID),
+    "uuid_parsing": ("malformed", _UUID),
+    "uuid_version": ("malformed", _UUID),
+    "date_type": ("wrong_type", _DATE),
+    "date_parsing": ("malformed", _DATE),
+    "date_from_datetime_parsing": ("malformed", _DATE),
     "date_from_datetime_inexact": ("malformed", Text("ต้องเป็นวันที่ที่ไม่มีเวลา", "This must be a date without a time.")),
-    "datetime_type": ("wrong_type", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a date and time in ISO 8601.")),
-    "datetime_parsing": ("malformed", Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a date and time in ISO 8601.")),
-    "datetime_from_date_parsing": (
-        "malformed",
-        Text("ต้องเป็นวันเวลาตาม ISO 8601", "This must be a date and time in ISO 8601."),
-    ),
+    "datetime_type": ("wrong_type", _MOMENT),
+    "datetime_parsing": ("malformed", _MOMENT),
+    "datetime_from_date_parsing": ("malformed", _MOMENT),
     "timezone_aware": ("malformed", Text("ต้องระบุเขตเวลา", "This date and time needs a time zone.")),
     "greater_than": ("too_small", Text("ต้องมากกว่า {limit}", "This must be more than {limit}.")),
     "greater_than_equal": ("too_small", _SMALL),
     "less_than": ("too_large", Text("ต้องน้อยกว่า {limit}", "This must be less than {limit}.")),
     "less_than_equal": ("too_large", _LARGE),
-    "json_invalid": ("malformed", Text("เนื้อหาไม่ใช่ JSON ที่ถูกต้อง", "The body is not valid JSON.")),
-    "json_type": ("wrong_type", Text("เนื้อหาไม่ใช่ JSON ที่ถูกต้อง", "The body is not valid JSON.")),
+    "json_invalid": ("malformed", _JSON),
+    "json_type": ("wrong_type", _JSON),
     # What was read from JSON has no loops: this is how pydantic says that it follows no further.
     "recursion_loop": ("too_large", TOO_DEEP),
     "value_error": ("malformed", _MALFORMED),

@@ -7,7 +7,7 @@ It knows pydantic and no HTTP, so that services may speak in the same shapes as 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, ValidationInfo
 from pydantic.alias_generators import to_camel
@@ -51,32 +51,26 @@ def _check(*, multiline: bool) -> Callable[[str], str]:
     return check
 
 
-def _text(length: int, shortest: int, *, multiline: bool) -> CoreSchema:
-    text = core_schema.str_schema(strip_whitespace=True, min_length=shortest, max_length=length)
-    printable = core_schema.no_info_after_validator_function(_check(multiline=multiline), text)
-    return core_schema.no_info_before_validator_function(_folded, printable)
-
-
 @dataclass(frozen=True)
 class SingleLine:
-    """`Annotated[str, Line(500)]`: one folded line, no control characters, no outer blanks, `shortest` to `length` long."""
+    """`Annotated[str, SingleLine(500)]`: one folded line, no control characters, no outer blanks, `shortest` to `length` long."""
 
     length: int
     shortest: int = 1
+    multiline: ClassVar[bool] = False
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        return _text(self.length, self.shortest, multiline=False)
+        text = core_schema.str_schema(strip_whitespace=True, min_length=self.shortest, max_length=self.length)
+        printable = core_schema.no_info_after_validator_function(_check(multiline=self.multiline), text)
+        return core_schema.no_info_before_validator_function(_folded, printable)
 
 
 @dataclass(frozen=True)
-class MultiLine:
-    """`Annotated[str, Paragraphs(5000)]`: folded text that may have several lines."""
+class MultiLine(SingleLine):
+    """`Annotated[str, MultiLine(5000)]`: folded text that may have several lines."""
 
-    length: int
     shortest: int = 0
-
-    def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        return _text(self.length, self.shortest, multiline=True)
+    multiline: ClassVar[bool] = True
 
 
 _DAYS = (date(1900, 1, 1), date(2200, 12, 31))

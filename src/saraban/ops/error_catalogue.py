@@ -135,6 +135,7 @@ OF_JSON: Final = ("BODY_NOT_JSON",)
 ONE_THING: Final = ("NOT_FOUND",)
 ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
 NUMBERING: Final = ("NUMBERING_DATABASE_ERROR",)
+NUMBERS_READ: Final = ("RATE_LIMITED",)
 
 _PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
 _DRAW = (*_PRINT, "RATE_LIMITED", "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
@@ -162,6 +163,14 @@ _REVISE = (
 )
 _CANCEL = ("CANCEL_ONLY_DRAFT", "WITHDRAW_REVISION_FIRST", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
 _WITHDRAW = ("NO_DRAFT_REVISION", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
+_OF_DOCUMENTS = {
+    "create": _WRITE,
+    "edit": _EDIT,
+    "revise": _REVISE,
+    "cancel": _CANCEL,
+    "withdraw_revision": _WITHDRAW,
+    "renumber": (*_DRAW, *_RENUMBER),
+}
 
 _STEER = (
     *("WORKFLOW_STEERING_FORBIDDEN", "WF_INVALID_TRANSITION"),
@@ -188,21 +197,11 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
         *_PRINT,
         *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN", "NUMBER_IN_RANGE"),
     ),
-    "document_numbering_resolve": ("NOT_FOUND", "RATE_LIMITED"),
-    "document_numbering_list_series": ("RATE_LIMITED",),
-    "document_numbering_export_ledger": ("RATE_LIMITED",),
-    "document_numbering_import_template": ("RATE_LIMITED",),
+    "document_numbering_resolve": ONE_THING,
     "document_numbering_upload_import": ("FILE_TOO_LARGE",),
-    "document_numbering_list_imports": ("RATE_LIMITED",),
-    "document_numbering_read_import": ("RATE_LIMITED",),
     "document_numbering_commit_import": ("NUMBER_IMPORT_NOT_CHECKED",),
-    "document_numbering_import_result": ("RATE_LIMITED", "NUMBER_IMPORT_UNDER_WAY"),
-    "document_numbering_account": ("RATE_LIMITED", "NOT_FOUND"),
-    "document_numbering_list_errors": ("RATE_LIMITED",),
-    "document_numbering_list_ranges": ("RATE_LIMITED",),
-    "document_numbering_list_formats": ("RATE_LIMITED",),
-    "document_numbering_read_format": ("RATE_LIMITED",),
-    "document_numbering_format_history": ("RATE_LIMITED",),
+    "document_numbering_import_result": ("NUMBER_IMPORT_UNDER_WAY",),
+    "document_numbering_account": ONE_THING,
     "document_numbering_create_range": (
         *_PRINT,
         *("NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
@@ -217,24 +216,13 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "document_numbering_preview_format": ("NUMBER_TEMPLATE_INVALID", "RATE_LIMITED"),
     "document_numbering_delete_format": ("FORMAT_IN_USE",),
     "document_numbering_change_format": ("NUMBER_TEMPLATE_INVALID", "NUMBER_FORMAT_STALE"),
-    "correspondences_create": _WRITE,
-    "correspondences_edit": _EDIT,
-    "correspondences_revise": _REVISE,
-    "correspondences_cancel": _CANCEL,
-    "correspondences_withdraw_revision": _WITHDRAW,
-    "correspondences_renumber": (*_DRAW, *_RENUMBER),
-    "rfas_create": _WRITE,
-    "rfas_edit": _EDIT,
-    "rfas_revise": _REVISE,
-    "rfas_cancel": _CANCEL,
-    "rfas_withdraw_revision": _WITHDRAW,
-    "rfas_renumber": (*_DRAW, *_RENUMBER),
+    **{
+        f"{kind}_{verb}": codes
+        for kind in ("correspondences", "rfas", "transmittals")
+        for verb, codes in _OF_DOCUMENTS.items()
+    },
     "transmittals_create": (*_WRITE, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
     "transmittals_edit": (*_EDIT, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
-    "transmittals_revise": _REVISE,
-    "transmittals_cancel": _CANCEL,
-    "transmittals_withdraw_revision": _WITHDRAW,
-    "transmittals_renumber": (*_DRAW, *_RENUMBER),
     "circulations_create": (
         *_DRAW,
         *_RESERVATION,
@@ -334,7 +322,7 @@ def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) 
     if path.startswith("/api/"):
         groups.append(INPUT)
     if "/document-numbering" in path:
-        groups.append(NUMBERING)
+        groups += [NUMBERING, NUMBERS_READ if method == "get" else ()]
     if needs_caller:
         groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
     if "{" in path:

@@ -146,13 +146,10 @@ async def live() -> Alive:
 @router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
 async def ready(dependencies: Annotated[list[Dependency], Depends(async_dependency(dependencies_of))]) -> Response:
     """503 while the database, its migrations or the file storage is down; without Redis it is degraded and still serves."""
-    reports = await asyncio.gather(*(_ask(dependency) for dependency in dependencies))
-    down = {
-        dependency.name for dependency, report in zip(dependencies, reports, strict=True) if report.status == "down"
-    }
-    essential = {dependency.name for dependency in dependencies if dependency.essential}
-    status: Literal["ready", "degraded", "down"] = "down" if down & essential else "degraded" if down else "ready"
+    reports = await asyncio.gather(*map(_ask, dependencies))
     named = {dependency.name: report for dependency, report in zip(dependencies, reports, strict=True)}
+    down = [dependency.essential for dependency in dependencies if named[dependency.name].status == "down"]
+    status: Literal["ready", "degraded", "down"] = "down" if any(down) else "degraded" if down else "ready"
     answer = Readiness(status=status, dependencies=named)
     return OrjsonResponse(answer.model_dump(by_alias=True), status_code=503 if status == "down" else 200)
 

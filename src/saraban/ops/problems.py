@@ -110,23 +110,18 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
         response.headers.update(headers or {})
         return response
 
-    async def on_domain_error(request: Request, error: Exception) -> Response:
-        assert isinstance(error, DomainError)
-        return await answer(request, error)
-
-    async def on_validation(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return await answer(request, refused_input(error))
-
-    async def on_http(request: Request, error: Exception) -> Response:
+    async def on_error(request: Request, error: Exception) -> Response:
+        if isinstance(error, DomainError):
+            return await answer(request, error)
+        if isinstance(error, RequestValidationError):
+            return await answer(request, refused_input(error))
         assert isinstance(error, HTTPException)
         named = await _unreadable(request, error) or from_http(error)
         status = error.status_code if status_of(named) != error.status_code and error.status_code >= 405 else None
         return await answer(request, named, status=status, headers=dict(error.headers or {}))
 
-    app.add_exception_handler(DomainError, on_domain_error)
-    app.add_exception_handler(RequestValidationError, on_validation)
-    app.add_exception_handler(HTTPException, on_http)
+    for kind in (DomainError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, on_error)
     app.state.answer_fault = lambda request, error: answer(
         request, error if isinstance(error, DomainError) else from_fault(error)
     )

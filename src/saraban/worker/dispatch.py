@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from enum import StrEnum
+from typing import ClassVar
 
 import structlog
 
@@ -40,11 +41,13 @@ class DeliveryOutcome(StrEnum):
 class LaneDispatcher(ABC):
     """Claims what is due in a lane and delivers it; several may run against one database, in one process or in many."""
 
+    outside: ClassVar[bool]
+
     def __init__(
-        self, *, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta, outside: bool
+        self, *, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta = events.LEASE
     ) -> None:
         self._db, self._clock, self._handlers, self._lease = db, clock, handlers, lease
-        self._lane, self._outside = handlers.lane(outside=outside), outside
+        self._lane = handlers.lane(outside=self.outside)
 
     @abstractmethod
     async def _attempt(self, claim: events.EventClaim) -> bool:
@@ -93,7 +96,7 @@ class LaneDispatcher(ABC):
             return DeliveryOutcome.DEAD
         if isinstance(error, events.Postponed):
             return DeliveryOutcome.POSTPONED
-        log.warning("event_retry", counted=events.counts_as_attempt(error, outside=self._outside), **facts)
+        log.warning("event_retry", counted=events.counts_as_attempt(error, outside=self.outside), **facts)
         return DeliveryOutcome.RETRY
 
     def _measure(self, claim: events.EventClaim, outcome: DeliveryOutcome, seconds: float) -> None:
@@ -105,24 +108,14 @@ class LaneDispatcher(ABC):
 class Dispatcher(LaneDispatcher):
     """The lane of events whose handlers stay in this database."""
 
-    def __init__(
-        self,
-        *,
-        db: Database,
-        clock: Clock,
-        handlers: events.Handlers,
-        lease: timedelta = events.LEASE,
-        concurrency: int = CONCURRENCY,
-    ) -> None:
-        super().__init__(db=db, clock=clock, handlers=handlers, lease=lease, outside=False)
-        self._limit = concurrency * SHARE
-        # SQLite has one writer, who is quickest with everything at once.
-        self._share = self._limit if db.is_sqlite else SHARE
+    outside = False
 
     async def round(self) -> int:
         """Deliver at most one event of each of many aggregates, and return the number it tried."""
-        claims = await self._claim(self._limit)
-        parts = [claims[at : at + self._share] for at in range(0, len(claims), self._share)]
+        claims = await self._claim(CONCURRENCY * SHARE)
+        # SQLite has one writer, who is quickest with everything at once.
+        share = CONCURRENCY * SHARE if self._db.is_sqlite else SHARE
+        parts = [claims[at : at + share] for at in range(0, len(claims), share)]
         await asyncio.gather(*(self._deliver_all(part) for part in parts))
         return len(claims)
 
@@ -162,16 +155,12 @@ class OutboundDispatcher(LaneDispatcher):
     :param on_free: called when a place becomes free
     """
 
+    outside = True
+
     def __init__(
-        self,
-        *,
-        db: Database,
-        clock: Clock,
-        handlers: events.Handlers,
-        lease: timedelta = events.LEASE,
-        on_free: Callable[[], None] = lambda: None,
+        self, *, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta, on_free: Callable[[], None]
     ) -> None:
-        super().__init__(db=db, clock=clock, handlers=handlers, lease=lease, outside=True)
+        super().__init__(db=db, clock=clock, handlers=handlers, lease=lease)
         self._on_free = on_free
         self._under_way: set[asyncio.Task[None]] = set()
 

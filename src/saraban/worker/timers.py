@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 import httpx
 import sqlalchemy as sa
@@ -62,9 +63,6 @@ def standard_timers(
     """
     lanes = {name: (handlers or events.Handlers()).lane(outside=name == "outside") for name in ("inside", "outside")}
 
-    async def announce(now: datetime) -> None:
-        await send_alerts(db, url=ops_webhook_url, now=now)
-
     async def measure(now: datetime) -> None:
         async with db.reading() as session:
             found = {name: await events.backlog(session, lane=lane) for name, lane in lanes.items()}
@@ -73,27 +71,20 @@ def standard_timers(
             OLDEST_AGE.labels(name).set((now - backlog.oldest).total_seconds() if backlog.oldest else 0)
             DEAD_LETTERS.set(backlog.dead)
 
-    async def clean_up(now: datetime) -> None:
-        await attachments.clean_up(db, storage, now=now)
-
-    async def add_years(now: datetime) -> None:
-        await db.transact(lambda session: ensure_partitions(session, now=now))
-
-    async def forget_errors(session: AsyncSession, *, now: datetime) -> int:
-        return await numbering.delete_old_errors(session, now=now, keep=keep_errors)
-
     return [
         Timer("outbox_measure", timedelta(seconds=10), measure),
-        Timer("dead_letter_announce", timedelta(seconds=5), announce),
+        Timer("dead_letter_announce", timedelta(seconds=5), lambda now: send_alerts(db, url=ops_webhook_url, now=now)),
         Timer("outbox_purge", timedelta(hours=1), _purge(db, events.purge_delivered)),
         Timer("webhook_outcome_purge", timedelta(hours=1), _purge(db, webhooks.purge_outcomes)),
         Timer("mail_purge", timedelta(hours=1), _purge(db, notifications.purge_mails)),
         Timer("idempotency_purge", timedelta(hours=1), _purge(db, delete_expired_keys)),
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.delete_expired_sessions)),
         Timer("reservation_expiry", timedelta(seconds=10), _purge(db, numbering.expire_reservations)),
-        Timer("number_error_purge", timedelta(hours=1), _purge(db, forget_errors)),
-        Timer("attachment_clean_up", timedelta(minutes=10), clean_up),
-        Timer("partition_years", timedelta(hours=12), add_years),
+        Timer(
+            "number_error_purge", timedelta(hours=1), _purge(db, partial(numbering.delete_old_errors, keep=keep_errors))
+        ),
+        Timer("attachment_clean_up", timedelta(minutes=10), lambda now: attachments.clean_up(db, storage, now=now)),
+        Timer("partition_years", timedelta(hours=12), lambda now: db.transact(partial(ensure_partitions, now=now))),
     ]
 
 

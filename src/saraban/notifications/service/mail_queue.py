@@ -8,6 +8,7 @@ After the last attempt it becomes a dead letter, which tells the operators; revi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -152,18 +153,9 @@ class MailJob:
         try:
             await self._settings.mailer.send(mail)
         except MailRefused as failure:
-            reason, for_good = str(failure), failure.for_good
-            outcome = await self._db.transact(
-                lambda session: _failed(
-                    session,
-                    mail_settings=self._settings,
-                    batch=batch,
-                    reason=reason,
-                    for_good=for_good,
-                    now=self._clock.now(),
-                )
-            )
-            log.warning("mail_not_taken", message_id=str(batch), reason=reason, outcome=outcome)
+            failed = partial(_failed, mail_settings=self._settings, batch=batch, failure=failure, now=self._clock.now())
+            outcome = await self._db.transact(failed)
+            log.warning("mail_not_taken", message_id=str(batch), reason=str(failure), outcome=outcome)
         else:
             outcome = await self._db.transact(lambda session: _sent(session, batch, now=self._clock.now()))
         MAILS.labels(outcome).inc()
@@ -259,13 +251,13 @@ async def _sent(session: AsyncSession, batch: UUID, *, now: datetime) -> str:
 
 
 async def _failed(
-    session: AsyncSession, *, mail_settings: MailSettings, batch: UUID, reason: str, for_good: bool, now: datetime
+    session: AsyncSession, *, mail_settings: MailSettings, batch: UUID, failure: MailRefused, now: datetime
 ) -> str:
-    lines = await repository.lock_batch(session, batch)
-    over = for_good or any(line.attempts + 1 >= mail_settings.attempts for line in lines)
+    lines, reason = await repository.lock_batch(session, batch), str(failure)[:500]
+    over = failure.for_good or any(line.attempts + 1 >= mail_settings.attempts for line in lines)
     for line in lines:
         line.attempts += 1
-        line.claimed_until, line.last_error = None, reason[:500]
+        line.claimed_until, line.last_error = None, reason
         line.due_at = now + mail_settings.first_pause * 2 ** (line.attempts - 1)
         line.given_up_at = now if over else None
     if over and lines:
@@ -277,4 +269,4 @@ async def _bury(session: AsyncSession, batch: UUID, line: MailLine, reason: str,
     reader = (await identity.load_delivery_profiles(session, user_ids=[line.user_id]))[line.user_id]
     names: JsonObject = {"messageId": str(batch), "userPublicId": str(reader.public_id)}
     event = events.Event(batch, GIVEN_UP, "mail", str(batch), names, line.created_at, line.attempts)
-    await events.add_dead_letter(session, event=event, queue=QUEUE, error=reason[:500], now=now)
+    await events.add_dead_letter(session, event=event, queue=QUEUE, error=reason, now=now)

@@ -44,7 +44,7 @@ class _DueReminder:
     reminder: Reminder
 
 
-async def send_reminders(db: Database, *, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
+async def send_reminders(db: Database, subjects: Subjects, zone: ZoneInfo, now: datetime) -> int:
     """Record every reminder that is to have gone out by now and did not, and say how many those were."""
     count = 0
     for pages in (repository.due_revisions, repository.due_circulations):
