@@ -16,7 +16,16 @@ from uuid import UUID
 import typer
 
 from saraban import config
-from saraban.cli.output import CANNOT_TELL, print_table, progress_bar, say, stop, verification_failure, with_system
+from saraban.cli.output import (
+    CANNOT_TELL,
+    print_table,
+    progress_bar,
+    say,
+    stop,
+    tell,
+    verification_failure,
+    with_system,
+)
 from saraban.cli.run import reading
 
 if TYPE_CHECKING:
@@ -138,7 +147,7 @@ def seal() -> None:
     Example: `saraban audit seal`
     """
     count = with_system(lambda system: system.sealer.seal_now())
-    typer.echo(say(f"ปิดผนึก {count} บล็อก", f"{count} blocks sealed."))
+    tell(f"ปิดผนึก {count} บล็อก", f"{count} blocks sealed.")
 
 
 @group.command()
@@ -172,7 +181,7 @@ def verify(
         raise typer.Exit(TAMPERED)
     if report.findings:
         raise typer.Exit(CANNOT_TELL)
-    typer.echo(say("ไม่พบการแก้ไข", "Nothing was changed."))
+    tell("ไม่พบการแก้ไข", "Nothing was changed.")
 
 
 def _verify_database(heads: Path | None) -> "VerificationReport":
@@ -265,9 +274,9 @@ def purge(
         raise typer.Exit(TAMPERED)
     years = config.load().audit_retention_years
     if not done:
-        typer.echo(say(f"ไม่มีบล็อกที่เก่ากว่า {years} ปี", f"No block is older than {years} years."))
+        tell(f"ไม่มีบล็อกที่เก่ากว่า {years} ปี", f"No block is older than {years} years.")
     elif not yes:
-        typer.echo(say("ยังไม่ได้ลบ ใส่ --yes เพื่อลบ", "Nothing was deleted; say --yes to delete."))
+        tell("ยังไม่ได้ลบ ใส่ --yes เพื่อลบ", "Nothing was deleted; say --yes to delete.")
 
 
 @contextmanager

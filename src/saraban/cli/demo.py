@@ -1,6 +1,7 @@
 """`saraban demo`: the whole story of a document, told in the terminal."""
 
 import os
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from saraban.bootstrap import System
-    from saraban.documents.demo.service import WalkthroughDocument, WalkthroughStep
+    from saraban.documents.demo.service import WalkthroughDocument
 
 
 class DemoNotForProduction(DomainError):
@@ -106,15 +107,11 @@ async def _play(system: "System", console: "Console") -> "list[WalkthroughDocume
         progress.advance(bar)
         chapters = []
         async for scene in walk_through(bootstrap.stage(system), clock=system.clock):
-            progress.console.print(f"  {_said(scene)}", highlight=False, soft_wrap=True)
+            progress.console.print(f"  {scene.says.say(language())}", highlight=False, soft_wrap=True)
             progress.update(bar, advance=1, description=say("เล่าเรื่อง", "Running the demo story"))
             if scene.chapter is not None:
                 chapters.append(scene.chapter)
     return chapters
-
-
-def _said(scene: "WalkthroughStep") -> str:
-    return scene.says.say(language())
 
 
 def _print(console: "Console", chapters: "list[WalkthroughDocument]") -> None:
@@ -132,79 +129,75 @@ def _print(console: "Console", chapters: "list[WalkthroughDocument]") -> None:
         )
 
 
-def _table(title: str) -> "Table":
+def _table(title: str, headings: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> "Table":
+    """
+    Thai has no blanks between words, so a cell is shown whole, never broken inside a word.
+
+    A narrow terminal takes its width from the last column, whose cells may be cut.
+    """
+    from rich.cells import cell_len
     from rich.table import Table
 
-    return Table(title=title, title_justify="left")
-
-
-def _column(table: "Table", th: str, en: str, *, whole: bool = True) -> None:
-    """Thai has no blanks between words, so a cell is shown whole or cut, never broken inside a word."""
-    table.add_column(say(th, en), no_wrap=whole, overflow="ignore" if whole else "ellipsis")
-
-
-def _fitted(table: "Table") -> "Table":
-    """A narrow terminal takes its width from the cells that may be cut."""
-    from rich.cells import cell_len
-
-    for column in table.columns:
-        texts = (str(column.header), *(str(cell) for cell in column.cells))
-        column.min_width = max(map(cell_len, texts)) if column.overflow == "ignore" else 6
+    table = Table(title=title, title_justify="left")
+    *whole, last = (say(th, en) for th, en in headings)
+    for heading in whole:
+        table.add_column(heading, no_wrap=True, overflow="ignore")
+    table.add_column(last, overflow="ellipsis", min_width=6)
+    for row in rows:
+        table.add_row(*row)
+    for column in table.columns[:-1]:
+        column.min_width = max(map(cell_len, (str(column.header), *map(str, column.cells))))
     return table
 
 
 def _documents(chapters: "list[WalkthroughDocument]") -> "Table":
-    table = _table(say("เอกสาร", "Documents"))
-    _column(table, "เลขที่", "Number")
-    _column(table, "สถานะ", "Status")
-    _column(table, "ไฟล์", "Files")
-    _column(table, "เรื่อง", "Subject", whole=False)
-    for chapter in chapters:
-        document = chapter.document
-        state = document["workflow"]["stateLabel"][language()]
-        table.add_row(
-            document["data"]["documentNumber"],
-            state,
-            str(len(document["data"]["attachments"])),
-            document["data"]["subject"],
+    headings = (("เลขที่", "Number"), ("สถานะ", "Status"), ("ไฟล์", "Files"), ("เรื่อง", "Subject"))
+    rows = (
+        (
+            chapter.document["data"]["documentNumber"],
+            chapter.document["workflow"]["stateLabel"][language()],
+            str(len(chapter.document["data"]["attachments"])),
+            chapter.document["data"]["subject"],
         )
-    return _fitted(table)
+        for chapter in chapters
+    )
+    return _table(say("เอกสาร", "Documents"), headings, rows)
 
 
 def _history(chapter: "WalkthroughDocument", zone: "ZoneInfo") -> "Table":
     number = chapter.document["data"]["documentNumber"]
-    table = _table(say(f"ประวัติของ {number}", f"History of {number}"))
-    _column(table, "เวลา", "Time")
-    _column(table, "ผู้ดำเนินการ", "User")
-    _column(table, "การดำเนินการ → สถานะ", "Action → status")
-    _column(table, "ความเห็น", "Comment", whole=False)
+    headings = (
+        ("เวลา", "Time"),
+        ("ผู้ดำเนินการ", "User"),
+        ("การดำเนินการ → สถานะ", "Action → status"),
+        ("ความเห็น", "Comment"),
+    )
     spoken = language()
-    for step in chapter.steps:
-        table.add_row(
+    rows = (
+        (
             f"{step.created_at.astimezone(zone):%H:%M:%S}",
             step.actor.display_name if step.actor else "-",
             f"{past_tense(step.action_label).say(spoken)} → {step.to_label.say(spoken)}",
             step.comment or "",
         )
-    return _fitted(table)
+        for step in chapter.steps
+    )
+    return _table(say(f"ประวัติของ {number}", f"History of {number}"), headings, rows)
 
 
 def _trail(chapters: "list[WalkthroughDocument]", zone: "ZoneInfo") -> "Table":
-    table = _table(say("บันทึกการตรวจสอบ", "Audit trail"))
-    _column(table, "เวลา", "Time")
-    _column(table, "การดำเนินการ", "Action")
-    _column(table, "เลขที่", "Number")
-    _column(table, "ผู้ดำเนินการ", "User", whole=False)
-    for chapter in chapters:
-        names = _names(chapter)
-        for entry in chapter.trail:
-            table.add_row(
-                f"{entry.created_at.astimezone(zone):%H:%M:%S}",
-                entry.action,
-                chapter.document["data"]["documentNumber"],
-                names.get(str(entry.actor_public_id), str(entry.actor_public_id or "-")),
-            )
-    return _fitted(table)
+    headings = (("เวลา", "Time"), ("การดำเนินการ", "Action"), ("เลขที่", "Number"), ("ผู้ดำเนินการ", "User"))
+    rows = (
+        (
+            f"{entry.created_at.astimezone(zone):%H:%M:%S}",
+            entry.action,
+            chapter.document["data"]["documentNumber"],
+            _names(chapter).get(str(entry.actor_public_id), str(entry.actor_public_id or "-")),
+        )
+        for chapter in chapters
+        for entry in chapter.trail
+    )
+    return _table(say("บันทึกการตรวจสอบ", "Audit trail"), headings, rows)
 
 
 def _names(chapter: "WalkthroughDocument") -> dict[str, str]:

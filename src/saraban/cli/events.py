@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from saraban.cli.options import As, Reason
-from saraban.cli.output import print_list, say
+from saraban.cli.output import print_list, say, tell
 from saraban.cli.run import as_account, reading
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def requeue(event: Event, account: As, reason: Reason) -> None:
     from saraban.ops import event_administration
 
     as_account(account, lambda ctx, session: event_administration.requeue(ctx, session, event, reason))
-    typer.echo(say("นำกลับเข้าคิวแล้ว", "The event is in the queue again."))
+    tell("นำกลับเข้าคิวแล้ว", "The event is in the queue again.")
 
 
 @group.command()
@@ -116,7 +116,7 @@ def drop(event: Event, account: As, reason: Reason) -> None:
     from saraban.ops import event_administration
 
     as_account(account, lambda ctx, session: event_administration.drop(ctx, session, event, reason))
-    typer.echo(say("ทิ้งเหตุการณ์แล้ว", "The event is dropped."))
+    tell("ทิ้งเหตุการณ์แล้ว", "The event is dropped.")
 
 
 def _line(view: "EventView") -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from saraban import config
-from saraban.cli.output import say, stop, with_system
+from saraban.cli.output import say, stop, tell, with_system
 
 
 def migrate(
@@ -46,7 +46,7 @@ def migrate(
         history.downgrade(url, to)
     else:
         history.upgrade(url, to)
-    typer.echo(say(f"ฐานข้อมูลอยู่ที่รุ่น {history.current(url)}", f"The database stands at {history.current(url)}."))
+    tell(f"ฐานข้อมูลอยู่ที่รุ่น {history.current(url)}", f"The database stands at {history.current(url)}.")
 
 
 def prepare_folder() -> None:
@@ -92,7 +92,7 @@ def _report(stands: str | None, newest: str) -> None:
             f"ฐานข้อมูลอยู่ที่รุ่น {stands} แต่รุ่นล่าสุดคือ {newest} กรุณาสั่ง `saraban migrate`",
             f"The database stands at {stands}, the newest revision is {newest}: run `saraban migrate`.",
         )
-    typer.echo(say(f"ฐานข้อมูลเป็นรุ่นล่าสุดแล้ว ({newest})", f"The database is at the newest revision ({newest})."))
+    tell(f"ฐานข้อมูลเป็นรุ่นล่าสุดแล้ว ({newest})", f"The database is at the newest revision ({newest}).")
 
 
 def _seed() -> None:

@@ -27,7 +27,7 @@ from saraban.cli.options import (
     SubType,
     Type,
 )
-from saraban.cli.output import say, stop, with_system
+from saraban.cli.output import say, stop, tell, with_system
 from saraban.cli.run import account_context, as_account, number_named, project_named, reading, request_in_codes
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
@@ -110,7 +110,7 @@ def void(
         number,
         lambda ctx, session, named: numbering.void_number(ctx, session, public_id=named, reason=reason),
     )
-    typer.echo(say(f"{voided} เป็นโมฆะแล้ว", f"{voided} is void."))
+    tell(f"{voided} เป็นโมฆะแล้ว", f"{voided} is void.")
 
 
 @group.command()
@@ -224,11 +224,9 @@ def override(
 def _confirmed(effect: "ManualNumberEffect", *, yes: bool) -> int:
     """Show how far the counter would jump, and return the jump when somebody has said yes to it."""
     after = effect.counter + effect.jump
-    typer.echo(
-        say(
-            f"{effect.series}: ตัวนับจะไปจาก {effect.counter} เป็น {after} ({effect.jump} ลำดับ)",
-            f"{effect.series}: the counter goes from {effect.counter} to {after}, by {effect.jump}.",
-        ),
+    tell(
+        f"{effect.series}: ตัวนับจะไปจาก {effect.counter} เป็น {after} ({effect.jump} ลำดับ)",
+        f"{effect.series}: the counter goes from {effect.counter} to {after}, by {effect.jump}.",
         err=True,
     )
     if (
@@ -305,7 +303,7 @@ def confirm(number: _Reserved, account: As, project: Project) -> None:
     confirmed = _changed(
         account, project, number, lambda ctx, session, token: numbering.confirm_reservation(ctx, session, token=token)
     )
-    typer.echo(say(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed."))
+    tell(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed.")
 
 
 @group.command()
@@ -324,7 +322,7 @@ def cancel(number: _Reserved, account: As, project: Project, reason: Reason = "N
         number,
         lambda ctx, session, token: numbering.cancel_reservation(ctx, session, token=token, reason=reason),
     )
-    typer.echo(say(f"ยกเลิกการจอง {cancelled} แล้ว", f"{cancelled} is given up."))
+    tell(f"ยกเลิกการจอง {cancelled} แล้ว", f"{cancelled} is given up.")
 
 
 def _changed(

@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from saraban.cli.options import As, Project
-from saraban.cli.output import language, progress_bar, say, stop, with_system
+from saraban.cli.output import language, progress_bar, say, stop, tell, with_system
 from saraban.cli.run import account_context, project_named
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def export(
         return await ledger.write_export(_sheet(file), rows)
 
     count = with_system(work)
-    typer.echo(say(f"{count:,} เลขที่", f"{count:,} numbers"))
+    tell(f"{count:,} เลขที่", f"{count:,} numbers")
 
 
 def _sheet(path: Path) -> Path:

@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from saraban.cli.options import As, Contract, Discipline, Originator, Project, Reason, Recipient, RfaType, SubType, Type
-from saraban.cli.output import print_list, say, stop
+from saraban.cli.output import print_list, say, stop, tell
 from saraban.cli.run import PAGE, as_account, members_of, read_pages, reading, request_in_codes
 from saraban.kit.errors import unknown
 from saraban.numbering.series.domain.counter import LARGEST_STATED
@@ -137,7 +137,7 @@ def release(
     from saraban.numbering import service as numbering
 
     as_account(account, lambda ctx, session: numbering.release_range(ctx, session, public_id=range_, reason=reason))
-    typer.echo(say("ปลดช่วงเลขแล้ว", "Range released."))
+    tell("ปลดช่วงเลขแล้ว", "Range released.")
 
 
 def _line(row: "RangeRow", codes: Mapping[UUID, str]) -> str:

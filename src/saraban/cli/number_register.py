@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from saraban.cli.options import Project
-from saraban.cli.output import print_list, progress_bar, say, verification_failure, with_system
+from saraban.cli.output import print_list, progress_bar, say, tell, verification_failure, with_system
 from saraban.cli.run import PAGE, project_named, read_pages, reading
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def account(
                 return page.counter
 
     counter = reading(step)
-    typer.echo(say(f"ตัวนับอยู่ที่ {counter}", f"The counter stands at {counter}."))
+    tell(f"ตัวนับอยู่ที่ {counter}", f"The counter stands at {counter}.")
 
 
 def _line(line: "LedgerLine[NumberRow]", zone: ZoneInfo) -> str:
@@ -123,9 +123,9 @@ def verify() -> None:
     with verification_failure():
         count, rows = with_system(_verify)
     if count:
-        typer.echo(say(f"พบข้อขัดแย้ง {count} รายการ", f"{count} discrepancies."))
+        tell(f"พบข้อขัดแย้ง {count} รายการ", f"{count} discrepancies.")
         raise typer.Exit(DISAGREES)
-    typer.echo(say(f"ตรวจ {rows:,} แถว ตรงกันทั้งหมด", f"{rows:,} rows compared; everything adds up."))
+    tell(f"ตรวจ {rows:,} แถว ตรงกันทั้งหมด", f"{rows:,} rows compared; everything adds up.")
 
 
 async def _verify(system: "System") -> tuple[int, int]:

@@ -47,6 +47,11 @@ def say(th: str, en: str) -> str:
     return Text(th, en).say(language())
 
 
+def tell(th: str, en: str, *, err: bool = False) -> None:
+    """Print one sentence in the language of the person at the keyboard."""
+    typer.echo(say(th, en), err=err)
+
+
 def stop(th: str, en: str, *, code: int = FAILED) -> typer.Exit:
     """Print one line on stderr and give what to raise: `raise stop(…)`."""
     sys.stderr.write(f"saraban: {say(th, en)}\n")
@@ -161,21 +166,14 @@ def print_invitations(invitations: "Sequence[Invitation]") -> None:
         return
     if settings.mails_invitations:
         names = ", ".join(one.username for one in invitations)
-        typer.echo(say(f"ส่งคำเชิญทางอีเมลถึง {names}", f"Invitations go by e-mail to {names}."))
+        tell(f"ส่งคำเชิญทางอีเมลถึง {names}", f"Invitations go by e-mail to {names}.")
         return
     home = settings.public_url.rstrip("/")
     for one in invitations:
         typer.echo(f"{one.username}: {home}{one.path}")
-    typer.echo(
-        say(
-            "ส่งลิงก์ให้เจ้าตัวเท่านั้น ใช้ได้ครั้งเดียวภายใน 7 วัน",
-            "Give each link to that person alone; it works once, for 7 days.",
-        )
-    )
+    tell("ส่งลิงก์ให้เจ้าตัวเท่านั้น ใช้ได้ครั้งเดียวภายใน 7 วัน", "Give each link to that person alone; it works once, for 7 days.")
     if not home:
-        typer.echo(
-            say(
-                "ตั้ง SARABAN_PUBLIC_URL ไว้ จะได้ลิงก์เต็ม ตอนนี้ให้เติมที่อยู่ของเซิร์ฟเวอร์ไว้ข้างหน้า",
-                "Put the server's address before the path; with SARABAN_PUBLIC_URL set, whole links are printed.",
-            )
+        tell(
+            "ตั้ง SARABAN_PUBLIC_URL ไว้ จะได้ลิงก์เต็ม ตอนนี้ให้เติมที่อยู่ของเซิร์ฟเวอร์ไว้ข้างหน้า",
+            "Put the server's address before the path; with SARABAN_PUBLIC_URL set, whole links are printed.",
         )

@@ -14,7 +14,7 @@ import typer
 from saraban import config
 from saraban.cli.migrate import refuse_empty
 from saraban.cli.options import As, Project
-from saraban.cli.output import EXIT_CODES, print_invitations, say, stop
+from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, tell
 from saraban.cli.run import HERE, as_account, project_named, reading
 from saraban.kit.errors import ErrorKind, invalid
 
@@ -70,7 +70,7 @@ def calendar(
     for day in answer.days:
         typer.echo(f"{day.date}  {day.kind:<7}  {day.source:<7}  {say(day.name_th, day.name_en)}")
     if not answer.is_shipped:
-        typer.echo(say("ยังไม่มีวันหยุดราชการของปีนี้", "The public holidays of this year are not in the system: add them."))
+        tell("ยังไม่มีวันหยุดราชการของปีนี้", "The public holidays of this year are not in the system: add them.")
 
 
 @group.command()
@@ -95,7 +95,7 @@ def weekend(
             "Name days from MONDAY to SUNDAY, and leave one to work.",
         )
     _change(account, project, partial(projects.set_weekend, weekend=chosen))
-    typer.echo(say("เปลี่ยนวันหยุดประจำสัปดาห์แล้ว", "Weekend saved."))
+    tell("เปลี่ยนวันหยุดประจำสัปดาห์แล้ว", "Weekend saved.")
 
 
 @group.command("add-day")
@@ -118,7 +118,7 @@ def add_day(
     kind: Literal["WORKING", "HOLIDAY"] = "WORKING" if working else "HOLIDAY"
     order = NewCalendarDay(kind=kind, name_th=name_th, name_en=name_en)
     _change(account, project, partial(projects.add_day, day=_day(day), order=order))
-    typer.echo(say(f"บันทึกวันที่ {day} แล้ว", f"{day} is kept as {kind}."))
+    tell(f"บันทึกวันที่ {day} แล้ว", f"{day} is kept as {kind}.")
 
 
 @group.command("remove-day")
@@ -134,7 +134,7 @@ def remove_day(
     from saraban.projects import service as projects
 
     _change(account, project, partial(projects.remove_day, day=_day(day)))
-    typer.echo(say(f"ลบวันที่ {day} ออกแล้ว", f"Nothing special is kept of {day} any more."))
+    tell(f"ลบวันที่ {day} ออกแล้ว", f"Nothing special is kept of {day} any more.")
 
 
 def _day(text: str) -> date:
@@ -296,13 +296,13 @@ def _sum_up(found: "AppliedFile", *, dry_run: bool) -> None:
             code=EXIT_CODES[ErrorKind.CONFLICT],
         )
     if not count:
-        typer.echo(say("ไม่มีสิ่งใดเปลี่ยน", "Nothing changes."))
+        tell("ไม่มีสิ่งใดเปลี่ยน", "Nothing changes.")
         return
     changes = "1 change" if count == 1 else f"{count} changes"
     if dry_run:
-        typer.echo(say(f"จะเปลี่ยน {count} รายการ ยังไม่ได้บันทึก", f"{changes}; nothing was written."))
+        tell(f"จะเปลี่ยน {count} รายการ ยังไม่ได้บันทึก", f"{changes}; nothing was written.")
     else:
-        typer.echo(say(f"บันทึก {count} รายการแล้ว", f"{changes} written."))
+        tell(f"บันทึก {count} รายการแล้ว", f"{changes} written.")
 
 
 @group.command()

@@ -12,7 +12,7 @@ import typer
 from saraban import config
 from saraban.cli.demo import refuse_production
 from saraban.cli.migrate import prepare_folder, refuse_behind
-from saraban.cli.output import say, stop, with_system
+from saraban.cli.output import stop, tell, with_system
 from saraban.config import Settings
 
 _ROOM = 4 * 1024 * 1024  # bytes for the measurements of one process, which ends when it writes to them on a full disk
@@ -125,23 +125,21 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
 
 def _say_now(th: str, en: str) -> None:
     """Said before what it tells of, also where stdout is a pipe."""
-    typer.echo(say(th, en))
+    tell(th, en)
     sys.stdout.flush()
 
 
 def _greet(settings: Settings, *, has_demo: bool) -> None:
     if settings.workers > 1 and not settings.database_url:
-        typer.echo(
-            say(
-                "หมายเหตุ: หลายโปรเซสบน SQLite ใช้งานได้ แต่เขียนได้ทีละหนึ่ง ควรใช้ MariaDB",
-                "Note: several processes on SQLite are safe but write one at a time; MariaDB does better.",
-            )
+        tell(
+            "หมายเหตุ: หลายโปรเซสบน SQLite ใช้งานได้ แต่เขียนได้ทีละหนึ่ง ควรใช้ MariaDB",
+            "Note: several processes on SQLite are safe but write one at a time; MariaDB does better.",
         )
     typer.echo(f"Saraban: http://{settings.host}:{settings.port}")
     if has_demo:
         from saraban.identity.service import DEMO_ACCOUNTS
 
-        typer.echo(say("บัญชีสาธิต รหัสผ่าน saraban-demo:", "Demo accounts, password saraban-demo:"))
+        tell("บัญชีสาธิต รหัสผ่าน saraban-demo:", "Demo accounts, password saraban-demo:")
         for account in DEMO_ACCOUNTS:
             typer.echo(f"  {account.username:<20} {account.display_name}")
     sys.stdout.flush()

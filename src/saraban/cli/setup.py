@@ -11,7 +11,7 @@ import typer
 
 from saraban import config
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.output import language, print_invitations, say, stop, with_system
+from saraban.cli.output import language, print_invitations, say, stop, tell, with_system
 from saraban.cli.project import content_of, show
 from saraban.cli.run import HERE
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
@@ -88,16 +88,11 @@ def setup(
     _check(first, content)
     _prepare(config.load())
     made = with_system(lambda system: _set_up(system, first, content))
-    typer.echo(
-        say(
-            f"ตั้งค่าเริ่มต้นแล้ว ผู้ดูแลระบบสูงสุดคือ {first.username}",
-            f"Saraban is set up; {first.username} is its Super Admin.",
-        )
-    )
+    tell(f"ตั้งค่าเริ่มต้นแล้ว ผู้ดูแลระบบสูงสุดคือ {first.username}", f"Saraban is set up; {first.username} is its Super Admin.")
     if made is not None:
         typer.echo(_told(made))
         print_invitations(made.invitations)
-    typer.echo(say("เริ่มให้บริการด้วย `saraban serve`", "Start it with `saraban serve`."))
+    tell("เริ่มให้บริการด้วย `saraban serve`", "Start it with `saraban serve`.")
 
 
 def _prepare(settings: config.Settings) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.output import EXIT_CODES, language, print_invitations, print_table, say, stop
+from saraban.cli.output import EXIT_CODES, language, print_invitations, print_table, say, stop, tell
 from saraban.cli.run import as_system, reading
 from saraban.kit.errors import ErrorKind, Invalid
 
 if TYPE_CHECKING:
-    from saraban.identity.service import AccountSummary, KnownPerson, PeopleImport
+    from saraban.identity.service import AccountSummary, KnownPerson
 
 Name = Annotated[str, typer.Argument(metavar="USERNAME", help="User name of the account.")]
 Password = Annotated[
@@ -50,7 +50,7 @@ def create(
     secret = _password(password)
     account = identity.NewAccount(username, email, first_name, last_name, organization, is_service=service)
     as_system(lambda ctx, session: identity.create_user(ctx, session, account, password=secret))
-    typer.echo(say(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open."))
+    tell(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open.")
 
 
 @group.command()
@@ -136,7 +136,7 @@ def unlock(username: Name) -> None:
     from saraban.identity import service as identity
 
     as_system(lambda ctx, session: identity.unlock(ctx, session, username=username))
-    typer.echo(say(f"ปลดล็อกบัญชี {username} แล้ว", f"The account {username} is unlocked."))
+    tell(f"ปลดล็อกบัญชี {username} แล้ว", f"The account {username} is unlocked.")
 
 
 @group.command()
@@ -152,7 +152,7 @@ def password(username: Name, password: Password = None) -> None:
 
     secret = _password(password)
     as_system(lambda ctx, session: identity.set_password(ctx, session, username=username, password=secret))
-    typer.echo(say(f"ตั้งรหัสผ่านใหม่ของ {username} แล้ว", f"The account {username} has a new password."))
+    tell(f"ตั้งรหัสผ่านใหม่ของ {username} แล้ว", f"The account {username} has a new password.")
 
 
 @group.command()
@@ -175,7 +175,7 @@ def grant(
 
     grant = identity.RoleGrant(role, organization, project, contract)
     as_system(lambda ctx, session: identity.grant_role(ctx, session, username, grant))
-    typer.echo(say(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}."))
+    tell(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}.")
 
 
 @group.command()
@@ -194,7 +194,7 @@ def revoke(
 
     grant = identity.RoleGrant(role, organization, project, contract)
     as_system(lambda ctx, session: identity.revoke_role(ctx, session, username, grant))
-    typer.echo(say(f"ถอนบทบาท {role} จาก {username} แล้ว", f"{username} no longer has the role {role} there."))
+    tell(f"ถอนบทบาท {role} จาก {username} แล้ว", f"{username} no longer has the role {role} there.")
 
 
 @group.command()
@@ -223,9 +223,7 @@ def limit(
             code=EXIT_CODES[ErrorKind.INVALID],
         )
     as_system(lambda ctx, session: identity.limit_draws(ctx, session, username=username, per_minute=wanted))
-    typer.echo(
-        say(f"ขีดจำกัดการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
-    )
+    tell(f"ขีดจำกัดการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
 
 
 def _switch(username: str, *, active: bool) -> None:
@@ -233,7 +231,7 @@ def _switch(username: str, *, active: bool) -> None:
 
     as_system(lambda ctx, session: identity.set_active(ctx, session, username=username, active=active))
     done = say("เปิดใช้งาน", "enabled") if active else say("ปิดใช้งาน", "disabled")
-    typer.echo(say(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}."))
+    tell(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}.")
 
 
 def _password(given: str | None) -> str:
@@ -270,13 +268,18 @@ def import_(
         saraban user import people.xlsx --dry-run
         saraban user import people.xlsx
     """
+    from saraban.identity import service as identity
+    from saraban.kit.spreadsheets import read_rows, unreadable
+
     if template:
         _write_template(file)
         typer.echo(str(file))
         return
+    if not file.is_file():
+        raise unreadable()
+    rows = list(read_rows(file, columns=MOST_COLUMNS, rows=MOST_ROWS))
     try:
-        rows = _rows(file)
-        done = _import(rows, dry_run=dry_run)
+        done = as_system(lambda ctx, session: identity.import_people(ctx, session, rows=rows, dry_run=dry_run))
     except Invalid as fault:
         fault.fields = tuple(replace(one, pointer=_row_and_column(one.pointer)) for one in fault.fields)
         raise
@@ -284,39 +287,21 @@ def import_(
         _tell_known(one)
     count, known = len(done.invitations), len(done.known)
     if dry_run:
-        typer.echo(
-            say(
-                f"จะเชิญ {count} คน มีบัญชีอยู่แล้ว {known} คน ยังไม่ได้เปลี่ยนสิ่งใด",
-                f"{count} would be invited, {known} have an account already; nothing was changed.",
-            )
+        tell(
+            f"จะเชิญ {count} คน มีบัญชีอยู่แล้ว {known} คน ยังไม่ได้เปลี่ยนสิ่งใด",
+            f"{count} would be invited, {known} have an account already; nothing was changed.",
         )
         return
-    typer.echo(say(f"เชิญแล้ว {count} คน มีบัญชีอยู่แล้ว {known} คน", f"{count} invited, {known} have an account already."))
+    tell(f"เชิญแล้ว {count} คน มีบัญชีอยู่แล้ว {known} คน", f"{count} invited, {known} have an account already.")
     print_invitations(done.invitations)
-
-
-def _rows(file: Path) -> list[list[object]]:
-    from saraban.kit.spreadsheets import read_rows, unreadable
-
-    if not file.is_file():
-        raise unreadable()
-    return list(read_rows(file, columns=MOST_COLUMNS, rows=MOST_ROWS))
-
-
-def _import(rows: list[list[object]], *, dry_run: bool) -> "PeopleImport":
-    from saraban.identity import service as identity
-
-    return as_system(lambda ctx, session: identity.import_people(ctx, session, rows=rows, dry_run=dry_run))
 
 
 def _tell_known(one: "KnownPerson") -> None:
     if one.differs:
         columns = ", ".join(_title(key) for key in one.differs)
-        typer.echo(
-            say(
-                f"แถว {one.line}: {one.username} มีบัญชีอยู่แล้ว ไม่ได้เปลี่ยน ต่างที่ {columns}",
-                f"row {one.line}: {one.username} has an account and stays as it is; the sheet differs in {columns}.",
-            )
+        tell(
+            f"แถว {one.line}: {one.username} มีบัญชีอยู่แล้ว ไม่ได้เปลี่ยน ต่างที่ {columns}",
+            f"row {one.line}: {one.username} has an account and stays as it is; the sheet differs in {columns}.",
         )
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import typer
 
 from saraban.cli.options import As, Project
-from saraban.cli.output import print_list, say, stop
+from saraban.cli.output import print_list, say, stop, tell
 from saraban.cli.run import as_account, project_named, reading
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def on(webhook: Hook, account: As) -> None:
     Example: `saraban webhook on 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
     _switch(webhook, account, is_active=True)
-    typer.echo(say("เปิดใช้ webhook แล้ว", "Webhook enabled."))
+    tell("เปิดใช้ webhook แล้ว", "Webhook enabled.")
 
 
 @group.command()
@@ -125,7 +125,7 @@ def off(webhook: Hook, account: As) -> None:
     Example: `saraban webhook off 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as padmin`
     """
     _switch(webhook, account, is_active=False)
-    typer.echo(say("หยุดส่ง webhook แล้ว", "Webhook disabled."))
+    tell("หยุดส่ง webhook แล้ว", "Webhook disabled.")
 
 
 def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
@@ -173,7 +173,7 @@ def remove(webhook: Hook, account: As) -> None:
     from saraban.webhooks import service as webhooks
 
     as_account(account, lambda ctx, session: webhooks.remove(ctx, session, public_id=webhook))
-    typer.echo(say("ลบ webhook แล้ว", "Webhook deleted."))
+    tell("ลบ webhook แล้ว", "Webhook deleted.")
 
 
 @group.command()

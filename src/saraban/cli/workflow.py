@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saraban.cli.options import As
-from saraban.cli.output import language, option_names, print_list, progress_bar, say, with_system
+from saraban.cli.output import language, option_names, print_list, progress_bar, say, tell, with_system
 from saraban.cli.run import account_context, as_account, project_named, reading
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def list_(code: Annotated[str | None, typer.Argument(metavar="CODE", help="Of th
             words = say("หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ", "would not pass today's publishing checks")
             sys.stderr.write(f"saraban: {one.code} {one.version}: {words}: {_fault(fault)}\n")
     if not found:
-        typer.echo(say("ยังไม่มีกระบวนงาน", "There are no workflows."))
+        tell("ยังไม่มีกระบวนงาน", "There are no workflows.")
 
 
 @group.command()
@@ -110,9 +110,9 @@ def migrate(
     for outcome, count in counts.items():
         typer.echo(f"{count:>8,}  {_says(outcome)}")
     if not counts:
-        typer.echo(say("ไม่มีเอกสารที่ต้องย้าย", "There is nothing to migrate."))
+        tell("ไม่มีเอกสารที่ต้องย้าย", "There is nothing to migrate.")
     elif dry_run:
-        typer.echo(say("ยังไม่ได้ย้าย", "Nothing was migrated."))
+        tell("ยังไม่ได้ย้าย", "Nothing was migrated.")
     if any(outcome.stands_still for outcome in counts):
         raise typer.Exit(LEFT)
 
@@ -206,7 +206,7 @@ def choose(code: WorkflowCode, kind: Kind, account: As, type_code: TypeCode = No
 
     with option_names(_TYPED):
         as_account(account, step)
-    typer.echo(say(f"เอกสารใหม่จะเริ่มด้วย {code}", f"New documents start on {code}."))
+    tell(f"เอกสารใหม่จะเริ่มด้วย {code}", f"New documents start on {code}.")
 
 
 @group.command()
@@ -225,7 +225,7 @@ def unchoose(kind: Kind, account: As, type_code: TypeCode = None, project: Proje
 
     with option_names(_TYPED):
         as_account(account, step)
-    typer.echo(say("ยกเลิกการกำหนดแล้ว", "Assignment removed."))
+    tell("ยกเลิกการกำหนดแล้ว", "Assignment removed.")
 
 
 async def _target(session: "AsyncSession", kind: str, type_code: str | None, project: str | None) -> "AssignmentTarget":
@@ -258,7 +258,7 @@ def replay(
     if total.left_out:
         typer.echo(f"{total.left_out:>8,}  {say('เสร็จสิ้นก่อนหน้านั้น ยังไม่ได้ทดสอบ', 'closed earlier, not tested')}")
     if not total.looked_at:
-        typer.echo(say("ยังไม่มีเอกสารที่เสร็จสิ้น", "No closed documents yet."))
+        tell("ยังไม่มีเอกสารที่เสร็จสิ้น", "No closed documents yet.")
     if total.differing:
         raise typer.Exit(DIFFERS)
 
