@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -113,9 +113,10 @@ def add_day(
     Example: `saraban project add-day 2028-01-03 --name-th ชดเชยวันขึ้นปีใหม่ --name-en "New Year" --project LCBP3-C2 --as padmin`
     """
     from saraban.projects import service as projects
+    from saraban.projects.domain.calendar import DayKind
     from saraban.projects.schemas import NewCalendarDay
 
-    kind: Literal["WORKING", "HOLIDAY"] = "WORKING" if working else "HOLIDAY"
+    kind = DayKind.WORKING if working else DayKind.HOLIDAY
     order = NewCalendarDay(kind=kind, name_th=name_th, name_en=name_en)
     _change(account, project, partial(projects.add_day, day=_day(day), order=order))
     tell(f"บันทึกวันที่ {day} แล้ว", f"{day} is kept as {kind}.")

@@ -140,14 +140,16 @@ def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
 
 def _fares(row: "Webhook") -> str:
     """Why it is off, or since when nothing gets through."""
-    if row.off_because == "gone":
+    from saraban.webhooks.domain import OffReason
+
+    if row.off_because == OffReason.GONE:
         return say("(ปลายทางตอบว่าเลิกใช้แล้ว)", "(disabled: the endpoint reports it is gone)")
-    if row.off_because == "address":
+    if row.off_because == OffReason.ADDRESS:
         return say("(หยุดส่งเพราะที่อยู่นี้ส่งไปไม่ได้)", "(disabled: webhooks may not be sent to this URL)")
     if row.failing_since is None:
         return ""
     since = f"{row.failing_since:%Y-%m-%d %H:%M}Z"
-    if row.off_because == "failing":
+    if row.off_because == OffReason.FAILING:
         return say(f"(หยุดส่งเพราะส่งไม่ผ่านตั้งแต่ {since})", f"(switched off: failing since {since})")
     return say(f"(ส่งไม่ผ่านตั้งแต่ {since})", f"(failing since {since})")
 

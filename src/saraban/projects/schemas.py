@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.schema import Schema, SingleLine
-from saraban.projects.domain.calendar import Weekday
+from saraban.projects.domain.calendar import DayKind, DaySource, Weekday
 
 _PROJECT = {
     "publicId": "01930b5e-0000-7000-8000-000000000001",
@@ -158,10 +158,10 @@ class CalendarDay(Schema):
     model_config = _example({**_SUBSTITUTE, "source": "PUBLIC"})
 
     date: date
-    kind: Literal["HOLIDAY", "WORKING"] = Field(description="WORKING: worked although it is a holiday or weekend.")
+    kind: DayKind = Field(description="WORKING: worked although it is a holiday or weekend.")
     name_th: str
     name_en: str
-    source: Literal["PUBLIC", "PROJECT"] = Field(description="PUBLIC: shipped; PROJECT: the project's own word.")
+    source: DaySource = Field(description="PUBLIC: shipped; PROJECT: the project's own word.")
 
 
 class CalendarYear(Schema):
@@ -185,7 +185,7 @@ class CalendarYear(Schema):
 class NewCalendarDay(Schema):
     model_config = _example({name: value for name, value in _SUBSTITUTE.items() if name != "date"})
 
-    kind: Literal["HOLIDAY", "WORKING"] = "HOLIDAY"
+    kind: DayKind = DayKind.HOLIDAY
     name_th: Annotated[str, SingleLine(200)]
     name_en: Annotated[str, SingleLine(200)]
 

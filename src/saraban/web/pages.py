@@ -19,8 +19,7 @@ from saraban.web.documents import document_actions, document_forms, document_pag
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
 from saraban.web.people import my_tasks, notifications, project_calendar, review_teams
 from saraban.web.shell import assets, session
-from saraban.web.shell import language as languages
-from saraban.web.shell.page import PageModel, PageRequest, page_request, render, set_retry_after
+from saraban.web.shell.page import PageModel, PageRequest, language_of, page_request, render, set_retry_after
 from saraban.web.shell.session import delete_session_cookies, set_session_cookies
 from saraban.web.workflows import definitions, editor, migration, simulation, workflow_assignment
 
@@ -118,7 +117,7 @@ def _to_login(request: Request) -> Response:
 
 
 async def _rendered(request: Request, error: DomainError, status: int) -> Response:
-    problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) | {"status": status}
+    problem = to_problem(error, language=language_of(request), trace_id=trace_id()) | {"status": status}
     if "hx-request" in request.headers:
         response = render(request, NoticeFragment(problem=problem), status=status)
         response.headers["HX-Retarget"] = "#notices"

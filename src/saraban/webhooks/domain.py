@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final, Literal, Protocol, get_args
 from urllib.parse import urlsplit
@@ -247,7 +248,13 @@ def valid_secrets(kept: Iterable[Mapping[str, str]] | None, now: datetime) -> li
     return sorted((one for one in found if one.until > now), key=lambda one: one.until, reverse=True)
 
 
-Off = Literal["gone", "failing", "address"]
+class OffReason(StrEnum):
+    """Why a webhook was switched off by itself: its receiver is gone, nothing gets through, or nothing may be sent there."""
+
+    GONE = "gone"
+    FAILING = "failing"
+    ADDRESS = "address"
+
 
 # A receiver may be down over a weekend and lose nothing but those days' messages.
 LONG: Final = timedelta(days=3)

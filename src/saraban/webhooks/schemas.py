@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from saraban.kit.schema import Schema, SingleLine
-from saraban.webhooks.domain import EventName, Off, ProjectEvent
+from saraban.webhooks.domain import EventName, OffReason, ProjectEvent
 from saraban.workflow.language.dsl.parts import TOPIC
 
 _ID: Final = "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"
@@ -84,7 +84,7 @@ class WebhookOut(Schema):
     events: list[EventName]
     topics: list[str]
     is_active: bool
-    off_because: Off | None = Field(
+    off_because: OffReason | None = Field(
         description="When Saraban has switched it off: `gone` for an answer of 410, `failing` when nothing got through "
         "for days, `address` when none may lead there; the owner was notified, and `isActive` switches it on again."
     )

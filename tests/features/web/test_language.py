@@ -9,7 +9,7 @@ from babel.messages import Catalog
 
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, KINDS
-from saraban.web.shell.language import catalogue, clock_text, day_text, moment_text, size_text
+from saraban.web.shell.page import catalogue, clock_text, day_text, moment_text, size_text
 from saraban.workflow.language.registers import REGISTERS
 
 BANGKOK = ZoneInfo("Asia/Bangkok")

@@ -7,6 +7,7 @@ Those are the people of its organization who hold the right to, there or in its 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from saraban.documents.core.domain import KindRules
 from saraban.identity.domain.context import EVERYTHING, Grant, Scope, allows
@@ -52,8 +53,23 @@ def status_code(state: str, *, ended: bool, outcome: Outcome | None = None) -> s
     return STATUSES.get(state, STATUSES[usual])
 
 
-MUST_ANSWER = frozenset({"MAIN", "ACTION"})
-WAITING = frozenset({"PENDING", "IN_PROGRESS"})
+class RoutingKind(StrEnum):
+    """What somebody is asked for: the first two must answer."""
+
+    MAIN = "MAIN"
+    ACTION = "ACTION"
+    INFORMATION = "INFORMATION"
+
+
+class RoutingStatus(StrEnum):
+    PENDING = "PENDING"
+    IN_PROGRESS = "IN_PROGRESS"
+    COMPLETED = "COMPLETED"
+    REJECTED = "REJECTED"
+
+
+MUST_ANSWER = frozenset({RoutingKind.MAIN, RoutingKind.ACTION})
+WAITING = frozenset({RoutingStatus.PENDING, RoutingStatus.IN_PROGRESS})
 
 
 def is_open(status: str) -> bool:

@@ -6,12 +6,11 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
+from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.core.models import priority_type
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 
 NOW = sa.text("CURRENT_TIMESTAMP")
-ROUTING_STATUSES = ("PENDING", "IN_PROGRESS", "COMPLETED", "REJECTED")
-ROUTING_KINDS = ("MAIN", "ACTION", "INFORMATION")
 
 
 class Circulation(HasPublicId, Base):
@@ -61,13 +60,13 @@ class CirculationRouting(HasPublicId, Base):
     organization_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"))
     assigned_to: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     kind: Mapped[str] = mapped_column(
-        sa.Enum(*ROUTING_KINDS, name="routing_kind", native_enum=False, length=20),
-        default="ACTION",
+        sa.Enum(*(one.value for one in RoutingKind), name="routing_kind", native_enum=False, length=20),
+        default=RoutingKind.ACTION,
         server_default="ACTION",
     )
     status: Mapped[str] = mapped_column(
-        sa.Enum(*ROUTING_STATUSES, name="routing_status", native_enum=False, length=20),
-        default="PENDING",
+        sa.Enum(*(one.value for one in RoutingStatus), name="routing_status", native_enum=False, length=20),
+        default=RoutingStatus.PENDING,
         server_default="PENDING",
     )
     due_date: Mapped[date | None]

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.core.schemas import (
     CodeAnswer,
     DocumentFileAnswer,
@@ -23,12 +24,10 @@ from saraban.kit.schema import Day, MultiLine, Schema
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.workflow.runtime.schemas import WorkflowItem
 
-PartKind = Literal["MAIN", "ACTION", "INFORMATION"]
-
 
 class CirculationAssignee(Schema):
     user_public_id: UUID
-    kind: PartKind
+    kind: RoutingKind
     due_date: Day | None = Field(None, description="The sheet's deadline when left out; not for INFORMATION.")
 
 
@@ -78,8 +77,8 @@ class AssigneeAnswer(Schema):
     public_id: UUID
     user: PersonAnswer | None
     is_active: bool
-    kind: PartKind
-    status: Literal["PENDING", "IN_PROGRESS", "COMPLETED", "REJECTED"]
+    kind: RoutingKind
+    status: RoutingStatus
     due_date: date | None
     is_overdue: bool
     comment: str | None = Field(examples=["โปรดพิจารณา"])

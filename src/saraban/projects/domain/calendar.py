@@ -10,6 +10,7 @@ to add, as are the years that are not in `YEARS`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from enum import StrEnum
 from functools import cache
 from typing import Final, Literal
 
@@ -26,6 +27,20 @@ WEEKDAYS: Final[tuple[Weekday, ...]] = (
     "SUNDAY",
 )
 USUAL_WEEKEND: Final[tuple[Weekday, ...]] = ("SATURDAY", "SUNDAY")
+
+
+class DayKind(StrEnum):
+    """What a day is that is no ordinary one: closed, or worked although it would be closed."""
+
+    HOLIDAY = "HOLIDAY"
+    WORKING = "WORKING"
+
+
+class DaySource(StrEnum):
+    """Who says so: the public holidays that ship, or the project."""
+
+    PUBLIC = "PUBLIC"
+    PROJECT = "PROJECT"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
 from saraban.projects import repository
-from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS, YEARS, Weekday, WorkCalendar, public_holidays
+from saraban.projects.domain.calendar import (
+    USUAL_WEEKEND,
+    WEEKDAYS,
+    YEARS,
+    DayKind,
+    DaySource,
+    Weekday,
+    WorkCalendar,
+    public_holidays,
+)
 from saraban.projects.models import ProjectCalendar, ProjectDay
 from saraban.projects.schemas import CalendarDay, CalendarYear, NewCalendarDay
 from saraban.projects.service.projects import lock_managed_project, record_change, visible_project
@@ -79,7 +88,7 @@ async def add_day(
     if row is None:
         row = ProjectDay(project_id=project.id, day=day)
         session.add(row)
-    row.is_working = order.kind == "WORKING"
+    row.is_working = order.kind is DayKind.WORKING
     row.name_th, row.name_en = order.name_th, order.name_en
     row.created_by_user_id, row.created_at = ctx.caller.user_id, ctx.now
     details = {"day": day.isoformat(), "kind": order.kind}
@@ -109,9 +118,9 @@ async def _weekend(session: AsyncSession, project_id: int) -> list[Weekday]:
 
 
 def _shipped(day: date, name: Text) -> CalendarDay:
-    return CalendarDay(date=day, kind="HOLIDAY", name_th=name.th, name_en=name.en, source="PUBLIC")
+    return CalendarDay(date=day, kind=DayKind.HOLIDAY, name_th=name.th, name_en=name.en, source=DaySource.PUBLIC)
 
 
 def _own(row: ProjectDay) -> CalendarDay:
-    kind = "WORKING" if row.is_working else "HOLIDAY"
-    return CalendarDay(date=row.day, kind=kind, name_th=row.name_th, name_en=row.name_en, source="PROJECT")
+    kind = DayKind.WORKING if row.is_working else DayKind.HOLIDAY
+    return CalendarDay(date=row.day, kind=kind, name_th=row.name_th, name_en=row.name_en, source=DaySource.PROJECT)

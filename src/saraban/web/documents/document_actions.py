@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends
 from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.circulation import service as circulations
+from saraban.documents.circulation.domain import RoutingStatus
 from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents
@@ -253,7 +254,7 @@ async def _respond(form: DocumentForm) -> None:
     if not form.register.web.is_sheet:
         raise NotFound("Only circulation sheets ask for responses.")
     asked = {
-        "status": form.text("status") or "COMPLETED",
+        "status": form.text("status") or RoutingStatus.COMPLETED,
         "comment": form.text("comment"),
         "onBehalfOf": form.text("onBehalfOf"),
     }

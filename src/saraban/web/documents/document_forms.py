@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents
 from saraban.identity import service as identity
+from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
@@ -182,7 +183,7 @@ def _usual_reader(kind: WebKind, contracts: list[ContractSummary], contract: str
     if kind.name != "rfa":
         return ""
     parties = [party for one in contracts if str(one.public_id) == contract for party in one.organizations]
-    readers = [str(party.public_id) for party in parties if party.role == "CONSULTANT"]
+    readers = [str(party.public_id) for party in parties if party.role == PartyRole.CONSULTANT]
     return next((one for one in readers if one != originator), "")
 
 

@@ -23,6 +23,7 @@ from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
+from saraban.workflow.runtime.domain.delegation import DelegationStatus
 from saraban.workflow.runtime.schemas import DelegationIn
 from saraban.workflow.runtime.service import delegations
 from saraban.workflow.runtime.service.delegations import DelegationView
@@ -44,10 +45,10 @@ _NAMED: Final = {
     "SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings"),
 }
 PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
-    "upcoming": (Text("ยังไม่เริ่ม", "Upcoming"), "blue"),
-    "active": (Text("มีผลอยู่", "Active"), "green"),
-    "ended": (Text("สิ้นสุดแล้ว", "Ended"), "grey"),
-    "revoked": (Text("ยกเลิกแล้ว", "Revoked"), "grey"),
+    DelegationStatus.UPCOMING: (Text("ยังไม่เริ่ม", "Upcoming"), "blue"),
+    DelegationStatus.ACTIVE: (Text("มีผลอยู่", "Active"), "green"),
+    DelegationStatus.ENDED: (Text("สิ้นสุดแล้ว", "Ended"), "grey"),
+    DelegationStatus.REVOKED: (Text("ยกเลิกแล้ว", "Revoked"), "grey"),
 }
 
 

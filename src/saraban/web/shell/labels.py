@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import Text
+from saraban.numbering.register.domain import GapReason
 from saraban.numbering.series.domain.format_selection import Narrowing
+from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OperationCode
 from saraban.projects.domain import master_data
 from saraban.workflow.language.outcome import WORDS as OUTCOME_WORDS
 from saraban.workflow.language.outcome import past_tense
@@ -31,44 +34,44 @@ STATES: Final[dict[str, Text]] = {
 }
 
 NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
-    "RESERVED": (Text("จองไว้", "Reserved"), "yellow"),
-    "CONFIRMED": (Text("ออกแล้ว", "Issued"), "green"),
-    "CANCELLED": (Text("ยกเลิกการจองแล้ว", "Reservation released"), "grey"),
-    "EXPIRED": (Text("การจองหมดอายุ", "Reservation expired"), "grey"),
-    "VOID": (Text("ยกเลิกเลขที่แล้ว", "Void"), "red"),
-    "SKIPPED": (Text("ข้ามเลข", "Skipped"), "grey"),
-    "BARRED": (Text("ระงับการใช้", "Blocked"), "grey"),
-    "KEPT": (Text("จองไว้", "Reserved"), "blue"),
-    "BEFORE_LEDGER": (Text("ก่อนเริ่มใช้ระบบ", "Pre-system"), "grey"),
-    "NOT_ISSUED": (Text("ยังไม่ออกเลข", "Not issued"), "grey"),
-    "UNEXPLAINED": (Text("ไม่ทราบสาเหตุ", "Unexplained"), "red"),
+    NumberState.RESERVED: (Text("จองไว้", "Reserved"), "yellow"),
+    NumberState.CONFIRMED: (Text("ออกแล้ว", "Issued"), "green"),
+    NumberState.CANCELLED: (Text("ยกเลิกการจองแล้ว", "Reservation released"), "grey"),
+    NumberState.EXPIRED: (Text("การจองหมดอายุ", "Reservation expired"), "grey"),
+    NumberState.VOID: (Text("ยกเลิกเลขที่แล้ว", "Void"), "red"),
+    GapReason.SKIPPED: (Text("ข้ามเลข", "Skipped"), "grey"),
+    GapReason.BARRED: (Text("ระงับการใช้", "Blocked"), "grey"),
+    GapReason.KEPT: (Text("จองไว้", "Reserved"), "blue"),
+    GapReason.BEFORE_LEDGER: (Text("ก่อนเริ่มใช้ระบบ", "Pre-system"), "grey"),
+    GapReason.NOT_ISSUED: (Text("ยังไม่ออกเลข", "Not issued"), "grey"),
+    GapReason.UNEXPLAINED: (Text("ไม่ทราบสาเหตุ", "Unexplained"), "red"),
 }
 
 IMPORT_STATES: Final[dict[str, tuple[Text, str]]] = {
-    "CHECKING": (Text("กำลังตรวจ", "Checking"), "yellow"),
-    "CHECKED": (Text("รอยืนยันการนำเข้า", "Awaiting confirmation"), "blue"),
-    "IMPORTING": (Text("กำลังนำเข้า", "Importing"), "yellow"),
-    "DONE": (Text("นำเข้าแล้ว", "Imported"), "green"),
-    "FAILED": (Text("ไม่สำเร็จ", "Failed"), "red"),
+    ImportState.CHECKING: (Text("กำลังตรวจ", "Checking"), "yellow"),
+    ImportState.CHECKED: (Text("รอยืนยันการนำเข้า", "Awaiting confirmation"), "blue"),
+    ImportState.IMPORTING: (Text("กำลังนำเข้า", "Importing"), "yellow"),
+    ImportState.DONE: (Text("นำเข้าแล้ว", "Imported"), "green"),
+    ImportState.FAILED: (Text("ไม่สำเร็จ", "Failed"), "red"),
 }
 
 NUMBER_SOURCES: Final[dict[str, Text]] = {
-    "OVERRIDE": Text("ออกนอกระบบ", "Issued outside the system"),
-    "IMPORT": Text("นำเข้า", "Imported"),
-    "MIGRATED": Text("ย้ายจากระบบเดิม", "Migrated"),
+    NumberSource.OVERRIDE: Text("ออกนอกระบบ", "Issued outside the system"),
+    NumberSource.IMPORT: Text("นำเข้า", "Imported"),
+    NumberSource.MIGRATED: Text("ย้ายจากระบบเดิม", "Migrated"),
 }
 
 _NUMBER_OPERATIONS: Final[dict[str, Text]] = {
-    "GENERATE": Text("ออกเลขที่แล้ว", "Issued"),
-    "RESERVE": Text("จองแล้ว", "Reserved"),
-    "CONFIRM": Text("ยืนยันแล้ว", "Confirmed"),
-    "CANCEL": Text("ยกเลิกการจองแล้ว", "Reservation released"),
-    "EXPIRE": Text("การจองหมดอายุแล้ว", "Reservation expired"),
-    "VOID": Text("ยกเลิกเลขที่แล้ว", "Voided"),
-    "OVERRIDE": Text("บันทึกเลขที่ออกนอกระบบแล้ว", "Registered"),
-    "IMPORT": Text("นำเข้าแล้ว", "Imported"),
-    "REVISE": Text("พิมพ์ใหม่ตามฉบับแก้ไขแล้ว", "Printed for a revision"),
-    "SKIP": Text("ข้ามเลขแล้ว", "Skipped"),
+    OperationCode.GENERATE: Text("ออกเลขที่แล้ว", "Issued"),
+    OperationCode.RESERVE: Text("จองแล้ว", "Reserved"),
+    OperationCode.CONFIRM: Text("ยืนยันแล้ว", "Confirmed"),
+    OperationCode.CANCEL: Text("ยกเลิกการจองแล้ว", "Reservation released"),
+    OperationCode.EXPIRE: Text("การจองหมดอายุแล้ว", "Reservation expired"),
+    OperationCode.VOID: Text("ยกเลิกเลขที่แล้ว", "Voided"),
+    OperationCode.OVERRIDE: Text("บันทึกเลขที่ออกนอกระบบแล้ว", "Registered"),
+    OperationCode.IMPORT: Text("นำเข้าแล้ว", "Imported"),
+    OperationCode.REVISE: Text("พิมพ์ใหม่ตามฉบับแก้ไขแล้ว", "Printed for a revision"),
+    OperationCode.SKIP: Text("ข้ามเลขแล้ว", "Skipped"),
 }
 
 
@@ -122,16 +125,16 @@ PURPOSES: Final[dict[str, Text]] = {
 }
 
 PARTS: Final[dict[str, Text]] = {
-    "MAIN": Text("ผู้รับผิดชอบหลัก", "Main"),
-    "ACTION": Text("ผู้ดำเนินการ", "Action"),
-    "INFORMATION": Text("เพื่อทราบ", "Information"),
+    RoutingKind.MAIN: Text("ผู้รับผิดชอบหลัก", "Main"),
+    RoutingKind.ACTION: Text("ผู้ดำเนินการ", "Action"),
+    RoutingKind.INFORMATION: Text("เพื่อทราบ", "Information"),
 }
 
-ANSWERS: Final[dict[str, Text]] = {
-    "PENDING": Text("ยังไม่ตอบ", "Pending"),
-    "IN_PROGRESS": Text("กำลังดำเนินการ", "In progress"),
-    "COMPLETED": Text("ตอบแล้ว", "Responded"),
-    "REJECTED": Text("ไม่รับดำเนินการ", "Declined"),
+ANSWERS: Final[dict[str, tuple[Text, str]]] = {
+    RoutingStatus.PENDING: (Text("ยังไม่ตอบ", "Pending"), "yellow"),
+    RoutingStatus.IN_PROGRESS: (Text("กำลังดำเนินการ", "In progress"), "blue"),
+    RoutingStatus.COMPLETED: (Text("ตอบแล้ว", "Responded"), "green"),
+    RoutingStatus.REJECTED: (Text("ไม่รับดำเนินการ", "Declined"), "red"),
 }
 
 # What the page says after a form of it was carried out.

@@ -1,19 +1,21 @@
 """
 Puts a page together: the template in the reader's language, the shell around it, the cookies that go with it.
 
-Templates get plain objects; what they show is decided by services.
+Templates get plain objects; what they show is decided by services. English is the source text; `locale/th/LC_MESSAGES/web.po` is
+read when the process starts, so that no compiled file is kept.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Literal, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from babel.messages.pofile import read_po
 from fastapi import Depends, Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
@@ -21,25 +23,109 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, Response
 
 import saraban
+from saraban.documents.circulation.domain import RoutingStatus
 from saraban.identity.dependencies import Context as SignedIn
 from saraban.identity.domain.context import Caller, RequestContext, Scope
-from saraban.kit.clock import local_date
+from saraban.kit.dates import date_in_figures, date_in_words, local_date, parse_date
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import Db
+from saraban.kit.http import language as chosen_language
 from saraban.kit.ids import trace_id
 from saraban.notifications import service as notifications
-from saraban.numbering.series.domain.states import ImportState, OverflowRule, RangeKind
+from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OverflowRule, RangeKind
 from saraban.projects import service as projects
+from saraban.projects.domain.calendar import DayKind, DaySource
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import assets, labels
-from saraban.web.shell import language as languages
 from saraban.web.shell.document_kinds import KINDS, WebKind
+from saraban.webhooks.domain import OffReason
 from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.review import BranchStatus
+from saraban.workflow.runtime.domain.delegation import DelegationStatus
 
 TEMPLATES: Final = Path(__file__).parents[1] / "templates"
+LOCALE: Final = Path(__file__).parents[1] / "locale"
 PROJECT_COOKIE: Final = "project"
+LANGUAGE_COOKIE: Final = "lang"
+Language = Literal["th", "en"]
+STATES: Final = (
+    *(BranchStatus, DayKind, DaySource, DelegationStatus, ImportState, NumberSource, NumberState, OffReason),
+    *(OverflowRule, RangeKind, RoutingStatus),
+)
 PRODUCT: Final = {"th": "สารบรรณ", "en": "Saraban"}
+
+
+@dataclass(frozen=True)
+class MessageCatalogue:
+    """Translations by source text; what is missing stays English, and a test sees to it that nothing is."""
+
+    words: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+
+    def gettext(self, text: str) -> str:
+        found = self.words.get(text, text)
+        return found if isinstance(found, str) else found[0]
+
+    def ngettext(self, one: str, many: str, count: int) -> str:
+        found = self.words.get(one)
+        if found is None:
+            return one if count == 1 else many
+        return found if isinstance(found, str) else found[0]
+
+
+@cache
+def catalogue(language: str) -> MessageCatalogue:
+    """Return the texts of one language; Thai has one form for every count."""
+    if language == "en":
+        return MessageCatalogue()
+    with (LOCALE / language / "LC_MESSAGES" / "web.po").open("rb") as file:
+        messages = read_po(file, locale=language)
+    return MessageCatalogue({_key(one.id): _value(one.string) for one in messages if one.id and one.string})
+
+
+def _key(identity: str | tuple[str, ...] | list[str]) -> str:
+    return identity if isinstance(identity, str) else identity[0]
+
+
+def _value(text: str | tuple[str, ...] | list[str]) -> str | tuple[str, ...]:
+    return text if isinstance(text, str) else tuple(text)
+
+
+def language_of(request: Request) -> Language:
+    """Return the language of a page: what was chosen, before that what the browser asks for, otherwise Thai."""
+    return cast("Language", chosen_language(request))
+
+
+def day_text(day: date | None, language: str) -> str:
+    """Write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
+    return "–" if day is None else date_in_words(day, language)
+
+
+def typed_day(value: str, language: str) -> str:
+    """Give a date, as it was typed or is kept, as the reader would type it; what is none as it was typed."""
+    day = parse_date(value)
+    return value if day is None else date_in_figures(day, language)
+
+
+def clock_text(moment: datetime, language: str, zone: ZoneInfo) -> str:
+    """Write the time of day in the deployment's zone: 14:05 น., or 14:05."""
+    return f"{moment.astimezone(zone):%H:%M}{' น.' if language == 'th' else ''}"
+
+
+def moment_text(moment: datetime | None, language: str, zone: ZoneInfo) -> str:
+    """Write a moment in the deployment's zone: 20 พ.ย. 2569 14:05 น., or 20 Nov 2026 14:05."""
+    if moment is None:
+        return "–"
+    return f"{day_text(local_date(moment, zone), language)} {clock_text(moment, language, zone)}"
+
+
+def size_text(size: int) -> str:
+    """Write a file's size with at most one decimal."""
+    amount, unit = float(size), "B"
+    for bigger in ("KB", "MB", "GB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, bigger
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
 
 
 @cache
@@ -55,15 +141,15 @@ def environment(language: str) -> Environment:
     )
     found.policies["ext.i18n.trimmed"] = True  # as the catalogue is extracted: a text may be broken into lines
     found.policies["json.dumps_kwargs"] = {"default": asdict, "ensure_ascii": False}
-    texts = languages.catalogue(language)
+    texts = catalogue(language)
     found.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
     found.filters |= {
-        "day": partial(languages.day_text, language=language),
-        "typed_day": partial(languages.typed_day, language=language),
+        "day": partial(day_text, language=language),
+        "typed_day": partial(typed_day, language=language),
         "moment": _moment,
         "moment_day": _moment_day,
         "moment_clock": _moment_clock,
-        "size": languages.size_text,
+        "size": size_text,
         "say": partial(_say, language),
         "named": partial(_named, language),
         "iso": lambda value: value.isoformat() if value else "",
@@ -77,23 +163,23 @@ def environment(language: str) -> Environment:
         "words": labels,
         "CANCELLED": CANCELLED,
     }
-    found.globals |= {states.__name__: states for states in (BranchStatus, ImportState, OverflowRule, RangeKind)}
+    found.globals |= {states.__name__: states for states in STATES}
     return found
 
 
 @pass_context
 def _moment(context: Context, value: Any) -> str:
-    return languages.moment_text(value, context["language"], context["zone"])
+    return moment_text(value, context["language"], context["zone"])
 
 
 @pass_context
 def _moment_day(context: Context, value: datetime) -> str:
-    return languages.day_text(local_date(value, context["zone"]), context["language"])
+    return day_text(local_date(value, context["zone"]), context["language"])
 
 
 @pass_context
 def _moment_clock(context: Context, value: datetime) -> str:
-    return languages.clock_text(value, context["language"], context["zone"])
+    return clock_text(value, context["language"], context["zone"])
 
 
 def _say(language: str, label: Any) -> str:
@@ -157,7 +243,7 @@ def render(
     shell: Mapping[str, object] = MappingProxyType({}),
 ) -> HTMLResponse:
     """Answer with a page; without a shell it needs nobody signed in."""
-    language = languages.of(request)
+    language = language_of(request)
     shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id(), **shell}
     values = {field.name: getattr(model, field.name) for field in fields(model)}
     text = environment(language).get_template(template or model.template).render(shared | values)
@@ -177,7 +263,7 @@ def zone_of(request: Request) -> ZoneInfo:
 
 def remember_language(response: Response, language: str) -> None:
     """Keep the language that somebody chose, for the pages and for what the API says to them."""
-    response.set_cookie(languages.COOKIE, language, max_age=365 * 86400, samesite="lax", path="/")
+    response.set_cookie(LANGUAGE_COOKIE, language, max_age=365 * 86400, samesite="lax", path="/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +280,7 @@ class PageRequest:
 
     request: Request
     context: RequestContext
-    language: languages.Language
+    language: Language
     unread: int
     projects: tuple[ProjectRef, ...]
 
@@ -274,7 +360,7 @@ async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
         async with db.reading() as session:
             unread = await notifications.unread_count(ctx, session)
             known = await projects.projects_of(ctx, session)
-    return PageRequest(request, ctx, languages.of(request), unread, known)
+    return PageRequest(request, ctx, language_of(request), unread, known)
 
 
 CurrentPage = Annotated[PageRequest, Depends(page_request)]

@@ -41,13 +41,13 @@ from saraban.kit.errors import DomainError, invalid
 from saraban.kit.http import Address, Db, Now, client_address
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import status_of, to_problem
-from saraban.web.shell import language as languages
 from saraban.web.shell.forms import form_errors, has_own_page
 from saraban.web.shell.page import (
     PROJECT_COOKIE,
     CurrentPage,
     PageModel,
     PageRequest,
+    language_of,
     remember_language,
     render,
     set_retry_after,
@@ -278,7 +278,7 @@ async def home(_caller: CurrentCaller) -> Response:
 def _form(
     request: Request, *, next: str, username: str = "", done: str = "", error: DomainError | None = None
 ) -> HTMLResponse:
-    problem = to_problem(error, language=languages.of(request), trace_id=trace_id()) if error else None
+    problem = to_problem(error, language=language_of(request), trace_id=trace_id()) if error else None
     settings = request.app.state.settings
     response = render(
         request,
@@ -397,7 +397,7 @@ async def _invited(request: Request, token: str, db: Db, clock: Now, error: Doma
             person = await identity.read_invitation(session, token=token, now=clock.now())
     except InvitationEnded as ended:
         error = error or ended
-    language = languages.of(request)
+    language = language_of(request)
     response = render(request, InvitationPage(person=person, faults=form_errors(error, language)))
     set_retry_after(response, error)
     return response

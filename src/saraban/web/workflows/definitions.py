@@ -9,8 +9,7 @@ from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.catalogue import permission_words, role_words
-from saraban.kit.db import Database
+from saraban.identity.domain.catalogue import PartyRole, permission_words, role_words
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -40,11 +39,11 @@ PARTIES: Final[dict[str, Text]] = {
     "assignee": Text("ผู้รับเวียน", "Assignee"),
 }
 ORGANIZATIONS: Final[dict[str, Text]] = {
-    "OWNER": Text("เจ้าของงาน", "Owner"),
-    "DESIGNER": Text("ผู้ออกแบบ", "Designer"),
-    "CONSULTANT": Text("ที่ปรึกษา", "Consultant"),
-    "CONTRACTOR": Text("ผู้รับเหมา", "Contractor"),
-    "OTHER": Text("ฝ่ายอื่น", "Other party"),
+    PartyRole.OWNER: Text("เจ้าของงาน", "Owner"),
+    PartyRole.DESIGNER: Text("ผู้ออกแบบ", "Designer"),
+    PartyRole.CONSULTANT: Text("ที่ปรึกษา", "Consultant"),
+    PartyRole.CONTRACTOR: Text("ผู้รับเหมา", "Contractor"),
+    PartyRole.OTHER: Text("ฝ่ายอื่น", "Other party"),
 }
 _NOT_WRITER = Text("ไม่ใช่ผู้จัดทำเอกสาร", "Not the person who created it")
 _ONE_PERSON = Text("บุคคลที่ระบุไว้", "One named person")
@@ -161,7 +160,8 @@ async def show(
 @router.post("/{code}/v{version}/activate")
 async def activate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
     """New documents start on it."""
-    await _set_active(page, db, code, version, is_active=True)
+    page.caller.require_somewhere(MANAGE)
+    await db.transact(partial(workflow.set_active, page.context, code=code, version=version, is_active=True))
     await definitions.delete(code=code)
     return RedirectResponse(f"/workflows/{code}/v{version}?done=activated", status_code=303)
 
@@ -169,24 +169,10 @@ async def activate(code: Code, version: Version, page: CurrentPage, db: Db, defi
 @router.post("/{code}/v{version}/deactivate")
 async def deactivate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
     """No new document starts on any version; those under way go on."""
-    await _set_active(page, db, code, version, is_active=False)
+    page.caller.require_somewhere(MANAGE)
+    await db.transact(partial(workflow.set_active, page.context, code=code, version=version, is_active=False))
     await definitions.delete(code=code)
     return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)
-
-
-async def _set_active(page: PageRequest, db: Database, code: str, version: int, *, is_active: bool) -> None:
-    page.caller.require_somewhere(MANAGE)
-
-    async def work(session: AsyncSession) -> None:
-        await workflow.set_active(
-            page.context,
-            session,
-            code=code,
-            version=version,
-            is_active=is_active,
-        )
-
-    await db.transact(work)
 
 
 async def _naming(page: PageRequest, session: AsyncSession, *several: AssignedKinds) -> Callable[[AssignedKind], Text]:

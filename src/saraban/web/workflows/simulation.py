@@ -1,30 +1,32 @@
 """A version tried out in the browser: a story is played through it, or what has ended is held against it; nothing is kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from saraban.identity.domain.catalogue import role_words
+from saraban.identity.domain.catalogue import PartyRole, role_words
 from saraban.kit.dates import parse_date
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid
-from saraban.kit.http import Db, ReadSession
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid
+from saraban.kit.http import ReadSession
 from saraban.kit.schema import Schema
 from saraban.web.shell.document_kinds import KINDS
 from saraban.web.shell.forms import (
+    EMPTY_FORM,
     NOT_JSON,
     TOO_DEEP,
+    CurrentForm,
+    FormValues,
+    SentForm,
     form_errors,
+    has_own_page,
     number_or_text,
-    read_form,
     read_json,
     text,
-    validated,
 )
 from saraban.web.shell.labels import PRIORITIES
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -43,7 +45,6 @@ from saraban.workflow.runtime.schemas import Payload
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")
 
 MOST: Final = 25
-_TOLD_HERE = {ErrorKind.INVALID}
 _FIELDS = ("what", "party", "organization", "role", "writer", "rights", "comment", "payload", "files")
 # Both are asked whatever the conditions read: they are what documents are told apart by.
 ALWAYS: Final = ("priority", "dueDate")
@@ -109,38 +110,56 @@ class ReplayPage(PageModel):
     before: int
 
 
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """
+    A version with the story that is told of a document.
+
+    :param rows: the steps as they were typed
+    :param facts: what was typed of the document
+    :param told: the steps again, with what became of each
+    """
+
+    definition: Definition
+    number: int
+    rows: Sequence[Mapping[str, str]]
+    facts: Mapping[str, str]
+    told: Sequence[Any] = ()
+
+
 @router.get("/rehearsal")
 async def rehearsal(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(MANAGE)
     definition = await _definition(session, code, version)
-    return await _show(page, session, definition, version, [_first(definition)], typed_facts(FormData()))
+    return await _show(page, session, Simulation(definition, version, [_first(definition)], typed_facts(EMPTY_FORM)))
 
 
 @router.post("/rehearsal")
-async def play(code: Code, version: Version, page: CurrentPage, session: ReadSession, request: Request) -> Response:
+async def play(code: Code, version: Version, form: CurrentForm) -> Response:
     """What becomes of each step; one that is refused leaves the document where it is."""
+    page = form.page
     page.caller.require_somewhere(MANAGE)
-    definition = await _definition(session, code, version)
-    form = await read_form(request)
-    rows = list(_rows(form))
-    facts = typed_facts(form)
-    try:
-        around = simulated_facts(request, definition, facts)
-        tries = [_try(request, definition, row, index) for index, row in enumerate(rows)]
-        played = workflow.simulate(definition, tries, document=around.document, context=around.context)
-    except DomainError as error:
-        if error.kind not in _TOLD_HERE:
-            raise
-        return await _show(page, session, definition, version, rows, facts, error=error)
-    told = [(row, one, _refusal(one, page.language)) for row, one in zip(rows, played, strict=True)]
-    return await _show(page, session, definition, version, rows, facts, told=told)
+    async with form.db.reading() as session:
+        definition = await _definition(session, code, version)
+        rows, facts = list(_rows(form.values)), typed_facts(form.values)
+        simulation = Simulation(definition, version, rows, facts)
+        try:
+            around = simulated_facts(form, definition, facts)
+            tries = [_try(form, definition, row, index) for index, row in enumerate(rows)]
+            played = workflow.simulate(definition, tries, document=around.document, context=around.context)
+        except DomainError as error:
+            if has_own_page(error):
+                raise
+            return await _show(page, session, simulation, error)
+        told = [(row, one, _refusal(one, page.language)) for row, one in zip(rows, played, strict=True)]
+        return await _show(page, session, replace(simulation, told=told))
 
 
 async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
     return await versions.version(session, code=code, version=version)
 
 
-def _rows(form: FormData) -> Iterator[dict[str, str]]:
+def _rows(form: FormValues) -> Iterator[dict[str, str]]:
     """The steps in which something is done, in their order."""
     for index in range(MOST):
         row = {name: text(form, f"{name}-{index}") or "" for name in _FIELDS}
@@ -154,15 +173,14 @@ def _first(definition: Definition) -> dict[str, str]:
     return dict.fromkeys(_FIELDS, "") | {
         "what": f"{actions[0]}||" if actions else "",
         "party": "originator",
-        "organization": "CONTRACTOR",
+        "organization": PartyRole.CONTRACTOR,
         "writer": "1",
     }
 
 
-def _try(request: Request, definition: Definition, row: Mapping[str, str], index: int) -> workflow.SimulationStep:
+def _try(form: SentForm, definition: Definition, row: Mapping[str, str], index: int) -> workflow.SimulationStep:
     action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
-    order: SimulatedActionIn = validated(
-        request,
+    order = form.order(
         SimulatedActionIn,
         {
             "actor": {
@@ -240,28 +258,22 @@ def _refusal(one: workflow.SimulationResult, language: str) -> str:
 
 
 async def _show(
-    page: PageRequest,
-    session: AsyncSession,
-    definition: Definition,
-    version: int,
-    rows: Sequence[Mapping[str, str]],
-    facts: Mapping[str, Any],
-    *,
-    told: Sequence[Any] = (),
-    error: DomainError | None = None,
+    page: PageRequest, session: AsyncSession, simulation: Simulation, error: DomainError | None = None
 ) -> Response:
+    definition, rows, told = simulation.definition, simulation.rows, simulation.told
     blank = dict.fromkeys(_FIELDS, "")
+    choices = simulation_choices(definition, page.language)
     return page.show(
         SimulationPage(
             definition=definition,
-            number=version,
+            number=simulation.number,
             rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
-            facts=facts,
+            facts=simulation.facts,
             asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
             told=told,
-            choices=simulation_choices(definition, page.language),
+            choices=choices,
             takes=values_taken(definition, page.language),
-            names={one.value: one.label for _, some in simulation_choices(definition, page.language) for one in some},
+            names={one.value: one.label for _, some in choices for one in some},
             roles=[(name, role_words(name)) for name in await versions.role_names(session)],
             organizations=ORGANIZATIONS,
             faults=form_errors(error, page.language),
@@ -303,9 +315,9 @@ def simulation_choices(definition: Definition, language: str) -> list[tuple[str,
     return found
 
 
-def _before(form: FormData) -> int:
+def _before(form: SentForm) -> int:
     """How many were looked at before these; only told, never reckoned with."""
-    counted = number_or_text(text(form, "before") or "")
+    counted = number_or_text(form.text("before") or "")
     return counted if isinstance(counted, int) else 0
 
 
@@ -317,23 +329,20 @@ async def replaying(code: Code, version: Version, page: CurrentPage, session: Re
 
 
 @router.post("/replay")
-async def replay(
-    code: Code, version: Version, page: CurrentPage, db: Db, subjects: RegisteredSubjects, request: Request
-) -> Response:
+async def replay(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
     """Which finished documents would have gone another way through this version, from which step on, and why."""
+    page, typed, after = form.page, form.text("limit") or "", form.text("after")
     page.caller.require_somewhere(MANAGE)
-    form = await read_form(request)
-    typed, after = text(form, "limit") or "", text(form, "after")
     found, fault = None, None
-    async with db.reading() as session:
+    async with form.db.reading() as session:
         definition = await _definition(session, code, version)
         try:
-            order: ReplayIn = validated(request, ReplayIn, {"limit": number_or_text(typed), "after": after})
+            order = form.order(ReplayIn, {"limit": number_or_text(typed), "after": after})
             found = await workflow.replay(
                 session, subjects=subjects, code=code, version=version, limit=order.limit, after=order.after
             )
         except DomainError as error:
-            if error.kind not in _TOLD_HERE:
+            if has_own_page(error):
                 raise
             fault = error
     return page.show(
@@ -348,15 +357,9 @@ async def replay(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedFacts:
+class SimulatedFacts(Schema):
     """What conditions read as `document.<name>` and as `context.<name>`."""
 
-    document: Mapping[str, Any]
-    context: Mapping[str, Any]
-
-
-class _SimulatedFactsIn(Schema):
     document: Payload
     context: Payload
 
@@ -373,12 +376,12 @@ def facts_read(definition: Definition) -> list[str]:
     return [name for name in NAMES if everything or name in ALWAYS or ("document", name) in paths]
 
 
-def typed_facts(form: Any) -> dict[str, str]:
+def typed_facts(form: FormValues) -> dict[str, str]:
     """Return what was typed, as the page shows it again."""
     return {name: text(form, name) or "" for name in (*NAMES, "document", "context")}
 
 
-def simulated_facts(request: Request, definition: Definition, typed: Mapping[str, str]) -> SimulatedFacts:
+def simulated_facts(form: SentForm, definition: Definition, typed: Mapping[str, str]) -> SimulatedFacts:
     """
     Read what was typed; a field counts more than the same name in the text beside it.
 
@@ -386,14 +389,12 @@ def simulated_facts(request: Request, definition: Definition, typed: Mapping[str
     """
     document, context = _object(typed, "document"), _object(typed, "context")
     given = dict(_given(definition, typed))
-    around: _SimulatedFactsIn = validated(
-        request, _SimulatedFactsIn, {"document": document | given, "context": context}
-    )
+    around = form.order(SimulatedFacts, {"document": document | given, "context": context})
     try:
         step_data.check_context(definition, around.context)
     except Invalid as fault:
         raise Invalid(fault.detail, fields=[_placed(one, typed["context"] or "{}") for one in fault.fields]) from fault
-    return SimulatedFacts(around.document, around.context)
+    return around
 
 
 def _given(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

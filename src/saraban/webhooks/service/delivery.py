@@ -31,7 +31,7 @@ from saraban.webhooks.domain import (
     NOTICE,
     TEST,
     NotSent,
-    Off,
+    OffReason,
     WebhookHealth,
     WebhookTransport,
     message,
@@ -59,7 +59,7 @@ class DeliveryAttempt:
 
     outcome: dict[str, Any]
     gave_up: bool
-    off: Off | None = None
+    off: OffReason | None = None
 
     @property
     def delivered(self) -> bool:
@@ -84,12 +84,12 @@ async def record_attempt(session: AsyncSession, public_id: UUID, attempt: Delive
     if after != before:
         row.failing_since, row.given_up = after.failing_since, after.given_up
     if row.is_active and (attempt.off is not None or after.is_hopeless(now=attempt.at)):
-        await _switch_off(session, row, attempt.off or "failing", now=attempt.at)
+        await _switch_off(session, row, attempt.off or OffReason.FAILING, now=attempt.at)
     await session.flush()
 
 
-async def _switch_off(session: AsyncSession, row: Webhook, because: Off, *, now: datetime) -> None:
-    row.is_active, row.off_because, row.version, row.updated_at = False, because, row.version + 1, now
+async def _switch_off(session: AsyncSession, row: Webhook, because: OffReason, *, now: datetime) -> None:
+    row.is_active, row.off_because, row.version, row.updated_at = False, because.value, row.version + 1, now
     log.warning("webhook_switched_off", webhook=str(row.public_id), because=because)
     since = (row.failing_since or now).isoformat()
     details = {"url": row.url, "because": because, "failingSince": since, "version": row.version}
@@ -245,14 +245,14 @@ class WebhookSender:
 
     async def _tried(self, row: Webhook, event: Event) -> DeliveryAttempt:
         began, status, error = stopwatch(), None, None
-        off: Off | None = None
+        off: OffReason | None = None
         try:
             body = orjson.dumps(event.payload["message"])
             status = await self._transport(row.url, body=body, headers=self._signed(row, event, body))
-            off = "gone" if status == GONE else None
+            off = OffReason.GONE if status == GONE else None
         except NotSent as fault:
             # It was saved when addresses were looked at less closely; no later attempt could be better.
-            error, off = fault.reason, "address" if fault.never else None
+            error, off = fault.reason, OffReason.ADDRESS if fault.never else None
         outcome = self._outcome(row, event, status, error, stopwatch() - began)
         return DeliveryAttempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
 

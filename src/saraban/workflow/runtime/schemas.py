@@ -16,6 +16,7 @@ from saraban.kit.schema import TOO_DEEP, Day, MultiLine, Schema, SingleLine
 from saraban.workflow.language.outcome import Outcome
 from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.language.subject import Envelope, InstanceStatus
+from saraban.workflow.runtime.domain.delegation import DelegationStatus
 
 
 class LabelOut(Schema):
@@ -478,7 +479,7 @@ class DelegationOut(Schema):
     workflow_codes: list[str] | None = Field(description="Null for every workflow.", examples=[["RFA_APPROVAL"]])
     project: DelegatedProjectOut | None
     reason: str | None = Field(examples=["ลาพักร้อน"])
-    status: Literal["upcoming", "active", "ended", "revoked"] = Field(examples=["upcoming"])
+    status: DelegationStatus = Field(examples=["upcoming"])
     revoked_at: datetime | None = Field(examples=[None])
     created_at: datetime
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.domain import CirculationReach, may_see, reach_of
+from saraban.documents.circulation.domain import CirculationReach, RoutingStatus, may_see, reach_of
 from saraban.documents.circulation.models import Circulation, CirculationRouting
 from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.schemas import AssigneeAnswer, CirculationAssignee, CirculationChanges
@@ -118,7 +118,7 @@ def routings_of(
             organization_id=circulation.organization_id,
             assigned_to=user_id,
             kind=kind,
-            status="PENDING",
+            status=RoutingStatus.PENDING,
             due_date=due,
             created_at=now,
             updated_at=now,
@@ -150,7 +150,7 @@ async def close_open(
     await repository.answer(
         session,
         routing_ids=waiting,
-        values={"status": "REJECTED", "comments": reason, "completed_at": now, "updated_at": now},
+        values={"status": RoutingStatus.REJECTED, "comments": reason, "completed_at": now, "updated_at": now},
     )
 
 
@@ -174,7 +174,7 @@ async def change_assignees(
     after = [_said(one.user_public_id, one.kind, one.due_date) for one in asked]
     noted = field_changes({"assignees": before}, {"assignees": after})
     if noted:
-        if any(one.routing.status != "PENDING" for one in row.assignees):
+        if any(one.routing.status != RoutingStatus.PENDING for one in row.assignees):
             raise core.NotADraft
         circulation = row.circulation
         people = await assignees_of(
@@ -351,6 +351,6 @@ class CirculationSubject:
             own = own_row(one.caller, row.assignees)
             if own is None:
                 raise NotAssigned
-            await take_answer(session, own, status="COMPLETED", comment=step.comment, now=now)
+            await take_answer(session, own, status=RoutingStatus.COMPLETED, comment=step.comment, now=now)
         if status in domain.WITHOUT_ANSWERS or (step.forced and step.terminal):
             await close_open(session, row.assignees, reason=step.comment, now=now)

@@ -436,7 +436,7 @@ async def respond(
 
 
 async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeResponse, session: AsyncSession) -> Receipt:
-    if response.status == "REJECTED" and not (response.comment or "").strip():
+    if response.status == domain.RoutingStatus.REJECTED and not (response.comment or "").strip():
         raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
     row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id=public_id)
     if envelope is None:

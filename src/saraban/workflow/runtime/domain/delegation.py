@@ -8,6 +8,7 @@ Pure: rows, people and the present moment are arguments. Nobody can lend what wa
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from enum import StrEnum
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -54,6 +55,13 @@ class DelegationOverlaps(DomainError):
     kind, code = ErrorKind.CONFLICT, "DELEGATION_OVERLAPS"
     says = Text("คุณมอบหมายงานนี้ไว้แล้วในวันเดียวกัน", "You have already delegated this work on some of these dates.")
     recovery = (_TAKE_BACK, Text("เลือกวันอื่น", "Choose other dates."))
+
+
+class DelegationStatus(StrEnum):
+    UPCOMING = "upcoming"
+    ACTIVE = "active"
+    ENDED = "ended"
+    REVOKED = "revoked"
 
 
 @dataclass(frozen=True, slots=True)

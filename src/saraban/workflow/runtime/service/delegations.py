@@ -8,7 +8,6 @@ nobody has delegated to them, two when somebody has, however many.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -28,7 +27,7 @@ from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.domain import delegation
-from saraban.workflow.runtime.domain.delegation import Delegation
+from saraban.workflow.runtime.domain.delegation import Delegation, DelegationStatus
 from saraban.workflow.runtime.models import DelegationRow
 from saraban.workflow.runtime.repository import delegation_rows
 from saraban.workflow.runtime.repository.delegation_rows import NamedRow
@@ -131,8 +130,6 @@ _NONE_CHOSEN = (
     "Name one workflow at least, or leave this out to delegate all of them.",
 )
 
-Status = Literal["upcoming", "active", "ended", "revoked"]
-
 
 class DelegationChanged(DomainError):
     """`If-Match` names a version that is not the present one."""
@@ -160,7 +157,7 @@ class DelegationView:
     workflow_codes: tuple[str, ...] | None
     project: DelegationProject | None
     reason: str | None
-    status: Status
+    status: DelegationStatus
     revoked_at: datetime | None
     created_at: datetime
     version: int
@@ -363,12 +360,12 @@ def _view(found: NamedRow, now: datetime) -> DelegationView:
     )
 
 
-def _status(row: DelegationRow, now: datetime) -> Status:
+def _status(row: DelegationRow, now: datetime) -> DelegationStatus:
     if row.revoked_at is not None:
-        return "revoked"
+        return DelegationStatus.REVOKED
     if now < row.starts_at:
-        return "upcoming"
-    return "active" if now < row.ends_before else "ended"
+        return DelegationStatus.UPCOMING
+    return DelegationStatus.ACTIVE if now < row.ends_before else DelegationStatus.ENDED
 
 
 async def _note(
