@@ -12,7 +12,7 @@ from typing import BinaryIO, Protocol, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.text import control_character, fold
 
 T = TypeVar("T")
@@ -50,29 +50,24 @@ def storage_key(public_id: UUID, *, day: date) -> str:
 
 
 MAX_NAME = 255
+FILE_FIELD = "/file"
 
 
-class UnacceptableName(ValueError):
-    """The name cannot be kept; `reason` is a code for the field problem."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-def clean_name(sent: str) -> str:
+def acceptable_file_name(sent: str) -> str:
     """
-    Return the last part of a path, in the one spelling of `kit.text`.
+    Return the name a file is kept under: the last part of a path, in the one spelling of `kit.text`.
 
-    :raises UnfitName: `required`, `control_character` or `too_long`
+    :raises Invalid: when it cannot be kept
     """
     name = fold(re.split(r"[/\\]", sent)[-1]).strip().rstrip(".")
     if not name.strip("."):
-        raise UnacceptableName("required")
+        raise invalid(FILE_FIELD, "required", "ต้องมีชื่อไฟล์", "The file needs a name.")
     if control_character(name) is not None:
-        raise UnacceptableName("control_character")
+        th, en = "ชื่อไฟล์มีอักขระที่ไม่อนุญาต", "The file name has a character that is not allowed."
+        raise invalid(FILE_FIELD, "control_character", th, en)
     if len(name) > MAX_NAME:
-        raise UnacceptableName("too_long")
+        th, en = f"ชื่อไฟล์ยาวเกิน {MAX_NAME} ตัวอักษร", f"The file name is longer than {MAX_NAME} characters."
+        raise invalid(FILE_FIELD, "too_long", th, en)
     return name
 
 

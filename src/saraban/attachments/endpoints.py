@@ -1,6 +1,5 @@
 """Upload, metadata and content of files."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
@@ -13,7 +12,6 @@ from saraban.attachments.domain import (
     AttachmentRow,
     ByteSpan,
     RangeNotSatisfiable,
-    Storage,
     byte_range,
     content_disposition,
     same_tag,
@@ -59,24 +57,17 @@ async def upload(
     same file sent again is kept once, and answered with as it is now; another file under that key is refused.
     """
     receipt = await attachments.upload_once(
-        ctx,
-        db,
-        idempotency,
-        storage,
-        name=sent.name,
-        chunks=sent.chunks(),
-        rules=rules,
-        clock=clock,
+        ctx, db, idempotency, storage, name=sent.name, chunks=sent.chunks(), rules=rules, clock=clock
     )
     async with read_after_commit(db) as session:
         row = await attachments.find(ctx, session, public_id=receipt.resource_id, rules=readers)
-    return respond(UploadedFile.of(row), status=201, receipt=receipt)
+    return respond(UploadedFile.model_validate(row), status=201, receipt=receipt)
 
 
 @router.get("/{publicId}", summary="What is known of a file")
 async def metadata(public_id: PathId, ctx: Context, session: ReadSession, readers: Readers) -> AttachmentDetail:
     """The uploader sees a temporary file; a permanent one is seen by whoever may see what it belongs to."""
-    return AttachmentDetail.of(await attachments.find(ctx, session, public_id=public_id, rules=readers))
+    return AttachmentDetail.model_validate(await attachments.find(ctx, session, public_id=public_id, rules=readers))
 
 
 @router.get("/{publicId}/content", response_class=Response, responses=_BINARY, summary="Download a file, or show it")
@@ -106,7 +97,16 @@ async def content(
         refusal = problem_response(request, error)
         refusal.headers["Content-Range"] = f"bytes */{row.size}"
         return refusal
-    return _stream(storage, row, span, headers)
+    chosen = span or ByteSpan(0, row.size)
+    headers["Content-Length"] = str(chosen.length)
+    if span is not None:
+        headers["Content-Range"] = span.content_range(row.size)
+    return StreamingResponse(
+        storage.read(row.storage_key, start=chosen.start, length=chosen.length),
+        status_code=200 if span is None else 206,
+        headers=headers,
+        media_type=row.mime_type,
+    )
 
 
 def _headers(row: AttachmentRow, *, inline: bool) -> dict[str, str]:
@@ -118,21 +118,3 @@ def _headers(row: AttachmentRow, *, inline: bool) -> dict[str, str]:
         "Content-Security-Policy": _POLICY,
         "X-Content-Type-Options": "nosniff",
     }
-
-
-def _stream(storage: Storage, row: AttachmentRow, span: ByteSpan | None, headers: dict[str, str]) -> Response:
-    chosen = span or ByteSpan(0, row.size)
-    headers = headers | {"Content-Length": str(chosen.length)}
-    if span is not None:
-        headers["Content-Range"] = span.content_range(row.size)
-    return StreamingResponse(
-        _bytes(storage, row.storage_key, chosen),
-        status_code=206 if span is not None else 200,
-        headers=headers,
-        media_type=row.mime_type,
-    )
-
-
-async def _bytes(storage: Storage, key: str, span: ByteSpan) -> AsyncIterator[bytes]:
-    async for chunk in storage.read(key, start=span.start, length=span.length):
-        yield chunk

@@ -1,12 +1,11 @@
 """Files in JSON."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
 from pydantic import ConfigDict
 
-from saraban.attachments.domain import AttachmentRow
 from saraban.kit.schema import Schema
 
 _EXAMPLE: dict[str, Any] = {
@@ -30,17 +29,6 @@ class UploadedFile(Schema):
     size: int
     checksum: str
     expires_at: datetime | None
-
-    @classmethod
-    def of(cls, row: AttachmentRow) -> Self:
-        return cls(
-            public_id=row.public_id,
-            file_name=row.file_name,
-            mime_type=row.mime_type,
-            size=row.size,
-            checksum=row.checksum or "",
-            expires_at=row.expires_at,
-        )
 
 
 class AttachmentDetail(Schema):
@@ -67,17 +55,3 @@ class AttachmentDetail(Schema):
     created_at: datetime
     expires_at: datetime | None
     download_url: str
-
-    @classmethod
-    def of(cls, row: AttachmentRow) -> Self:
-        return cls(
-            public_id=row.public_id,
-            file_name=row.file_name,
-            mime_type=row.mime_type,
-            size=row.size,
-            checksum=row.checksum or "",
-            is_temporary=row.is_temporary,
-            created_at=row.created_at,
-            expires_at=row.expires_at,
-            download_url=row.download_url,
-        )

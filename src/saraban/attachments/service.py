@@ -13,12 +13,13 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import domain, repository
-from saraban.attachments.domain import MAX_NAME, AttachmentRow, Storage, UnacceptableName, clean_name, storage_key
+from saraban.attachments.domain import FILE_FIELD, AttachmentRow, Storage, acceptable_file_name, storage_key
 from saraban.attachments.models import Attachment
 from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
@@ -29,7 +30,6 @@ from saraban.kit.idempotency import Claim, Idempotency, KeyReused
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 
-FIELD = "/file"
 CHECKSUM = "checksum"  # of the outcome of an operation that takes a file
 UNDER_WAY = timedelta(hours=1)
 # A claim takes its time from the request's arrival and commits later; until then the bytes must stay.
@@ -67,7 +67,7 @@ class FileTypeRefused(DomainError):
 
     def __init__(self, name: str, *, found: str | None = None) -> None:
         problem = FieldProblem(
-            FIELD,
+            FILE_FIELD,
             "type_mismatch" if found else "type_not_allowed",
             Text("“{name}” ไม่ใช่ไฟล์ชนิดที่อนุญาต", "“{name}” is not a file of a kind that is taken.")
             if not found
@@ -94,7 +94,7 @@ class UploadStream:
             self.digest.update(chunk)
             yield chunk
         if not self.size:
-            raise invalid(FIELD, "empty", "ไฟล์ว่างเปล่า", "The file is empty.")
+            raise invalid(FILE_FIELD, "empty", "ไฟล์ว่างเปล่า", "The file is empty.")
 
 
 async def upload(
@@ -187,12 +187,8 @@ async def clean_up(db: Database, storage: Storage, *, now: datetime) -> int:
             return total
         for _, key in found:
             await storage.delete(key)
-        await _forget(db, [row_id for row_id, _ in found])
+        await db.transact(partial(repository.forget, ids=[row_id for row_id, _ in found]))
         total += len(found)
-
-
-async def _forget(db: Database, ids: list[int]) -> None:
-    await db.transact(lambda session: repository.forget(session, ids))
 
 
 @dataclass(frozen=True)
@@ -210,37 +206,9 @@ class _UploadRecord:
     async def note(
         self, session: AsyncSession, action: str, *, severity: audit.Severity = audit.Severity.INFO, **details: object
     ) -> None:
-        await audit.record(
-            replace(self.ctx, now=self.clock.now()),
-            session,
-            audit.AuditEntry(
-                f"attachment.{action}",
-                "attachment",
-                str(self.public_id),
-                {"fileName": self.name, **details},
-                severity=severity,
-            ),
-        )
-
-
-def acceptable_file_name(sent: str) -> str:
-    """
-    Return the name a file is kept under.
-
-    :raises Invalid: when it cannot be kept
-    """
-    try:
-        return clean_name(sent)
-    except UnacceptableName as fault:
-        texts = {
-            "required": ("ต้องมีชื่อไฟล์", "The file needs a name."),
-            "control_character": (
-                "ชื่อไฟล์มีอักขระที่ไม่อนุญาต",
-                "The file name has a character that is not allowed.",
-            ),
-            "too_long": (f"ชื่อไฟล์ยาวเกิน {MAX_NAME} ตัวอักษร", f"The file name is longer than {MAX_NAME} characters."),
-        }
-        raise invalid(FIELD, fault.reason, *texts[fault.reason]) from fault
+        told = {"fileName": self.name, **details}
+        entry = audit.AuditEntry(f"attachment.{action}", "attachment", str(self.public_id), told, severity=severity)
+        await audit.record(replace(self.ctx, now=self.clock.now()), session, entry)
 
 
 def _claimed(name: str) -> domain.FileKind:
@@ -284,7 +252,7 @@ async def _complete(
 ) -> AttachmentRow:
     row = await record.lock_row(session)
     if row is None:
-        raise invalid(FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
+        raise invalid(FILE_FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
     row.file_size, row.checksum = stream.size, stream.digest.hexdigest()
     row.expires_at = record.clock.now() + keep
     await record.note(session, "upload", size=row.file_size, checksum=row.checksum)

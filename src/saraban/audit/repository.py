@@ -17,6 +17,7 @@ from saraban.audit.domain.journals import (
     canonical_line,
     digest_of_row,
     pack,
+    unpack,
 )
 from saraban.audit.models import ALLOW_PURGE, AuditBlock
 from saraban.kit.db import Database, UtcDateTime
@@ -65,6 +66,13 @@ async def rows(
         told.append(column.label(f"f_{field.name}"))
     statement = sa.select(key, *told).select_from(source).where(*_within(key, after, upto)).order_by(key).limit(limit)
     return [JournalRow(int(found[0]), canonical_line(journal, found[1:])) for found in await session.execute(statement)]
+
+
+async def rows_of_block(
+    session: AsyncSession, journal: Journal, block: AuditBlock, *, after: int | None
+) -> list[JournalRow]:
+    """Return the rows in a block's place. Whoever inserts more than a block has is found out by the first of them."""
+    return await rows(session, journal, after, upto=block.last_id, limit=2 * block.row_count + 1000)
 
 
 async def keys_with_uncommitted(
@@ -154,17 +162,9 @@ async def clear_row_lists(session: AsyncSession, journal: str, *, first: int, la
 
 
 def header_of(row: AuditBlock) -> BlockHeader:
-    return BlockHeader(
-        journal=row.journal,
-        number=row.number,
-        kind=BlockKind(row.kind),
-        row_count=row.row_count,
-        rows_digest=row.rows_digest,
-        previous_head=row.previous_head,
-        first_at=row.first_at,
-        last_at=row.last_at,
-        sealed_at=row.sealed_at,
-        purged_first=row.purged_first,
-        purged_last=row.purged_last,
-        head=row.head,
-    )
+    return BlockHeader(**{name: getattr(row, name) for name in BlockHeader.__slots__} | {"kind": BlockKind(row.kind)})
+
+
+def listed_rows(row: AuditBlock) -> list[RowDigest] | None:
+    """Return a block's own list of its rows; None once they were deleted."""
+    return None if row.row_list is None else unpack(row.row_list)

@@ -98,11 +98,7 @@ async def sub_types(
 ) -> SubTypeList:
     """The sub types of the project's contracts, with the number that documents print."""
     items = await service.sub_types(
-        ctx,
-        session,
-        project_public_id=public_id,
-        contract_public_id=contract,
-        type_code=type_code,
+        ctx, session, project_public_id=public_id, contract_public_id=contract, type_code=type_code
     )
     return SubTypeList(items=items)
 
@@ -129,12 +125,7 @@ async def calendar(
 async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) -> None:
     """Due dates and reminders that are counted from now on follow it."""
     await db.transact(
-        lambda session: service.set_weekend(
-            ctx,
-            session,
-            project_public_id=public_id,
-            weekend=body.weekend,
-        )
+        lambda session: service.set_weekend(ctx, session, project_public_id=public_id, weekend=body.weekend)
     )
 
 
@@ -142,13 +133,7 @@ async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) 
 async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId, day: DayOf) -> CalendarDay:
     """What the project said of that day before is replaced, so that sending it again changes nothing."""
     return await db.transact(
-        lambda session: service.add_day(
-            ctx,
-            session,
-            project_public_id=public_id,
-            day=day,
-            order=body,
-        )
+        lambda session: service.add_day(ctx, session, project_public_id=public_id, day=day, order=body)
     )
 
 
@@ -172,13 +157,7 @@ async def save_review_team(
 ) -> ReviewTeamOut:
     """Sending it again changes nothing. Open reviews then wait for the people whom the team has now."""
     return await db.transact(
-        lambda session: service.save_team(
-            ctx,
-            session,
-            project_public_id=public_id,
-            code=code,
-            order=body,
-        )
+        lambda session: service.save_team(ctx, session, project_public_id=public_id, code=code, order=body)
     )
 
 
@@ -201,12 +180,7 @@ async def save_team_member(
     """Somebody who takes part in the project; a discipline is one of the project's."""
     return await db.transact(
         lambda session: service.save_member(
-            ctx,
-            session,
-            project_public_id=public_id,
-            code=code,
-            user_public_id=user_public_id,
-            order=body,
+            ctx, session, project_public_id=public_id, code=code, user_public_id=user_public_id, order=body
         )
     )
 
@@ -221,10 +195,6 @@ async def remove_team_member(ctx: Context, db: Db, public_id: PathId, code: Team
     """Open reviews ask that person no more, unless another team does."""
     await db.transact(
         lambda session: service.remove_member(
-            ctx,
-            session,
-            project_public_id=public_id,
-            code=code,
-            user_public_id=user_public_id,
+            ctx, session, project_public_id=public_id, code=code, user_public_id=user_public_id
         )
     )

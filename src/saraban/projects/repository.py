@@ -1,6 +1,7 @@
 """Queries about projects, their parties, calendars and teams, and master data; each function is one statement."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeVar
 from uuid import UUID
@@ -27,6 +28,9 @@ from saraban.projects.models import (
     ReviewTeamMember,
     RfaType,
 )
+
+Rows = Sequence[AnyRow]
+Found = TypeVar("Found")
 
 
 def visible(
@@ -80,7 +84,7 @@ async def visible_project(
     return await session.scalar(_projects(may_see, sandbox=sandbox).where(Project.public_id == public_id))
 
 
-async def members(session: AsyncSession, *, project_id: int) -> Sequence[AnyRow]:
+async def members(session: AsyncSession, *, project_id: int) -> Rows:
     statement = (
         sa.select(
             Organization.public_id,
@@ -96,7 +100,7 @@ async def members(session: AsyncSession, *, project_id: int) -> Sequence[AnyRow]
     return list((await session.execute(statement)).all())
 
 
-async def contracts(session: AsyncSession, *, project_id: int) -> Sequence[AnyRow]:
+async def contracts(session: AsyncSession, *, project_id: int) -> Rows:
     """One row for each party of each contract, the contract's columns repeated."""
     role = sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role")
     statement = (
@@ -137,55 +141,63 @@ def _by_role(role: Any) -> sa.ColumnElement[int]:
     return sa.case({role.value: place for place, role in enumerate(PartyRole)}, value=name, else_=len(PartyRole))
 
 
-async def disciplines(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[AnyRow]:
-    statement = (
-        sa.select(
-            Discipline.discipline_code.label("code"),
-            Discipline.code_name_th.label("name_th"),
-            Discipline.code_name_en.label("name_en"),
-            Contract.public_id.label("contract_public_id"),
-            Contract.contract_code,
-        )
-        .join(Contract, Contract.id == Discipline.contract_id)
-        .where(Discipline.is_active)
-    )
-    return await _of_project(session, statement, Discipline.discipline_code, project_id, contract)
+@dataclass(frozen=True, slots=True)
+class CodeFilter:
+    """The codes of a project's contracts; of one contract alone, or one code alone, where that is given."""
+
+    project_id: int
+    contract: UUID | None = None
+    code: str | None = None
 
 
-async def rfa_types(session: AsyncSession, *, project_id: int, contract: UUID | None) -> Sequence[AnyRow]:
-    statement = (
-        sa.select(
-            RfaType.type_code.label("code"),
-            RfaType.type_name_th.label("name_th"),
-            RfaType.type_name_en.label("name_en"),
-            Contract.public_id.label("contract_public_id"),
-            Contract.contract_code,
-        )
-        .join(Contract, Contract.id == RfaType.contract_id)
-        .where(RfaType.is_active)
-    )
-    return await _of_project(session, statement, RfaType.type_code, project_id, contract)
+async def disciplines(session: AsyncSession, wanted: CodeFilter) -> Rows:
+    names = (Discipline.code_name_th.label("name_th"), Discipline.code_name_en.label("name_en"))
+    statement = sa.select(Discipline.id, *names).where(Discipline.is_active)
+    return await _of_contracts(session, statement, Discipline.discipline_code, wanted)
+
+
+async def rfa_types(session: AsyncSession, wanted: CodeFilter) -> Rows:
+    names = (RfaType.type_name_th.label("name_th"), RfaType.type_name_en.label("name_en"))
+    statement = sa.select(RfaType.id, *names).where(RfaType.is_active)
+    return await _of_contracts(session, statement, RfaType.type_code, wanted)
 
 
 async def sub_types(
-    session: AsyncSession, *, project_id: int, contract: UUID | None, type_code: str | None
-) -> Sequence[AnyRow]:
-    statement = (
-        sa.select(
-            CorrespondenceSubType.sub_type_code.label("code"),
-            CorrespondenceSubType.sub_type_name.label("name"),
-            CorrespondenceSubType.sub_type_name_en.label("name_en"),
-            CorrespondenceSubType.sub_type_number.label("number"),
-            CorrespondenceType.type_code,
-            Contract.public_id.label("contract_public_id"),
-            Contract.contract_code,
-        )
-        .join(Contract, Contract.id == CorrespondenceSubType.contract_id)
-        .join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
-    )
+    session: AsyncSession, wanted: CodeFilter, *, type_id: int | None = None, type_code: str | None = None
+) -> Rows:
+    """Those of every document type, or of one, named by its key or its code."""
+    statement = sa.select(
+        CorrespondenceSubType.id,
+        CorrespondenceSubType.sub_type_name.label("name"),
+        CorrespondenceSubType.sub_type_name_en.label("name_en"),
+        CorrespondenceSubType.sub_type_number.label("number"),
+        CorrespondenceType.type_code,
+    ).join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
+    if type_id is not None:
+        statement = statement.where(CorrespondenceType.id == type_id)
     if type_code is not None:
         statement = statement.where(CorrespondenceType.type_code == type_code)
-    return await _of_project(session, statement, CorrespondenceSubType.sub_type_number, project_id, contract)
+    order = CorrespondenceSubType.sub_type_number
+    return await _of_contracts(session, statement, CorrespondenceSubType.sub_type_code, wanted, order=order)
+
+
+async def _of_contracts(
+    session: AsyncSession, statement: AnySelect, code: Any, wanted: CodeFilter, *, order: Any = None
+) -> Rows:
+    contract = code.class_.contract_id
+    statement = (
+        statement.add_columns(
+            code.label("code"), contract, Contract.public_id.label("contract_public_id"), Contract.contract_code
+        )
+        .join(Contract, Contract.id == contract)
+        .where(Contract.project_id == wanted.project_id, Contract.is_active, Contract.deleted_at.is_(None))
+        .order_by(Contract.contract_code, code if order is None else order)
+    )
+    if wanted.contract is not None:
+        statement = statement.where(Contract.public_id == wanted.contract)
+    if wanted.code is not None:
+        statement = statement.where(code == wanted.code)
+    return (await session.execute(statement)).all()
 
 
 async def correspondence_types(session: AsyncSession) -> Sequence[CorrespondenceType]:
@@ -193,17 +205,6 @@ async def correspondence_types(session: AsyncSession) -> Sequence[Correspondence
         CorrespondenceType.is_active, CorrespondenceType.deleted_at.is_(None)
     )
     return list(await session.scalars(statement.order_by(CorrespondenceType.sort_order, CorrespondenceType.type_code)))
-
-
-async def _of_project(
-    session: AsyncSession, statement: AnySelect, order: Any, project_id: int, contract: UUID | None
-) -> Sequence[AnyRow]:
-    statement = statement.where(
-        Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
-    ).order_by(Contract.contract_code, order)
-    if contract is not None:
-        statement = statement.where(Contract.public_id == contract)
-    return list((await session.execute(statement)).all())
 
 
 async def weekend(session: AsyncSession, project_id: int) -> ProjectCalendar | None:
@@ -216,10 +217,6 @@ async def calendar_days(session: AsyncSession, project_id: int) -> Sequence[Proj
 
 async def calendar_day(session: AsyncSession, *, project_id: int, on: date) -> ProjectDay | None:
     return await session.get(ProjectDay, (project_id, on))
-
-
-Rows = Sequence[AnyRow]
-Found = TypeVar("Found")
 
 
 async def active_project(session: AsyncSession, public_id: UUID) -> Project | None:
@@ -278,32 +275,6 @@ async def type_coded(session: AsyncSession, *, code: str) -> CorrespondenceType 
             CorrespondenceType.deleted_at.is_(None),
         )
     )
-
-
-async def disciplines_coded(session: AsyncSession, *, project_id: int, contract_id: int | None, code: str) -> Rows:
-    statement = sa.select(Discipline.id, Discipline.discipline_code.label("code"), Discipline.contract_id).where(
-        Discipline.discipline_code == code, Discipline.is_active
-    )
-    return await _of_contracts(session, statement, Discipline.contract_id, project_id, contract_id)
-
-
-async def rfa_types_coded(session: AsyncSession, *, project_id: int, contract_id: int | None, code: str) -> Rows:
-    statement = sa.select(RfaType.id, RfaType.type_code.label("code"), RfaType.contract_id).where(
-        RfaType.type_code == code, RfaType.is_active
-    )
-    return await _of_contracts(session, statement, RfaType.contract_id, project_id, contract_id)
-
-
-async def sub_types_coded(
-    session: AsyncSession, *, project_id: int, contract_id: int | None, type_id: int, code: str
-) -> Rows:
-    statement = sa.select(
-        CorrespondenceSubType.id,
-        CorrespondenceSubType.sub_type_code.label("code"),
-        CorrespondenceSubType.sub_type_number.label("number"),
-        CorrespondenceSubType.contract_id,
-    ).where(CorrespondenceSubType.sub_type_code == code, CorrespondenceSubType.correspondence_type_id == type_id)
-    return await _of_contracts(session, statement, CorrespondenceSubType.contract_id, project_id, contract_id)
 
 
 def parties(read: Callable[[Rows], Found], project_id: int, contract_id: int | None) -> Query[Found]:
@@ -394,18 +365,6 @@ def _active_contracts(project_id: int) -> sa.Select[Contract]:
     )
 
 
-async def _of_contracts(
-    session: AsyncSession, statement: AnySelect, column: Any, project_id: int, contract_id: int | None
-) -> Rows:
-    """At most two rows are needed to know that a code is ambiguous."""
-    statement = statement.join(Contract, Contract.id == column).where(
-        Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
-    )
-    if contract_id is not None:
-        statement = statement.where(column == contract_id)
-    return list((await session.execute(statement.limit(2))).all())
-
-
 async def teams(session: AsyncSession, *, project_id: int) -> Sequence[ReviewTeam]:
     statement = sa.select(ReviewTeam).where(ReviewTeam.project_id == project_id).order_by(ReviewTeam.team_code)
     return (await session.scalars(statement)).all()
@@ -417,7 +376,7 @@ async def team(session: AsyncSession, *, project_id: int, code: str) -> ReviewTe
     )
 
 
-async def team_members(session: AsyncSession, *, team_ids: Collection[int]) -> Sequence[AnyRow]:
+async def team_members(session: AsyncSession, *, team_ids: Collection[int]) -> Rows:
     """Rows of (member, public id, user name, first and last name), by user name."""
     statement = (
         sa.select(ReviewTeamMember, User.public_id, User.username, User.first_name, User.last_name)
@@ -436,9 +395,7 @@ async def remove_team_members(session: AsyncSession, *, team_id: int) -> None:
     await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team_id))
 
 
-async def seats(
-    session: AsyncSession, project_ids: Collection[int], user_ids: Collection[int] | None
-) -> Sequence[AnyRow]:
+async def seats(session: AsyncSession, project_ids: Collection[int], user_ids: Collection[int] | None) -> Rows:
     """Rows of (project, user, code of the team, discipline), of teams that are active; all people, or some."""
     statement = (
         sa.select(

@@ -65,12 +65,7 @@ async def apply(
     """
     found = await db.transact(
         lambda session: service.apply(
-            ctx,
-            session,
-            content=content,
-            prune=prune,
-            update_shared=update_shared,
-            dry_run=dry_run,
+            ctx, session, content=content, prune=prune, update_shared=update_shared, dry_run=dry_run
         )
     )
     changes = [

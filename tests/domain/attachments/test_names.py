@@ -2,7 +2,8 @@
 
 import pytest
 
-from saraban.attachments.domain import UnacceptableName, clean_name
+from saraban.attachments.domain import acceptable_file_name
+from saraban.kit.errors import Invalid
 
 
 class TestCleanName:
@@ -17,7 +18,7 @@ class TestCleanName:
         ],
     )
     def test_keeps_the_last_part_in_one_spelling(self, sent: str, kept: str) -> None:
-        assert clean_name(sent) == kept
+        assert acceptable_file_name(sent) == kept
 
     @pytest.mark.parametrize(
         ("sent", "reason"),
@@ -32,7 +33,7 @@ class TestCleanName:
         ],
     )
     def test_refuses_what_cannot_be_kept(self, sent: str, reason: str) -> None:
-        with pytest.raises(UnacceptableName) as caught:
-            clean_name(sent)
+        with pytest.raises(Invalid) as caught:
+            acceptable_file_name(sent)
 
-        assert caught.value.reason == reason
+        assert caught.value.fields[0].code == reason

@@ -218,7 +218,7 @@ def to_export(header: BlockHeader, listed: Sequence[RowDigest] | None) -> dict[s
 
 def from_export(line: dict[str, Any]) -> tuple[BlockHeader, list[RowDigest] | None]:
     """
-    Read what `told` gave.
+    Read what `to_export` gave.
 
     :raises ValueError, KeyError, TypeError: when it is nothing of the kind
     """

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import zip_longest
 
 from saraban.audit.domain.journals import (
     MINIMUM_YEARS,
@@ -136,39 +137,24 @@ class JournalVerification:
         return self._next_head
 
     def _compare(self, header: BlockHeader, listed: Sequence[RowDigest], rows: Sequence[RowDigest]) -> None:
-        wanted, present = {mark.public_id for mark in listed}, {mark.public_id for mark in rows}
-        seen: set[str] = set()
-        for place in range(max(len(listed), len(rows))):
-            there = rows[place] if place < len(rows) else None
-            sealed = listed[place] if place < len(listed) else None
-            if there is None or sealed is None or there.public_id != sealed.public_id:
-                self._differs(header, sealed, there, wanted=wanted, present=present, seen=seen)
+        for place, (sealed, there) in enumerate(zip_longest(listed, rows)):
+            if sealed is None or there is None or there.public_id != sealed.public_id:
+                self._differs(header, listed, rows, place)
                 return
             if there.digest != sealed.digest:
                 self._row(FindingKind.CHANGED, header, there)
                 return
-            seen.add(there.public_id)
 
-    def _differs(
-        self,
-        header: BlockHeader,
-        sealed: RowDigest | None,
-        there: RowDigest | None,
-        *,
-        wanted: set[str],
-        present: set[str],
-        seen: set[str],
-    ) -> None:
-        """The first place where another row stands than was sealed there."""
-        foreign = there is not None and (there.public_id not in wanted or there.public_id in seen)
-        missing = sealed is not None and sealed.public_id not in present
-        if missing and sealed is not None:
+    def _differs(self, header: BlockHeader, listed: Sequence[RowDigest], rows: Sequence[RowDigest], place: int) -> None:
+        """Say what happened at the first place where another row stands than was sealed there."""
+        sealed, there = (marks[place] if place < len(marks) else None for marks in (listed, rows))
+        wanted, present, seen = ({mark.public_id for mark in marks} for marks in (listed, rows, rows[:place]))
+        if sealed is not None and sealed.public_id not in present:
             # A row with another public id in its very place: removed or renamed, the sealed one is the one to name.
             self._row(FindingKind.REMOVED, header, sealed)
-        elif foreign and there is not None:
-            self._row(FindingKind.INSERTED, header, there)
         elif there is not None:
-            self._row(FindingKind.MOVED, header, there)
+            foreign = there.public_id not in wanted or there.public_id in seen
+            self._row(FindingKind.INSERTED if foreign else FindingKind.MOVED, header, there)
 
     def _strangers(self, header: BlockHeader, rows: Sequence[RowDigest]) -> None:
         if rows:

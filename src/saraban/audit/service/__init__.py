@@ -1,7 +1,6 @@
 """Writing, reading, sealing, checking, handing out and lawfully deleting the audit trail."""
 
-from saraban.audit.domain.journals import MINIMUM_YEARS
-from saraban.audit.domain.verification import Finding, FindingKind
+from saraban.audit.domain.verification import Finding
 from saraban.audit.models import Severity
 from saraban.audit.service.retention import Purged, purge
 from saraban.audit.service.sealer import HeadFile, Sealer
@@ -15,7 +14,6 @@ from saraban.audit.service.trail import (
     record,
 )
 from saraban.audit.service.verification import (
-    Unsealed,
     VerificationReport,
     count_sealed_blocks,
     export,
@@ -26,18 +24,15 @@ from saraban.audit.service.verification import (
 )
 
 __all__ = [
-    "MINIMUM_YEARS",
     "AuditContext",
     "AuditEntry",
     "AuditOrigin",
     "AuditRecord",
     "Finding",
-    "FindingKind",
     "HeadFile",
     "Purged",
     "Sealer",
     "Severity",
-    "Unsealed",
     "VerificationReport",
     "count_sealed_blocks",
     "export",

@@ -15,7 +15,6 @@ from saraban.audit.domain.journals import (
     BlockKind,
     Journal,
     rows_digest,
-    unpack,
     with_digest,
     years_before,
 )
@@ -110,10 +109,8 @@ async def _finding(
         examination.number, examination.head = lower.number, lower.head
     after = lower.last_id if lower else None
     for block in chosen:
-        limit = 2 * block.row_count + 1000
-        rows = await repository.rows(session, journal, after, upto=block.last_id, limit=limit)
-        listed = unpack(block.row_list or b"")
-        examination.block(repository.header_of(block), listed=listed, rows=[row.mark for row in rows])
+        rows = [row.mark for row in await repository.rows_of_block(session, journal, block, after=after)]
+        examination.block(repository.header_of(block), listed=repository.listed_rows(block), rows=rows)
         after = block.last_id
     return examination.findings[0] if examination.findings else None
 

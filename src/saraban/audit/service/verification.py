@@ -6,7 +6,7 @@ Memory does not grow with the journal.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -22,10 +22,10 @@ from saraban.audit.domain.journals import (
     digest_of_row,
     from_export,
     to_export,
-    unpack,
     utc_text,
 )
 from saraban.audit.domain.verification import Finding, FindingKind, JournalVerification, heads_of
+from saraban.audit.models import AuditBlock
 from saraban.audit.service.sealer import HeadFile
 from saraban.kit.db import Database
 from saraban.kit.json import Json
@@ -112,19 +112,21 @@ async def _walk(db: Database, journal: Journal, examination: JournalVerification
         progress(journal.name, examination.rows - before)
 
 
-async def _step(db: Database, journal: Journal, examination: JournalVerification, after: int | None) -> int | None:
+async def _next_block(
+    db: Database, journal: Journal, *, above: int, after: int | None
+) -> tuple[AuditBlock, list[repository.JournalRow]] | None:
     async with db.reading() as session:
-        found = await repository.blocks(session, journal.name, above=examination.number, limit=1, with_list=True)
-        if not found:
-            return None
-        block = found[0]
-        # Whoever inserts more rows than a block has is found out by the first of them.
-        limit = 2 * block.row_count + 1000
-        rows = await repository.rows(session, journal, after, upto=block.last_id, limit=limit)
-    header, content = repository.header_of(block), block.row_list
-    listed = None if content is None else unpack(content)
+        found = await repository.blocks(session, journal.name, above=above, limit=1, with_list=True)
+        return (found[0], await repository.rows_of_block(session, journal, found[0], after=after)) if found else None
+
+
+async def _step(db: Database, journal: Journal, examination: JournalVerification, after: int | None) -> int | None:
+    found = await _next_block(db, journal, above=examination.number, after=after)
+    if found is None:
+        return None
+    block, rows = found
     marks = await asyncio.to_thread(lambda: [row.mark for row in rows])
-    examination.block(header, listed=listed, rows=marks)
+    examination.block(repository.header_of(block), listed=repository.listed_rows(block), rows=marks)
     return block.last_id
 
 
@@ -262,9 +264,10 @@ async def export(db: Database, *, now: datetime) -> AsyncIterator[tuple[bytes, i
     end: dict[str, Json] = {}
     for journal in JOURNALS:
         number, head, key = 0, START, None
-        while (piece := await _block(db, journal, above=number, after=key)) is not None:
-            number, head, key = piece.number, piece.head, piece.last_key
-            yield piece.text, piece.rows
+        while (found := await _next_block(db, journal, above=number, after=key)) is not None:
+            block, rows = found
+            number, head, key = block.number, block.head, block.last_id
+            yield _text(block, rows), len(rows)
         async with db.reading() as session:
             count, since = await repository.tail(session, journal, after=key)
         end[journal.name] = {
@@ -276,29 +279,9 @@ async def export(db: Database, *, now: datetime) -> AsyncIterator[tuple[bytes, i
     yield _line({"type": "end", "journals": end}), 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    text: bytes
-    rows: int
-    number: int
-    head: str
-    last_key: int
-
-
-async def _block(db: Database, journal: Journal, *, above: int, after: int | None) -> _Piece | None:
-    async with db.reading() as session:
-        found = await repository.blocks(session, journal.name, above=above, limit=1, with_list=True)
-        if not found:
-            return None
-        block = found[0]
-        limit = 2 * block.row_count + 1000
-        rows = await repository.rows(session, journal, after, upto=block.last_id, limit=limit)
-    header, content = repository.header_of(block), block.row_list
-    lines = [
-        _line(to_export(header, None if content is None else unpack(content))),
-        *(row.line + b"\n" for row in rows),
-    ]
-    return _Piece(b"".join(lines), len(rows), header.number, header.head, block.last_id)
+def _text(block: AuditBlock, rows: Sequence[repository.JournalRow]) -> bytes:
+    header = _line(to_export(repository.header_of(block), repository.listed_rows(block)))
+    return header + b"".join(row.line + b"\n" for row in rows)
 
 
 def _line(value: dict[str, Json]) -> bytes:

@@ -1,10 +1,9 @@
 """What other features and the doors use of `events`."""
 
-from saraban.events.domain import Event, Lane
+from saraban.events.domain import Event
 from saraban.events.service.dead_letters import (
     DEAD_QUEUE,
     DeadLetterView,
-    EventNotDead,
     EventState,
     EventView,
     add_dead_letter,
@@ -17,11 +16,7 @@ from saraban.events.service.dead_letters import (
 )
 from saraban.events.service.outbox import (
     LEASE,
-    Backlog,
-    BatchHandler,
     EventClaim,
-    EventSender,
-    Handler,
     Handlers,
     NewEvent,
     Postponed,
@@ -44,18 +39,12 @@ from saraban.events.service.outbox import (
 __all__ = [
     "DEAD_QUEUE",
     "LEASE",
-    "Backlog",
-    "BatchHandler",
     "DeadLetterView",
     "Event",
     "EventClaim",
-    "EventNotDead",
-    "EventSender",
     "EventState",
     "EventView",
-    "Handler",
     "Handlers",
-    "Lane",
     "NewEvent",
     "Postponed",
     "add_dead_letter",

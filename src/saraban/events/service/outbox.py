@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
-from saraban.events.domain import FIRST_DELAY, Event, GiveUp, Lane, RetryAfter, next_attempt
+from saraban.events.domain import FIRST_DELAY, Event, Lane, next_attempt
 from saraban.events.service.dead_letters import DeadLetterView, move_to_dead_letters
 from saraban.kit.db import database_fault, notify_after_commit
 from saraban.kit.errors import DomainError
@@ -234,7 +234,7 @@ async def mark_delivered(session: AsyncSession, *, claim: EventClaim, now: datet
 
 def is_last_attempt(event: Event) -> bool:
     """Return whether an event is given up when it cannot be delivered this time either."""
-    return isinstance(next_attempt(event.attempts + 1), GiveUp)
+    return next_attempt(event.attempts + 1) is None
 
 
 def counts_as_attempt(error: Exception, *, outside: bool = False) -> bool:
@@ -272,12 +272,11 @@ async def record_failure(
         return None
     row.attempts += 1
     delay = known.first_delay_of(row.name)
-    match next_attempt(row.attempts, expected=isinstance(error, DomainError), first_delay=delay):
-        case RetryAfter(pause):
-            row.available_at = now + pause
-            return None
-        case GiveUp():
-            return await move_to_dead_letters(session, row, now)
+    pause = next_attempt(row.attempts, expected=isinstance(error, DomainError), first_delay=delay)
+    if pause is None:
+        return await move_to_dead_letters(session, row, now)
+    row.available_at = now + pause
+    return None
 
 
 async def purge_delivered(session: AsyncSession, *, now: datetime, keep: timedelta = KEEP_DELIVERED) -> int:

@@ -174,9 +174,7 @@ async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
 async def set_active(ctx: RequestContext, session: AsyncSession, *, username: str, active: bool) -> None:
     """Open or close an account; a closed one is refused at its next request."""
     await lock_rights(session)
-    user = await load_manageable(
-        session, by=ctx.caller, username=username, permission="user.edit" if active else "user.delete"
-    )
+    user = await load_manageable(ctx, session, username, "user.edit" if active else "user.delete")
     user.is_active, user.updated_at = active, ctx.now
     if not active:
         await repository.revoke_tokens(session, user_id=user.user_id, now=ctx.now)
@@ -190,13 +188,13 @@ async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: s
 
     :param per_minute: None for the limit that everybody has, 0 for none at all
     """
-    user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
+    user = await load_manageable(ctx, session, username, "user.edit")
     user.draws_per_minute, user.updated_at = per_minute, ctx.now
     await record(ctx, session, "user.limit", user)
 
 
 async def unlock(ctx: RequestContext, session: AsyncSession, *, username: str) -> None:
-    user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
+    user = await load_manageable(ctx, session, username, "user.edit")
     user.failed_attempts, user.locked_until, user.updated_at = 0, ctx.now, ctx.now
     await record(ctx, session, "user.unlock", user)
 
@@ -207,7 +205,7 @@ async def set_password(ctx: RequestContext, session: AsyncSession, *, username: 
 
     :raises Invalid: when the password is too weak
     """
-    user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
+    user = await load_manageable(ctx, session, username, "user.edit")
     passwords.require_strong(password, user.username)
     await replace_password(session, user, await passwords.hash_password(password), now=ctx.now)
     await record(ctx, session, "user.reset_password", user)
@@ -222,7 +220,7 @@ async def grant_role(ctx: RequestContext, session: AsyncSession, username: str, 
     """
     await lock_rights(session)
     user = await _existing(session, username)
-    wanted = await _wanted(session, ctx.caller, grant)
+    wanted = await requested_assignment(session, ctx.caller, grant)
     if await repository.assignment(session, user.user_id, wanted.where):
         return
     session.add(
@@ -245,7 +243,7 @@ async def revoke_role(ctx: RequestContext, session: AsyncSession, username: str,
     """
     await lock_rights(session)
     user = await _existing(session, username)
-    wanted = await _wanted(session, ctx.caller, grant)
+    wanted = await requested_assignment(session, ctx.caller, grant)
     assignment = await repository.assignment(session, user.user_id, wanted.where)
     if assignment is None:
         raise NotFound(f"The account “{username}” does not have the role {grant.role} there.")
@@ -262,24 +260,22 @@ def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
         raise Forbidden(f"The role {role} may more than the one who gives it, for example {beyond[0]}.")
 
 
-async def requested_assignment(session: AsyncSession, by: Caller, grant: RoleGrant) -> AssignmentColumns:
-    """
-    Return the columns of the assignment that `grant_role` would make.
-
-    :raises Invalid: for an unknown role or place
-    """
-    return (await _wanted(session, by, grant)).where
-
-
 @dataclass(frozen=True, slots=True)
-class _RequestedAssignment:
+class RequestedAssignment:
     """A role in a place: as the columns of its assignment, and as the audit trail names it."""
 
     where: AssignmentColumns
     details: dict[str, str | None]
 
 
-async def _wanted(session: AsyncSession, by: Caller, grant: RoleGrant) -> _RequestedAssignment:
+async def requested_assignment(session: AsyncSession, by: Caller, grant: RoleGrant) -> RequestedAssignment:
+    """
+    Find the role and the place of a grant.
+
+    :raises Invalid: when either is unknown
+    :raises RoleDoesNotFit: when the role is made for another level
+    :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
+    """
     row = await _fitting_role(session, grant)
     place = await find_scope(session, grant.organization_code, grant.project_code, grant.contract_code)
     _require_no_more_than_own(by, row.role_name, place.scope)
@@ -290,7 +286,7 @@ async def _wanted(session: AsyncSession, by: Caller, grant: RoleGrant) -> _Reque
         "contract_id": place.contract_id,
     }
     code = grant.organization_code or grant.contract_code or grant.project_code
-    return _RequestedAssignment(where, {"role": row.role_name, "scope": row.scope, "place": code})
+    return RequestedAssignment(where, {"role": row.role_name, "scope": row.scope, "place": code})
 
 
 async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
@@ -319,10 +315,10 @@ async def _existing(session: AsyncSession, username: str) -> User:
     return user
 
 
-async def load_manageable(session: AsyncSession, *, by: Caller, username: str, permission: str) -> User:
+async def load_manageable(ctx: RequestContext, session: AsyncSession, username: str, permission: str) -> User:
     user = await _existing(session, username)
     organization = user.primary_organization_id
-    by.require(permission, Scope(organizations=frozenset({organization} if organization else ())))
+    ctx.caller.require(permission, Scope(organizations=frozenset({organization} if organization else ())))
     return user
 
 

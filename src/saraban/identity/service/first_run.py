@@ -5,8 +5,10 @@ organization. Until then nobody can sign in.
 Each function that seeds may run any number of times: it adds what is missing and changes nothing that is there.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -39,25 +41,36 @@ SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 async def seed_catalogue(session: AsyncSession) -> None:
     """Fill in organization roles, permissions, the seven roles with their permissions, and `system`."""
     stamps = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
-    known = set(await session.scalars(sa.select(OrganizationRole.role_name)))
-    session.add_all(
-        OrganizationRole(role_name=name, **stamps) for name in catalogue.ORGANIZATION_ROLES if name not in known
+    await add_missing(
+        session,
+        OrganizationRole.role_name,
+        (OrganizationRole(role_name=name, **stamps) for name in catalogue.ORGANIZATION_ROLES),
     )
-    known = set(await session.scalars(sa.select(Permission.permission_name)))
-    session.add_all(
-        Permission(permission_name=offer.name, description=offer.says.th, module=offer.module, **stamps)
-        for offer in catalogue.PERMISSIONS
-        if offer.name not in known
+    await add_missing(
+        session,
+        Permission.permission_name,
+        (
+            Permission(permission_name=offer.name, description=offer.says.th, module=offer.module, **stamps)
+            for offer in catalogue.PERMISSIONS
+        ),
     )
-    known = set(await session.scalars(sa.select(Role.role_name)))
-    session.add_all(
-        Role(role_name=offer.name, scope=offer.scope, description=offer.says.th, is_system=True, **stamps)
-        for offer in catalogue.ROLES
-        if offer.name not in known
+    await add_missing(
+        session,
+        Role.role_name,
+        (
+            Role(role_name=offer.name, scope=offer.scope, description=offer.says.th, is_system=True, **stamps)
+            for offer in catalogue.ROLES
+        ),
     )
-    await session.flush()
     await _matrix(session)
     await _system_user(session)
+
+
+async def add_missing(session: AsyncSession, code: Any, rows: Iterable[Any]) -> None:
+    """Add the rows whose value in the column `code` is not there yet."""
+    known = set(await session.scalars(sa.select(code)))
+    session.add_all(row for row in rows if getattr(row, code.key) not in known)
+    await session.flush()
 
 
 async def _matrix(session: AsyncSession) -> None:

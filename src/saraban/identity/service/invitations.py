@@ -7,6 +7,7 @@ in a letter, which makes a token of its own when it is written (`renew_invitatio
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from math import ceil
 from typing import Final
 from uuid import UUID
@@ -63,28 +64,26 @@ async def change_password(
     async with db.reading() as session:
         user = await repository.user_named(session, username=ctx.caller.username)
     if not await passwords.matches(current, user.password_hash if user is not None else None):
-        await _note_failure(replace(ctx, now=clock.now()), db)
+        await db.transact(partial(_note_failure, ctx=replace(ctx, now=clock.now())))
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
     password_hash = await passwords.hash_password(new)
 
-    async def settle(session: AsyncSession) -> None:
-        row = await repository.lock_user(session, user_id=ctx.caller.user_id)
-        if row is None or not row.is_active:
-            raise NotSignedIn
-        now = clock.now()
-        await replace_password(session, row, password_hash, but=digest(refresh_token), now=now)
-        await record(replace(ctx, now=now), session, "user.change_password", row)
-
-    await db.transact(settle)
+    await db.transact(partial(_change, ctx=ctx, clock=clock, password_hash=password_hash, but=digest(refresh_token)))
 
 
-async def _note_failure(ctx: RequestContext, db: Database) -> None:
-    async def note(session: AsyncSession) -> None:
-        row = await repository.lock_user(session, user_id=ctx.caller.user_id)
-        if row is not None:
-            await record(ctx, session, "user.change_password_failed", row)
+async def _change(session: AsyncSession, *, ctx: RequestContext, clock: Clock, password_hash: str, but: str) -> None:
+    row = await repository.lock_user(session, user_id=ctx.caller.user_id)
+    if row is None or not row.is_active:
+        raise NotSignedIn
+    now = clock.now()
+    await replace_password(session, row, password_hash, but=but, now=now)
+    await record(replace(ctx, now=now), session, "user.change_password", row)
 
-    await db.transact(note)
+
+async def _note_failure(session: AsyncSession, *, ctx: RequestContext) -> None:
+    row = await repository.lock_user(session, user_id=ctx.caller.user_id)
+    if row is not None:
+        await record(ctx, session, "user.change_password_failed", row)
 
 
 async def count_attempt(limiter: RateLimiter, policy: str, whom: str, most: int, *, minutes: int = 1) -> None:
@@ -141,7 +140,7 @@ async def invite_again(ctx: RequestContext, session: AsyncSession, *, username: 
 
     :raises Invalid: for a closed account and for an account of a program
     """
-    user = await load_manageable(session, by=ctx.caller, username=username, permission="user.edit")
+    user = await load_manageable(ctx, session, username, "user.edit")
     if user.is_service or not user.is_active:
         raise invalid(
             "/username",
@@ -191,15 +190,16 @@ async def accept_invitation(
     passwords.require_strong(password, invited.username)
     password_hash = await passwords.hash_password(password)
 
-    async def settle(session: AsyncSession) -> None:
-        user = await repository.invited_user(session, token_hash=digest(token), now=now, lock=True)
-        if user is None:
-            raise InvitationEnded
-        await replace_password(session, user, password_hash, now=now)
-        await record(AuditOrigin(user, now, address), session, "user.accept_invitation", user)
-
-    await db.transact(settle)
+    await db.transact(partial(_accept, token=token, password_hash=password_hash, now=now, address=address))
     return invited.username
+
+
+async def _accept(session: AsyncSession, *, token: str, password_hash: str, now: datetime, address: str) -> None:
+    user = await repository.invited_user(session, token_hash=digest(token), now=now, lock=True)
+    if user is None:
+        raise InvitationEnded
+    await replace_password(session, user, password_hash, now=now)
+    await record(AuditOrigin(user, now, address), session, "user.accept_invitation", user)
 
 
 async def _invite(ctx: RequestContext, session: AsyncSession, user: User) -> Invitation:

@@ -107,7 +107,7 @@ class _Work:
         if key not in self._roles:
             try:
                 grant = RoleGrant(wish.role, **wish.codes)
-                self._roles[key] = await requested_assignment(self._session, self._ctx.caller, grant)
+                self._roles[key] = (await requested_assignment(self._session, self._ctx.caller, grant)).where
             except Invalid as fault:
                 self._roles[key] = fault.fields
         found = self._roles[key]

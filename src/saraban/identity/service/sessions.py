@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from uuid import UUID
 
 import jwt
@@ -93,10 +93,6 @@ def _claims(access_token: str, secret: str) -> JsonObject:
     return jwt.decode(access_token, secret, algorithms=[_ALGORITHM], options=unchecked)  # type: ignore[arg-type]
 
 
-def new_refresh_token() -> str:
-    return new_secret(48)
-
-
 def digest(refresh_token: str) -> str:
     """Return what is stored of a refresh token; 384 random bits need no salt."""
     return hashlib.sha256(refresh_token.encode("utf-8", "surrogatepass")).hexdigest()
@@ -147,13 +143,7 @@ class OpenedSession:
 
 
 async def log_in(
-    db: Database,
-    *,
-    issuer: TokenIssuer,
-    throttle: LogInThrottle,
-    username: str,
-    password: str,
-    device: Device,
+    db: Database, *, issuer: TokenIssuer, throttle: LogInThrottle, username: str, password: str, device: Device
 ) -> OpenedSession:
     """
     Open a session, taking as long for unknown names as for known ones.
@@ -179,15 +169,7 @@ async def log_in(
         waits_now = not right and await throttle.failed(attempt)
     answered = stopwatch() + throttle.rules.least
 
-    async def settle(session: AsyncSession) -> OpenedSession | DomainError:
-        found = await repository.lock_user(session, user_id=user.user_id) if user is not None else None
-        if found is None:
-            return WrongCredentials()  # nothing of a name without an account is written
-        if not right or not found.is_active:
-            return await _note_failure(session, found, waits_now=waits_now, address=device.address, issuer=issuer)
-        return await _enter(session, found, issuer, device)
-
-    outcome = await db.transact(settle)
+    outcome = await db.transact(partial(_settle, user=user, issuer=issuer, device=device, right=right, waits=waits_now))
     if isinstance(outcome, DomainError):
         await asyncio.sleep(max(0.0, answered - stopwatch()))
         raise outcome
@@ -217,22 +199,26 @@ async def log_out(session: AsyncSession, *, refresh_token: str, address: str, no
         await _record(audit.AuditOrigin(user, now, address), session, "logout", user)
 
 
-async def _enter(session: AsyncSession, user: User, issuer: TokenIssuer, device: Device) -> OpenedSession:
+async def _settle(
+    session: AsyncSession, *, user: User | None, issuer: TokenIssuer, device: Device, right: bool, waits: bool
+) -> OpenedSession | DomainError:
+    """
+    :param right: the password was
+    :param waits: the address has to, from now on
+    """
+    found = await repository.lock_user(session, user_id=user.user_id) if user is not None else None
+    if found is None:
+        return WrongCredentials()  # nothing of a name without an account is written
     now = issuer.clock.now()
-    user.failed_attempts, user.last_login_at = 0, now
-    await _record(audit.AuditOrigin(user, now, device.address), session, "login.success", user)
-    return await _open(session, user, family=new_id(), issuer=issuer, device=device, now=now)
-
-
-async def _note_failure(
-    session: AsyncSession, user: User, *, waits_now: bool, address: str, issuer: TokenIssuer
-) -> DomainError:
-    now = issuer.clock.now()
-    user.failed_attempts += 1
-    origin = audit.AuditOrigin(user, now, address)
-    await _record(origin, session, "login.failed", user)
-    if waits_now:
-        await _record(origin, session, "login.throttled", user)
+    origin = audit.AuditOrigin(found, now, device.address)
+    if right and found.is_active:
+        found.failed_attempts, found.last_login_at = 0, now
+        await _record(origin, session, "login.success", found)
+        return await _open(session, found, family=new_id(), issuer=issuer, device=device, now=now)
+    found.failed_attempts += 1
+    await _record(origin, session, "login.failed", found)
+    if waits:
+        await _record(origin, session, "login.throttled", found)
     return WrongCredentials()
 
 
@@ -273,7 +259,7 @@ async def _is_second_tab(session: AsyncSession, row: RefreshToken, now: datetime
 async def _open(
     session: AsyncSession, user: User, *, family: UUID, issuer: TokenIssuer, device: Device, now: datetime
 ) -> OpenedSession:
-    secret = new_refresh_token()
+    secret = new_secret(48)
     session.add(
         RefreshToken(
             user_id=user.user_id,
@@ -292,14 +278,6 @@ async def _open(
 
 
 async def _record(ctx: audit.AuditOrigin, session: AsyncSession, action: str, user: User) -> None:
-    await audit.record(
-        ctx,
-        session,
-        audit.AuditEntry(
-            action,
-            "user",
-            str(user.public_id),
-            {"username": user.username},
-            severity=audit.Severity.WARN if action in _SUSPICIOUS else audit.Severity.INFO,
-        ),
-    )
+    severity = audit.Severity.WARN if action in _SUSPICIOUS else audit.Severity.INFO
+    details = {"username": user.username}
+    await audit.record(ctx, session, audit.AuditEntry(action, "user", str(user.public_id), details, severity))

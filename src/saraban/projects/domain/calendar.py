@@ -12,20 +12,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from saraban.kit.errors import Text
 
 Weekday = Literal["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]
-WEEKDAYS: Final[tuple[Weekday, ...]] = (
-    "MONDAY",
-    "TUESDAY",
-    "WEDNESDAY",
-    "THURSDAY",
-    "FRIDAY",
-    "SATURDAY",
-    "SUNDAY",
-)
+WEEKDAYS: Final[tuple[Weekday, ...]] = get_args(Weekday)
 USUAL_WEEKEND: Final[tuple[Weekday, ...]] = ("SATURDAY", "SUNDAY")
 
 

@@ -5,7 +5,6 @@ from saraban.projects.domain.master_data import (
     DisciplineRef,
     OrganizationRef,
     Party,
-    PrintableCodes,
     ProjectRef,
     RfaTypeRef,
     SubTypeRef,
@@ -48,7 +47,6 @@ from saraban.projects.service.projects import (
 )
 from saraban.projects.service.teams import (
     TEAM_CHANGED,
-    TeamMembership,
     memberships,
     participants,
     remove_member,
@@ -64,11 +62,9 @@ __all__ = [
     "DisciplineRef",
     "OrganizationRef",
     "Party",
-    "PrintableCodes",
     "ProjectRef",
     "RfaTypeRef",
     "SubTypeRef",
-    "TeamMembership",
     "TypeRef",
     "add_day",
     "by_role",

@@ -6,6 +6,7 @@ contract to be named (REQ-FMT-13).
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +30,7 @@ from saraban.projects.domain.master_data import (
     TypeRef,
     by_role,
 )
+from saraban.projects.repository import CodeFilter
 
 CONTRACT_POINTER = "/contractPublicId"
 
@@ -92,10 +94,7 @@ async def find_discipline(
     """
     :raises Invalid: at `pointer` when unknown, at `/contractPublicId` when several contracts have the code
     """
-    rows = await repository.disciplines_coded(
-        session, project_id=project.id, contract_id=contract.id if contract else None, code=fold(code)
-    )
-    row = _only(rows, code, pointer)
+    row = _only(await repository.disciplines(session, _of(project, contract, code)), code, pointer)
     return DisciplineRef(row.id, row.code, row.contract_id)
 
 
@@ -105,10 +104,7 @@ async def find_rfa_type(
     """
     :raises Invalid: at `pointer` when unknown, at `/contractPublicId` when several contracts have the code
     """
-    rows = await repository.rfa_types_coded(
-        session, project_id=project.id, contract_id=contract.id if contract else None, code=fold(code)
-    )
-    row = _only(rows, code, pointer)
+    row = _only(await repository.rfa_types(session, _of(project, contract, code)), code, pointer)
     return RfaTypeRef(row.id, row.code, row.contract_id)
 
 
@@ -124,14 +120,7 @@ async def find_sub_type(
     """
     :raises Invalid: at `pointer` when unknown for this document type, at `/contractPublicId` when ambiguous
     """
-    rows = await repository.sub_types_coded(
-        session,
-        project_id=project.id,
-        contract_id=contract.id if contract else None,
-        type_id=type_id,
-        code=fold(code),
-    )
-    row = _only(rows, code, pointer)
+    row = _only(await repository.sub_types(session, _of(project, contract, code), type_id=type_id), code, pointer)
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 
@@ -176,18 +165,17 @@ async def require_codes(
 
     :raises Invalid: naming the field
     """
-    if sub_type and not await repository.sub_types_coded(
-        session, project_id=project.id, contract_id=None, type_id=type_id, code=sub_type
-    ):
+    codes = partial(CodeFilter, project.id, None)
+    if sub_type and not await repository.sub_types(session, codes(sub_type), type_id=type_id):
         raise unknown("/subTypeCode", sub_type)
-    if rfa_type and not await repository.rfa_types_coded(
-        session, project_id=project.id, contract_id=None, code=rfa_type
-    ):
+    if rfa_type and not await repository.rfa_types(session, codes(rfa_type)):
         raise unknown("/rfaTypeCode", rfa_type)
-    if discipline and not await repository.disciplines_coded(
-        session, project_id=project.id, contract_id=None, code=discipline
-    ):
+    if discipline and not await repository.disciplines(session, codes(discipline)):
         raise unknown("/disciplineCode", discipline)
+
+
+def _of(project: ProjectRef, contract: ContractRef | None, code: str) -> CodeFilter:
+    return CodeFilter(project.id, contract.public_id if contract else None, fold(code))
 
 
 def _only(rows: Any, code: str, pointer: str) -> Any:

@@ -20,6 +20,7 @@ from saraban.kit.pagination import page_of
 from saraban.projects import repository
 from saraban.projects.domain.master_data import ProjectRef, type_name
 from saraban.projects.models import Project
+from saraban.projects.repository import CodeFilter
 from saraban.projects.schemas import (
     CodeSummary,
     ContractSummary,
@@ -39,7 +40,7 @@ async def list_projects(
         session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), search=search, cursor=cursor, limit=limit
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
-    items = [ProjectSummary.model_validate(row, from_attributes=True) for row in page.items]
+    items = [ProjectSummary.model_validate(row) for row in page.items]
     return ProjectPage(items=items, next_cursor=page.next_cursor)
 
 
@@ -78,16 +79,16 @@ async def disciplines(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, contract_public_id: UUID | None = None
 ) -> list[CodeSummary]:
     project = await visible_project(ctx, session, project_public_id)
-    rows = await repository.disciplines(session, project_id=project.id, contract=contract_public_id)
-    return [CodeSummary.model_validate(row, from_attributes=True) for row in rows]
+    rows = await repository.disciplines(session, CodeFilter(project.id, contract_public_id))
+    return [CodeSummary.model_validate(row) for row in rows]
 
 
 async def rfa_types(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, contract_public_id: UUID | None = None
 ) -> list[CodeSummary]:
     project = await visible_project(ctx, session, project_public_id)
-    rows = await repository.rfa_types(session, project_id=project.id, contract=contract_public_id)
-    return [CodeSummary.model_validate(row, from_attributes=True) for row in rows]
+    rows = await repository.rfa_types(session, CodeFilter(project.id, contract_public_id))
+    return [CodeSummary.model_validate(row) for row in rows]
 
 
 async def sub_types(
@@ -99,8 +100,8 @@ async def sub_types(
     type_code: str | None = None,
 ) -> list[SubTypeSummary]:
     project = await visible_project(ctx, session, project_public_id)
-    rows = await repository.sub_types(session, project_id=project.id, contract=contract_public_id, type_code=type_code)
-    return [SubTypeSummary.model_validate(row, from_attributes=True) for row in rows]
+    rows = await repository.sub_types(session, CodeFilter(project.id, contract_public_id), type_code=type_code)
+    return [SubTypeSummary.model_validate(row) for row in rows]
 
 
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:

@@ -4,13 +4,9 @@ Fills in the master data of the product.
 It may run any number of times: it adds what is missing and changes nothing that is there.
 """
 
-from collections.abc import Iterable
-from typing import Any
-
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.service.first_run import SHIPPED_AT
+from saraban.identity.service.first_run import SHIPPED_AT, add_missing
 from saraban.projects.domain import master_data as shipped
 from saraban.projects.models import (
     CirculationStatusCode,
@@ -25,7 +21,7 @@ _STAMPS = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
 
 async def seed_master_data(session: AsyncSession) -> None:
     """Fill in document types, statuses, approve codes."""
-    await _fill(
+    await add_missing(
         session,
         CorrespondenceType.type_code,
         (
@@ -33,7 +29,7 @@ async def seed_master_data(session: AsyncSession) -> None:
             for one in shipped.CORRESPONDENCE_TYPES
         ),
     )
-    await _fill(
+    await add_missing(
         session,
         CorrespondenceStatus.status_code,
         (
@@ -42,7 +38,7 @@ async def seed_master_data(session: AsyncSession) -> None:
         ),
     )
     await _rfa_codes(session)
-    await _fill(
+    await add_missing(
         session,
         CirculationStatusCode.code,
         (
@@ -53,7 +49,7 @@ async def seed_master_data(session: AsyncSession) -> None:
 
 
 async def _rfa_codes(session: AsyncSession) -> None:
-    await _fill(
+    await add_missing(
         session,
         RfaStatusCode.status_code,
         (
@@ -61,7 +57,7 @@ async def _rfa_codes(session: AsyncSession) -> None:
             for one in shipped.RFA_STATUSES
         ),
     )
-    await _fill(
+    await add_missing(
         session,
         RfaApproveCode.approve_code,
         (
@@ -71,9 +67,3 @@ async def _rfa_codes(session: AsyncSession) -> None:
             for one in shipped.RFA_APPROVE_CODES
         ),
     )
-
-
-async def _fill(session: AsyncSession, code: Any, rows: Iterable[Any]) -> None:
-    known = set(await session.scalars(sa.select(code)))
-    session.add_all(row for row in rows if getattr(row, code.key) not in known)
-    await session.flush()

@@ -10,14 +10,12 @@ from saraban.identity.domain.catalogue import party_role
 from saraban.identity.models import Organization
 from saraban.kit.db import AnyRow
 from saraban.kit.json import Json
-from saraban.projects.domain.calendar import USUAL_WEEKEND
+from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS
 from saraban.projects.models import Contract, CorrespondenceType, Project
 from saraban.setup import repository
 from saraban.setup.domain.project_file import WEEK
 
-_WEEKDAYS: Final = dict(
-    zip(("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"), WEEK, strict=True)
-)
+_WEEKDAYS: Final = dict(zip(WEEKDAYS, WEEK, strict=True))
 WEEKDAY_OF: Final = {code: name for name, code in _WEEKDAYS.items()}
 
 

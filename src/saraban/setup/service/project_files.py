@@ -63,7 +63,7 @@ def _typed(data: ProjectData) -> list[ProjectData]:
     return [*data["numberFormats"], *sub_types]
 
 
-NAMES: Final = ("thai-public-works", "building", "iso19650")
+TEMPLATES: Final = ("thai-public-works", "building", "iso19650")
 _FOLDER: Final = Path(__file__).parents[1] / "templates"
 
 
@@ -73,7 +73,7 @@ def template(name: str) -> str:
 
     :raises Invalid: when there is none of this name
     """
-    if name not in NAMES:
+    if name not in TEMPLATES:
         raise unknown("/NAME", name)
     return _text(name)
 

@@ -41,11 +41,7 @@ async def save(saving: ApplyContext, found: Sequence[Difference]) -> None:
             await work(saving, those)
             await saving.session.flush()
     if is_new and ("numberFormats",) not in saving.wanted.stated:
-        await numbering.default_formats(
-            saving.ctx,
-            saving.session,
-            project_public_id=saving.project_public_id,
-        )
+        await numbering.default_formats(saving.ctx, saving.session, project_public_id=saving.project_public_id)
 
 
 def _at(*pattern: str | None) -> Callable[[Codes], bool]:
@@ -236,16 +232,9 @@ async def _note(saving: ApplyContext, found: Sequence[Difference], content: byte
     whole = {"file": hashlib.sha256(content).hexdigest(), "operator": operator, "project": code}
     changed = [one for one in found if one.what is not ChangeType.KEEP]
     for section, those in groupby(changed, key=lambda one: one.path[0]):
-        await audit.record(
-            saving.ctx,
-            saving.session,
-            audit.AuditEntry(
-                "project.apply",
-                "project",
-                str(saving.project_row.public_id),
-                {"section": section, "changes": [_change(one) for one in those], **whole},
-            ),
-        )
+        told = {"section": section, "changes": [_change(one) for one in those], **whole}
+        entry = audit.AuditEntry("project.apply", "project", str(saving.project_public_id), told)
+        await audit.record(saving.ctx, saving.session, entry)
 
 
 def _change(one: Difference) -> dict[str, Json]:

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain import XLSX, Storage, detect_kind
-from saraban.attachments.service import CHECKSUM, UploadStream, acceptable_file_name, require_same_file
+from saraban.attachments.domain import XLSX, Storage, acceptable_file_name, detect_kind
+from saraban.attachments.service import CHECKSUM, UploadStream, require_same_file
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import Database
