@@ -14,7 +14,6 @@ from starlette.datastructures import FormData
 from saraban.kit.errors import Invalid
 from saraban.web.documents.step_form import payload_of_step, step_form
 from saraban.workflow.language import dsl
-from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.service.step_data import StepData
 from saraban.workflow.verification import definition_checks
 from tests.conftest import SignIn
@@ -54,8 +53,7 @@ def priced(properties: dict[str, Any] = PROPERTIES) -> dict[str, Any]:
 
 def values(properties: dict[str, Any] = PROPERTIES) -> StepData:
     definition = dsl.read(priced(properties))
-    assert definition.context_schema is not None
-    return StepData(payload_fields(definition.context_schema.raw), {}, frozenset({"submit"}), definition)
+    return StepData(definition, {}, definition.initial)
 
 
 def sent(*pairs: tuple[str, str], **more: str) -> FormData:
@@ -69,10 +67,7 @@ def remembering(fields: list[str] | None, **known: Any) -> StepData:
     raw = priced()
     if fields is not None:
         raw["states"][1]["on"]["approve"]["fields"] = fields
-    definition = definition_checks.verify(raw)
-    assert definition.context_schema is not None
-    shown = payload_fields(definition.context_schema.raw)
-    return StepData(shown, known, frozenset(), definition, {"payload": known}, "pending_review")
+    return StepData(definition_checks.verify(raw), {"payload": known}, "pending_review")
 
 
 class TestPayload:
@@ -116,8 +111,8 @@ class TestPayload:
 
     def test_is_whole_in_a_version_from_before(self) -> None:
         whole = values()
-        assert whole._definition is not None
-        old = replace(whole, _definition=replace(whole._definition, merges=False))
+        assert whole.definition is not None
+        old = replace(whole, definition=replace(whole.definition, merges=False))
         remembered = '{"amount": 5, "more": [1]}'
 
         assert payload_of_step(old, sent(("amount", "5.0"), remembered=remembered)) == {}

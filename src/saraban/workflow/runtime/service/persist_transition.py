@@ -5,7 +5,7 @@ The compare-and-set of `version_no` has the last word in every race.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,6 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.context import EVERYTHING, Caller
-from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import Pipeline, RowsMissed
 from saraban.workflow.engine import decisions, step_data
@@ -36,41 +35,11 @@ from saraban.workflow.runtime.service.transition_request import (
     Decision,
     HeldInstance,
     StepRecord,
+    StepTaken,
     Transitioned,
     VersionLost,
     behalf_of,
 )
-
-NOBODY_YET = PendingAssignees()
-
-
-@dataclass(slots=True)
-class _StepTaken:
-    """
-    A step on its way into the database, at the moment at which it is taken.
-
-    :param record: with the rules by which its state is entered
-    :param after: its instance as it stands then
-    :param waiting: whom that waits for
-    :param key: of its history
-    """
-
-    held: HeldInstance
-    step: Step
-    command: Command
-    now: datetime
-    record: StepRecord
-    trace: str | None
-    after: HeldInstance
-    waiting: PendingAssignees = NOBODY_YET
-    key: UUID = field(default_factory=new_id)
-
-    @property
-    def told(self) -> TakenTransition:
-        step, row, user = self.step, self.after.row, self.after.caller.public_id
-        return TakenTransition(
-            step.action, step.state, step.next_state, user, self.waiting.nobody, self.key, row.version_no
-        )
 
 
 async def persist_transitions(session: AsyncSession, decided: Sequence[Decision]) -> list[Transitioned]:
@@ -98,7 +67,7 @@ def _only_written(one: Decision) -> Transitioned:
     return Transitioned(one.held.row.id, one.receipt, after=one.held)
 
 
-async def _go_on(session: AsyncSession, one: Decision, last: _StepTaken) -> Transitioned:
+async def _go_on(session: AsyncSession, one: Decision, last: StepTaken) -> Transitioned:
     """Take the steps that the engine takes by itself after one; the instance is given as it stands then, for who asked."""
     taken = [last.told]
     while (following := await _by_itself(session, last.after, last.step)) is not None:
@@ -123,7 +92,7 @@ def receipt_of(instance_id: UUID, taken: TakenTransition) -> Receipt:
     return Receipt("workflow_instance", instance_id, outcome)
 
 
-async def _take(session: AsyncSession, ready: Sequence[_StepTaken]) -> None:
+async def _take(session: AsyncSession, ready: Sequence[StepTaken]) -> None:
     """Take one step of each, with everything that belongs to it."""
     pipeline = Pipeline(session)
     await _apply(pipeline, ready)
@@ -133,12 +102,11 @@ async def _take(session: AsyncSession, ready: Sequence[_StepTaken]) -> None:
     await _write(pipeline, ready)
 
 
-async def _write(pipeline: Pipeline, ready: Sequence[_StepTaken]) -> None:
+async def _write(pipeline: Pipeline, ready: Sequence[StepTaken]) -> None:
     """Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB."""
     session = pipeline.session
     awaited = await _ask(session, ready)
-    news = [workflow_events.TransitionNews(one.after, one.step, one.waiting, one.key) for one in ready]
-    told = await workflow_events.events_of(session, news)
+    told = await workflow_events.events_of(session, ready)
     repository.update_instances(pipeline, [one.after.row for one in ready])
     repository.insert_histories(pipeline, [_history(one) for one in ready])
     repository.replace_work_items(pipeline, awaited)
@@ -156,16 +124,16 @@ async def _write(pipeline: Pipeline, ready: Sequence[_StepTaken]) -> None:
             )
 
 
-async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: datetime) -> _StepTaken:
+async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: datetime) -> StepTaken:
     held, record = one.held, one.record
     now = held.row.not_before(now)
     values, details = await instances.rules_of(session, held, step, now=now)
     values, details = {**values, **record.values}, {**details, **record.details}
     record = StepRecord(record.audited, record.severity, details, values, record.applies, record.asks)
-    return _StepTaken(held, step, one.command, now, record, one.trace, after=held)
+    return StepTaken(held, step, one.command, now, record, one.trace, after=held)
 
 
-async def _ask(session: AsyncSession, ready: Sequence[_StepTaken]) -> list[repository.WorkItems]:
+async def _ask(session: AsyncSession, ready: Sequence[StepTaken]) -> list[repository.WorkItems]:
     """Find whom the instances wait for, and whom to tell of it; where nobody else is asked anew, the one person."""
     awaited = []
     for one in ready:
@@ -190,7 +158,7 @@ async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> 
     return None if following is None else (ours, following)
 
 
-def _history(one: _StepTaken) -> dict[str, Any]:
+def _history(one: StepTaken) -> dict[str, Any]:
     step, row, caller, seat = one.step, one.after.row, one.held.caller, one.held.seat
     known = {"events": list(step.events), "versionNo": row.version_no, **one.record.details}
     details: dict[str, Any] = known | ({"nobody": True} if one.waiting.nobody else {})
@@ -222,7 +190,7 @@ def _seats(caller: Caller, facts: SubjectFacts) -> dict[str, Any]:
     return {} if caller.may(EVERYTHING, facts.scope) else {"seats": sorted(caller.organization_ids)}
 
 
-def _moved_row(one: _StepTaken) -> Instance:
+def _moved_row(one: StepTaken) -> Instance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
     row, step = one.held.row, one.step
     values: dict[str, Any] = {
@@ -236,7 +204,7 @@ def _moved_row(one: _StepTaken) -> Instance:
     return replace(row, **values | dict(one.record.values))
 
 
-async def _apply(pipeline: Pipeline, ready: Sequence[_StepTaken]) -> None:
+async def _apply(pipeline: Pipeline, ready: Sequence[StepTaken]) -> None:
     """Tell the subjects; where a step has changed who has still to act, the facts are read again."""
     steps: dict[str, list[SubjectStep]] = {}
     ports = {one.held.row.entity_type: one.held.port for one in ready}
@@ -262,7 +230,7 @@ async def _apply(pipeline: Pipeline, ready: Sequence[_StepTaken]) -> None:
         )
 
 
-def _subject_step(one: _StepTaken) -> SubjectStep:
+def _subject_step(one: StepTaken) -> SubjectStep:
     """The step with what the definition says of it, so that a subject reads nothing out of names."""
     held, step = one.held, one.step
     there, left = held.definition.state(step.next_state), held.definition.states.get(step.state)
@@ -276,7 +244,7 @@ def _subject_step(one: _StepTaken) -> SubjectStep:
     )
 
 
-def _entry(one: _StepTaken) -> audit.AuditEntry:
+def _entry(one: StepTaken) -> audit.AuditEntry:
     step, after, facts, seat = one.step, one.after, one.after.facts, one.after.seat
     return audit.AuditEntry(
         action=one.record.audited,

@@ -4,6 +4,7 @@ The values of steps in words: what an action can be given, what an instance reme
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.engine import step_data
-from saraban.workflow.language.definition import Definition
+from saraban.workflow.language.definition import Definition, Transition, names
 from saraban.workflow.language.schema import Field, payload_fields
 from saraban.workflow.language.schema.fields import said, written
 from saraban.workflow.language.subject import Value
@@ -32,31 +33,45 @@ class ChangedValue(Value):
     before_text: Text | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepData:
-    """
-    What a step of one instance can be given.
+    """What a step of one instance can be given, by the schema of its definition; nothing where that has none."""
 
-    :param remembered: what came with the steps so far
-    :param judged: the actions of the present state whose conditions read what comes with them
-    """
+    definition: Definition | None = None
+    context: JsonObject = field(default_factory=dict)
+    state: str = ""
 
-    fields: tuple[Field, ...] = ()
-    remembered: JsonObject = field(default_factory=dict)
-    judged: frozenset[str] = frozenset()
-    _definition: Definition | None = None
-    _context: JsonObject = field(default_factory=dict)
-    _state: str = ""
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(_fields(self.definition).values()) if self.definition is not None else ()
+
+    @property
+    def remembered(self) -> JsonObject:
+        """What came with the steps so far."""
+        return step_data.remembered(self.context)
+
+    @property
+    def stated(self) -> tuple[Value, ...]:
+        """What came with the steps so far, in words."""
+        return stated_values(self.definition, self.context) if self.definition is not None else ()
+
+    @cached_property
+    def _here(self) -> Mapping[str, Transition]:
+        return self.definition.state(self.state).on if self.definition is not None and self.state else {}
+
+    @cached_property
+    def judged(self) -> frozenset[str]:
+        """The actions of the present state whose conditions read what comes with them."""
+        return frozenset(
+            step.action
+            for step in self._here.values()
+            if step.condition is not None and names(step.condition.logic) & {step_data.PAYLOAD, "*"}
+        )
 
     @property
     def merges(self) -> bool:
         """Whether values are kept one by one, so that only what is new has to be sent."""
-        return self._definition is None or self._definition.merges
-
-    @property
-    def stated(self) -> "tuple[Value, ...]":
-        """What came with the steps so far, in words."""
-        return stated_values(self._definition, self._context) if self._definition is not None else ()
+        return self.definition is None or self.definition.merges
 
     def of(self, action: str) -> tuple[Field, ...]:
         """
@@ -64,8 +79,7 @@ class StepData:
 
         What was stated before is not asked again where the action does not change it, except by a condition that reads it.
         """
-        here = self._definition.state(self._state).on if self._definition is not None and self._state else {}
-        step = here.get(action)
+        step = self._here.get(action)
         if step is None or not self.merges:
             return self.fields
         if step.fields is not None:
@@ -78,14 +92,12 @@ class StepData:
 
         :raises Invalid: with a fault for each value, under `/payload`
         """
-        if self._definition is None:
+        if self.definition is None:
             return
-        after = (
-            step_data.after(self._definition, self._context, payload) if self.merges else {step_data.PAYLOAD: payload}
+        known = (
+            step_data.remembered(step_data.after(self.definition, self.context, payload)) if self.merges else payload
         )
-        step_data.check_context(
-            self._definition, {**self._context, step_data.PAYLOAD: dict(step_data.remembered(after))}
-        )
+        step_data.check_context(self.definition, {**self.context, step_data.PAYLOAD: dict(known)})
 
 
 NO_STEP_DATA = StepData()
@@ -99,24 +111,7 @@ async def step_data_of(session: AsyncSession, *, public_id: UUID) -> StepData:
     definition = await definitions.load(session, row.definition_id)
     if definition.context_schema is None:
         return NO_STEP_DATA
-    context = row.context or {}
-    return StepData(
-        payload_fields(definition.context_schema.raw),
-        step_data.remembered(context),
-        _judged(definition, row.current_state),
-        definition,
-        context,
-        row.current_state,
-    )
-
-
-def _judged(definition: Definition, state: str) -> frozenset[str]:
-    return frozenset(
-        step.action
-        for step in definition.state(state).on.values()
-        if step.condition is not None
-        and any(path == "*" or path.split(".")[0] == "payload" for path in step.condition.logic.variables)
-    )
+    return StepData(definition, row.context or {}, row.current_state)
 
 
 def stated_values(definition: Definition, context: JsonObject | None) -> tuple[Value, ...]:

@@ -15,7 +15,7 @@ from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.idempotency import Claim
-from saraban.kit.ids import trace_id
+from saraban.kit.ids import new_id, trace_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
@@ -207,6 +207,35 @@ class Decision:
     trace: str | None = None
     write: Callable[[AsyncSession], Awaitable[None]] | None = None
     receipt: Receipt | None = None
+
+
+@dataclass(slots=True)
+class StepTaken:
+    """
+    A step on its way into the database, at the moment at which it is taken.
+
+    :param record: with the rules by which its state is entered
+    :param after: its instance as it stands then
+    :param waiting: whom that waits for
+    :param key: of its history
+    """
+
+    held: HeldInstance
+    step: Step
+    command: Command
+    now: datetime
+    record: StepRecord
+    trace: str | None
+    after: HeldInstance
+    waiting: PendingAssignees = field(default_factory=PendingAssignees)
+    key: UUID = field(default_factory=new_id)
+
+    @property
+    def told(self) -> TakenTransition:
+        step, row, user = self.step, self.after.row, self.after.caller.public_id
+        return TakenTransition(
+            step.action, step.state, step.next_state, user, self.waiting.nobody, self.key, row.version_no
+        )
 
 
 @dataclass(frozen=True, slots=True)

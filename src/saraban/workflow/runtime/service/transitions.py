@@ -133,15 +133,15 @@ async def decide_by_right(
     :raises TransitionNotPossible, ActionForbidden, ConditionNotMet, Invalid: when it is not what the caller asks for
     """
     await check_running(session, held, request)
-    held, step = await _with_lent_rights(session, held, request) if alone else (held, _own_step(held, request.command))
-    return Decision(held, step, request.command, request.ctx.now, trace=request.trace or None)
+    command = request.command
+    if alone:
+        held, step = await _with_lent_rights(session, held, request)
+    else:
+        step = decisions.advance(held.definition, held.row.current_state, command.action, _asked(held, command))
+    return Decision(held, step, command, request.ctx.now, trace=request.trace or None)
 
 
 BY_RIGHT = DecisionPolicy("transitions", decide_by_right, shares=True)
-
-
-def _own_step(held: HeldInstance, command: Command) -> Step:
-    return decisions.advance(held.definition, held.row.current_state, command.action, _asked(held, command))
 
 
 def _asked(held: HeldInstance, command: Command) -> decisions.Facts:

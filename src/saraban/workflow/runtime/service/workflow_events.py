@@ -3,7 +3,6 @@ What the outbox is told of transitions: public ids only, in their own transactio
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,30 +17,20 @@ from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.outcome import BY_NAME
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
-from saraban.workflow.runtime.service.transition_request import HeldInstance
+from saraban.workflow.runtime.service.transition_request import HeldInstance, StepTaken
 
 TRANSITIONED = "workflow.transitioned"
 WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
 
 
-@dataclass(frozen=True, slots=True)
-class TransitionNews:
-    """One transition, with everything that a reader of its event may need; `after` is its instance as it stands then."""
-
-    after: HeldInstance
-    step: Step
-    waiting: PendingAssignees
-    history_id: UUID
-
-
-async def events_of(session: AsyncSession, news: Sequence[TransitionNews]) -> list[events.NewEvent]:
+async def events_of(session: AsyncSession, taken: Sequence[StepTaken]) -> list[events.NewEvent]:
     """Return `workflow.transitioned`, told in order for each instance, and each webhook that a step names."""
-    notified = [_notified(one) for one in news]
-    everybody = [*notified, *(one.waiting for one in news)]
-    organizations = await _organizations(session, news, {key for each in everybody for key in each.organizations})
+    notified = [_notified(one) for one in taken]
+    everybody = [*notified, *(one.waiting for one in taken)]
+    organizations = await _organizations(session, taken, {key for each in everybody for key in each.organizations})
     users = await repository.user_public_ids(session, {key for each in everybody for key in each.users})
     found = []
-    for one, others in zip(news, notified, strict=True):
+    for one, others in zip(taken, notified, strict=True):
         payload: dict[str, Json] = {
             **_facts(one),
             "waiting": _addressed(one.waiting, organizations, users),
@@ -55,15 +44,15 @@ async def events_of(session: AsyncSession, news: Sequence[TransitionNews]) -> li
 
 
 async def _organizations(
-    session: AsyncSession, news: Sequence[TransitionNews], asked: Collection[int]
+    session: AsyncSession, taken: Sequence[StepTaken], asked: Collection[int]
 ) -> dict[int, tuple[UUID, str]]:
     """Public id and code by key; the subjects know most of them."""
-    known = {key: words for one in news for key, words in one.after.facts.organizations.items()}
+    known = {key: words for one in taken for key, words in one.after.facts.organizations.items()}
     return known | await repository.organizations(session, [key for key in asked if key not in known])
 
 
-def _event(name: str, news: TransitionNews, payload: JsonObject) -> events.NewEvent:
-    row = news.after.row
+def _event(name: str, taken: StepTaken, payload: JsonObject) -> events.NewEvent:
+    row = taken.after.row
     return events.NewEvent(name, "workflow_instance", str(row.id), payload, row.last_transition_at)
 
 
@@ -83,13 +72,13 @@ def subject_fields(held: HeldInstance, history_id: UUID) -> dict[str, Json]:
     }
 
 
-def _facts(news: TransitionNews) -> dict[str, Json]:
-    step, row, definition = news.step, news.after.row, news.after.definition
+def _facts(taken: StepTaken) -> dict[str, Json]:
+    step, row, definition = taken.step, taken.after.row, taken.after.definition
     return {
-        **subject_fields(news.after, news.history_id),
+        **subject_fields(taken.after, taken.key),
         "definitionPublicId": str(row.definition_id),
         "versionNo": row.version_no,
-        "projectPublicId": news.after.facts.context.get("projectPublicId"),
+        "projectPublicId": taken.after.facts.context.get("projectPublicId"),
         "from": step.state,
         "to": step.next_state,
         "stateLabel": _both(definition.state(step.next_state).label),
@@ -99,7 +88,7 @@ def _facts(news: TransitionNews) -> dict[str, Json]:
         "responseCode": step.response_code,
         "automatic": step.automatic,
         "dueOn": row.due_on.isoformat() if row.due_on else None,
-        "actor": actor_of(news.after),
+        "actor": actor_of(taken.after),
         "terminal": step.terminal,
         "returned": is_return(definition, step),
         "forced": step.forced,
@@ -127,12 +116,12 @@ def _both(label: Text) -> dict[str, str]:
     return {"th": label.th, "en": label.en}
 
 
-def _notified(news: TransitionNews) -> PendingAssignees:
+def _notified(taken: StepTaken) -> PendingAssignees:
     """Whom the definition's own `notify` events name, beside those that the new state waits for."""
-    facts = news.after.facts
+    facts = taken.after.facts
     organizations: set[int] = set()
     users: set[int] = set()
-    for event in (each for each in news.step.events if each["type"] == "notify"):
+    for event in (each for each in taken.step.events if each["type"] == "notify"):
         match event["target"]:
             case "originator":
                 organizations.add(facts.originator_organization_id)
