@@ -197,7 +197,7 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
     async with bootstrap.closing(bootstrap.wire(settings)) as system:
         await bootstrap.refuse_demo_in_production(system)
         worker = new_worker(system) if settings.run_worker else None
-        system.dependencies.append(health.worker((lambda: worker.is_running) if worker else None))
+        system.dependencies.append(health.worker_dependency((lambda: worker.is_running) if worker else None))
         for field in fields(system):
             setattr(app.state, field.name, getattr(system, field.name))
         async with _sampled(system):

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from saraban.identity.domain.context import RequestContext
     from saraban.numbering.service import Issued, ManualNumberEffect, Plan
 
-_Printed = Annotated[str, typer.Argument(help="The number as it is printed.")]
 _Reserved = Annotated[str, typer.Argument(metavar="NUMBER", help="The number as it is printed, or its token.")]
 
 group = typer.Typer(
@@ -91,7 +90,7 @@ def preview(
 
 @group.command()
 def void(
-    number: _Printed,
+    number: Annotated[str, typer.Argument(help="The number as it is printed.")],
     account: As,
     reason: Reason,
     project: Project,

@@ -81,7 +81,7 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
     ]
 
 
-def worker(is_running: Callable[[], bool] | None) -> Dependency:
+def worker_dependency(is_running: Callable[[], bool] | None) -> Dependency:
     """
     :param is_running: asks the worker inside this server; None when it runs apart
     """
