@@ -259,6 +259,7 @@ FIELDS: Final[dict[str, Text]] = {
     "lastNumber": Text("ลำดับสุดท้าย", "Last sequence"),
     "template": Text("รูปแบบ", "Format"),
     "file": Text("ไฟล์", "File"),
+    "workflowCode": Text("กระบวนงาน", "Workflow"),
     "weekend": Text("วันหยุดประจำสัปดาห์", "Weekend"),
     "date": Text("วัน", "Day"),
     "before": Text("วันทำการก่อนกำหนด", "Working days before"),

@@ -189,14 +189,14 @@ def _targets(definition: Definition, found: Faults) -> bool:
                     at = below(f"/states/{index}/on", action)
                     own = code is not None and not step.responses[code].inherits
                     at = below(f"{at}/responses", str(code)) + "/to" if own else f"{at}/to"
-                    th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no status “{name}”."
+                    th, en = "ไม่พบสถานะ “{name}”", "There is no status “{name}”."
                     if at not in named:
                         found.add(at, "unknown_state", th, en, name=target)
                     named.add(at)
                     sound = False
         for way, target in state.review.then.items() if state.review else ():
             if target not in definition.states:
-                th, en = "DSL อ้างอิง State ที่ไม่พบ: “{name}”", "There is no status “{name}”."
+                th, en = "ไม่พบสถานะ “{name}”", "There is no status “{name}”."
                 found.add(f"/states/{index}/review/then/{way}/to", "unknown_state", th, en, name=target)
                 sound = False
     return sound
