@@ -43,7 +43,8 @@ from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import MailSettings
-from saraban.numbering.service import Allocator, NumberedDocuments, NumberRateLimits, RetryBudget
+from saraban.numbering.issue.dependencies import NumberRateLimits
+from saraban.numbering.service import Allocator, NumberedDocuments, RetryBudget
 from saraban.ops.health import Dependency, dependencies
 from saraban.projects.service import seed as projects_seed
 from saraban.setup import service as setup

@@ -15,7 +15,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 import saraban.app  # noqa: F401  loads every feature, and with it every metric
-from saraban.numbering.issue.service.metrics import GENERATED
+from saraban.numbering.issue.service.monitoring import GENERATED
 from saraban.workflow.runtime.service.transition_metrics import DURATION, TRANSITIONS
 from tests.servers import program
 

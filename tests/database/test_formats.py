@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering
-from saraban.numbering.formats.service.formats import FormatStale
+from saraban.numbering.formats.domain import FormatStale
 from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, check_accounts, world_of
 

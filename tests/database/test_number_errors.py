@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
-from saraban.numbering.issue.service.refusals import RefusalLog
+from saraban.numbering.issue.service.monitoring import RefusalLog
 from saraban.numbering.series.models import NumberError
 from tests.numbering_world import NOW
 from tests.proxy import CuttingProxy, cutting_proxy

@@ -18,7 +18,7 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseLocks, Locks, RedisLocks
 from saraban.numbering import service as numbering
-from saraban.numbering.formats.service.formats import FormatStale
+from saraban.numbering.formats.domain import FormatStale
 from saraban.numbering.issue.domain import NumberingBusy, NumberingFailed
 from saraban.numbering.issue.service import number_batch
 from saraban.numbering.series.models import NumberCounter, NumberError

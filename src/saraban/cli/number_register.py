@@ -190,14 +190,13 @@ def errors(
         saraban number errors --trace 0af7651916cd43dd8448eb211c80319c
     """
     from saraban.numbering import service as numbering
+    from saraban.numbering.issue.domain import NumberErrorFilters
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "list[NumberErrorRow]":
         begin = since.replace(tzinfo=ctx.zone) if since else None
-        most = min(PAGE, limit)
+        filters = NumberErrorFilters(kind, username, trace, begin)
         return await read_pages(
-            lambda cursor: numbering.list_errors(
-                ctx, session, kind=kind, username=username, trace=trace, since=begin, cursor=cursor, limit=most
-            ),
+            lambda cursor: numbering.list_errors(ctx, session, filters, cursor=cursor, limit=min(PAGE, limit)),
             most=limit,
         )
 

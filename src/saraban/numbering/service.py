@@ -1,24 +1,21 @@
 """Numbering as the rest of the product sees it: plan, issue, preview, the life of a number, and the formats."""
 
 from saraban.numbering.formats.domain import FormatDraft, FormatTarget
-from saraban.numbering.formats.service.format_preview import (
+from saraban.numbering.formats.service import (
     FormatEffect,
-    format_effect,
-)
-from saraban.numbering.formats.service.formats import (
-    FormatVersion,
     change_format,
     default_formats,
     delete_format,
+    format_effect,
     format_history,
     list_formats,
     read_format,
     save_format,
 )
-from saraban.numbering.imports.service.jobs import ImportWorker
 from saraban.numbering.imports.service.uploads import (
     CounterMove,
     ImportFile,
+    ImportWorker,
     list_imports,
     read_import,
     start_import,
@@ -48,6 +45,7 @@ from saraban.numbering.issue.service.manual_number import (
     plan_on,
     reset_counter,
 )
+from saraban.numbering.issue.service.monitoring import ERROR_RETENTION, delete_old_errors, list_errors
 from saraban.numbering.issue.service.number_batch import Holder, Issued, IssueRequest
 from saraban.numbering.issue.service.number_plan import (
     FormatChoice,
@@ -57,8 +55,6 @@ from saraban.numbering.issue.service.number_plan import (
     preview,
 )
 from saraban.numbering.issue.service.number_request import NumberRequest
-from saraban.numbering.issue.service.rate_limits import NumberRateLimits
-from saraban.numbering.issue.service.refusals import ERROR_RETENTION, delete_old_errors, list_errors
 from saraban.numbering.ranges.service import (
     RangeEffect,
     RangeRow,
@@ -70,19 +66,21 @@ from saraban.numbering.ranges.service import (
 )
 from saraban.numbering.register.domain import Discrepancy, LedgerLine, NumberRow, SeriesRow
 from saraban.numbering.register.service.consistency_check import NumberedDocuments, check_consistency
-from saraban.numbering.register.service.ledger import SeriesLedger, list_series, series_ledger
-from saraban.numbering.register.service.number_history import (
+from saraban.numbering.register.service.ledger import (
     NumberHistory,
+    SeriesLedger,
     audit_trail,
+    list_series,
     number_history,
     number_of_holder,
     request_like,
     resolve_number,
     rfa_type_of,
+    series_ledger,
 )
 from saraban.numbering.series.domain.counter import RangeDraft
-from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.numbering.series.domain.states import OverflowRule, RangeKind
+from saraban.numbering.series.domain.template import Narrowing
 from saraban.numbering.series.models import FormatRow, ImportRow, NumberErrorRow, NumberOperation
 
 __all__ = [
@@ -95,7 +93,6 @@ __all__ = [
     "FormatEffect",
     "FormatRow",
     "FormatTarget",
-    "FormatVersion",
     "Holder",
     "ImportFile",
     "ImportRow",
@@ -109,7 +106,6 @@ __all__ = [
     "NumberErrorRow",
     "NumberHistory",
     "NumberOperation",
-    "NumberRateLimits",
     "NumberRequest",
     "NumberRow",
     "NumberToVoid",

@@ -24,7 +24,7 @@ from prometheus_client import (
 
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database, DatabaseFault, database_fault
-from saraban.numbering.issue.service.metrics import REDIS_UP, UTILIZATION, WAITING
+from saraban.numbering.issue.service.monitoring import REDIS_UP, UTILIZATION, WAITING
 from saraban.numbering.register.service.ledger import measure_utilization
 from saraban.numbering.service import Allocator
 

@@ -3,7 +3,7 @@
 import pytest
 
 from saraban.numbering.issue.service.number_plan import reason_of
-from saraban.numbering.series.domain.format_selection import (
+from saraban.numbering.series.domain.template import (
     DEFAULT_FORMAT,
     FormatKey,
     Narrowing,

@@ -20,7 +20,7 @@ from saraban.bootstrap import System
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain import Failure
-from saraban.numbering.issue.service.metrics import ERROR, RETRY
+from saraban.numbering.issue.service.monitoring import ERROR, RETRY
 from saraban.ops.metrics import Sampler
 from tests.conftest import settings_in
 from tests.factories.contexts import context
@@ -117,7 +117,7 @@ class TestCounters:
 MEASURE = """
 import os, signal, sys
 from prometheus_client import REGISTRY
-from saraban.numbering.issue.service.metrics import SUCCESS, WAITING
+from saraban.numbering.issue.service.monitoring import SUCCESS, WAITING
 SUCCESS.inc(3)
 WAITING.set(2)
 if sys.argv[1] == "die":

@@ -8,15 +8,15 @@ collide when some text is accepted by both (REQ-FMT-11: saving such a format war
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypedDict
+from typing import Final, NamedTuple, Self, TypedDict
 from uuid import UUID
 
-from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
 from saraban.kit.text import fold
 from saraban.numbering.series.domain import tokens
-from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.numbering.series.domain.states import OverflowRule
 from saraban.numbering.series.domain.template import (
+    Narrowing,
     Template,
     TemplateInvalid,
     TemplateText,
@@ -53,6 +53,34 @@ TOKEN_MEANINGS: Final[dict[str, tuple[Text, str]]] = {
 }
 
 
+SHIPPED: dict[str | None, tuple[str, str]] = {
+    None: ("{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}", "หนังสือและเอกสารทั่วไป / Letters and everything else"),
+    "TRANSMITTAL": ("{ORIGINATOR}-{RECIPIENT}-{SUB_TYPE}-{SEQ:4}-{YEAR:B.E.}", "ใบนำส่ง / Transmittals"),
+    "RFA": ("{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{RFA_TYPE}-{SEQ:4}-{REV}", "ใบขออนุมัติ / Requests for approval"),
+    "CIRCULATION": ("{ORIGINATOR}-CIR-{SEQ:4}-{YEAR:B.E.}", "ใบเวียนเอกสาร / Circulation sheets"),
+    "DRAWING": ("{PROJECT}-{DISCIPLINE}-{CATEGORY}-{SEQ:4}-{REV}", "แบบก่อสร้าง / Drawings"),
+}
+
+
+class FormatStale(DomainError):
+    """The format was changed by somebody else since it was read."""
+
+    kind, code = ErrorKind.STALE, "NUMBER_FORMAT_STALE"
+    says = Text("รูปแบบเลขที่ถูกแก้ไขโดยผู้อื่นแล้ว", "Somebody else has changed this number format.")
+    recovery = (Text("รีเฟรชหน้าแล้วแก้ไขใหม่", "Refresh the page and make the change again."),)
+
+
+class FormatInUse(DomainError):
+    """Numbers were printed with the format; they could not be explained without it."""
+
+    kind, code = ErrorKind.CONFLICT, "FORMAT_IN_USE"
+    says = Text(
+        "ลบรูปแบบนี้ไม่ได้ เพราะมีเลขที่ออกด้วยรูปแบบนี้แล้ว เช่น “{number}”",
+        "Numbers were issued with this format, such as “{number}”, so it cannot be deleted.",
+    )
+    recovery = (Text("เปลี่ยนรูปแบบแทนการลบ", "Change the format instead."),)
+
+
 class FormatTarget(NamedTuple):
     """What a format is for: a type of a project, or some of its documents; without a type it is the project's default."""
 
@@ -72,6 +100,31 @@ class FormatDraft:
     reason: str | None = None
 
 
+def checked_template(wanted: FormatDraft, *, drawing: bool) -> Template:
+    """
+    Read the wanted template.
+
+    :raises TemplateInvalid: naming the position
+    :raises Invalid: for a reset that would print the same numbers again
+    """
+    template = Template.parse(wanted.template, drawing=drawing)
+    if wanted.resets and not template.prints_period:
+        raise invalid(
+            "/resetSequenceYearly",
+            "no_period",
+            "รูปแบบนี้ไม่มีปี เดือน หรือปีงบประมาณ จึงเริ่มนับใหม่ไม่ได้ (เลขเดิมจะซ้ำ)",
+            "The format has no year, month or fiscal year, so restarting would repeat old numbers.",
+        )
+    if wanted.resets is not False and template.repeats_its_period:
+        raise invalid(
+            "/template",
+            "month_without_year",
+            "รูปแบบนี้มีเดือนโดยไม่มีปี เลขของเดือนเดียวกันในปีถัดไปจะซ้ำ ให้เพิ่มปี หรือให้นับต่อเนื่อง",
+            "The format has the month without a year, so the same month of the next year would repeat its numbers: add the year, or continue numbering across periods.",
+        )
+    return template
+
+
 class FormatChanges(TypedDict, total=False):
     """What is missing stays; so do a template and a rule that are None."""
 
@@ -80,6 +133,32 @@ class FormatChanges(TypedDict, total=False):
     resets: bool | None
     overflow: OverflowRule | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrintRule:
+    """A format as far as printing and counting go."""
+
+    template: Template
+    resets: bool
+    refuses: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FormatExample:
+    """
+    The next numbers of one pair of parties, as the format in force prints them and as the new one would.
+
+    :param refusal: why the new format could print none of them
+    :param stepped_over: numbers of the new series that others have taken already
+    """
+
+    before: list[str]
+    after: list[str]
+    series: str
+    last_number: int
+    stepped_over: int = 0
+    refusal: DomainError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +224,29 @@ class TemplateShape:
 
     template: Template
     codes: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(
+        cls,
+        template: Template,
+        target: tuple[str | None, Narrowing],
+        codes: Mapping[str, frozenset[str]],
+        numbers: Mapping[tuple[str, str], frozenset[str]],
+    ) -> Self:
+        """
+        :param target: the type that the format is for, and what it is narrowed to
+        :param numbers: what each sub type prints
+        """
+        known, (type_code, narrowing) = dict(codes), target
+        if type_code is not None:
+            known[tokens.CORR_TYPE] = frozenset({type_code})
+            if narrowing.sub_type:
+                known[tokens.SUB_TYPE] = numbers.get((type_code, narrowing.sub_type), frozenset())
+        if narrowing.rfa_type:
+            known[tokens.RFA_TYPE] = frozenset({narrowing.rfa_type})
+        if narrowing.discipline:
+            known[tokens.DISCIPLINE] = frozenset({narrowing.discipline})
+        return cls(template, known)
 
 
 class _Automaton:

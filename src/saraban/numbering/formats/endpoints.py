@@ -19,7 +19,8 @@ from saraban.kit.http import (
     read_after_commit,
 )
 from saraban.kit.schema import SingleLine
-from saraban.numbering.formats.domain import TOKEN_MEANINGS, TemplatePiece, parse_template
+from saraban.numbering.formats import service
+from saraban.numbering.formats.domain import TOKEN_MEANINGS, FormatExample, TemplatePiece, parse_template
 from saraban.numbering.formats.schemas import (
     FormatChange,
     FormatExampleOut,
@@ -30,13 +31,10 @@ from saraban.numbering.formats.schemas import (
     FormatPreviewOut,
     FormatsOut,
     FormatTextIn,
-    FormatVersionOut,
     FormatWarning,
     ParsedTemplateOut,
     TemplatePieceOut,
 )
-from saraban.numbering.formats.service import format_preview, formats
-from saraban.numbering.formats.service.format_preview import FormatExample
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.series.models import FormatRow
 
@@ -52,7 +50,7 @@ async def list_formats(
     cursor: PageCursor = None,
 ) -> FormatsOut:
     """The formats of one project, or of every project whose formats the caller may read."""
-    page = await formats.list_formats(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
+    page = await service.list_formats(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
     return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
 
 
@@ -74,7 +72,7 @@ async def preview_format(
     body: FormatPreviewIn, session: ReadSession, ctx: Context, language: Language
 ) -> FormatPreviewOut:
     """The next three numbers of the series that counted last, before and after, and what the format could meet."""
-    effect = await format_preview.format_effect(ctx, session, body.target, body.draft)
+    effect = await service.format_effect(ctx, session, body.target, body.draft)
     return FormatPreviewOut(
         template=effect.template.text,
         reset_sequence_yearly=effect.resets,
@@ -86,8 +84,7 @@ async def preview_format(
 @router.get("/configs/{publicId}/history", dependencies=READ_LIMIT, summary="Read what a format was")
 async def format_history(public_id: PathId, session: ReadSession, ctx: Context) -> FormatHistoryOut:
     """Newest first, with who changed it and why."""
-    versions = await formats.format_history(ctx, session, public_id=public_id)
-    return FormatHistoryOut(items=[FormatVersionOut.model_validate(one) for one in versions])
+    return FormatHistoryOut(items=await service.format_history(ctx, session, public_id=public_id))
 
 
 @router.delete("/configs/{publicId}", status_code=204, summary="Delete a format that was never used")
@@ -98,7 +95,7 @@ async def delete_format(
     reason: Annotated[str, SingleLine(500, shortest=5), Query(description="Kept in the audit.")],
 ) -> None:
     """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
-    await db.transact(lambda session: formats.delete_format(ctx, session, public_id=public_id, reason=reason))
+    await db.transact(lambda session: service.delete_format(ctx, session, public_id=public_id, reason=reason))
 
 
 @router.get("/configs/{publicId}", dependencies=READ_LIMIT, summary="Read a number format")
@@ -106,14 +103,14 @@ async def read_format(
     public_id: PathId, session: ReadSession, ctx: Context, response: Response, language: Language
 ) -> FormatOut:
     """With the formats of the project that could print the same number, as `warnings`."""
-    row = await formats.read_format(ctx, session, public_id=public_id)
+    row = await service.read_format(ctx, session, public_id=public_id)
     return await _shown(session, row, response, language)
 
 
 @router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
 async def save_format(body: FormatIn, db: Db, ctx: Context, response: Response, language: Language) -> FormatOut:
     """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
-    row = await db.transact(lambda session: formats.save_format(ctx, session, body.target, body.draft))
+    row = await db.transact(lambda session: service.save_format(ctx, session, body.target, body.draft))
     async with read_after_commit(db) as session:
         return await _shown(session, row, response, language)
 
@@ -131,7 +128,7 @@ async def change_format(
     """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
     version = _version(if_match)
     row = await db.transact(
-        lambda session: formats.change_format(ctx, session, public_id=public_id, version=version, changes=body.changes)
+        lambda session: service.change_format(ctx, session, public_id=public_id, version=version, changes=body.changes)
     )
     async with read_after_commit(db) as session:
         return await _shown(session, row, response, language)
@@ -139,7 +136,7 @@ async def change_format(
 
 async def _shown(session: AsyncSession, row: FormatRow, response: Response, language: str) -> FormatOut:
     response.headers["ETag"] = f'"{row.format.version}"'
-    return _format(row, await format_preview.colliding_formats(session, row), language)
+    return _format(row, await service.colliding_formats(session, row), language)
 
 
 def _format(row: FormatRow, colliding: list[FormatRow] | None = None, language: str = "th") -> FormatOut:

@@ -11,8 +11,8 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.series.domain.counter import PrintedCodes
-from saraban.numbering.series.domain.format_selection import DEFAULT_FORMAT, FormatKey, Narrowing
 from saraban.numbering.series.domain.states import OperationCode
+from saraban.numbering.series.domain.template import DEFAULT_FORMAT, FormatKey, Narrowing
 from saraban.numbering.series.models import (
     FormatRow,
     LedgerEntry,

@@ -10,8 +10,8 @@ from pydantic import Field
 from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.formats.domain import FormatChanges, FormatDraft, FormatTarget
 from saraban.numbering.issue.schemas import Code, Reason
-from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.numbering.series.domain.states import OverflowRule
+from saraban.numbering.series.domain.template import Narrowing
 
 
 class FormatPreviewIn(Schema):

@@ -11,10 +11,43 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.text import control_character, fold
 from saraban.numbering.series.domain.counter import LARGEST_STATED, ad_year
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template
+
+
+class ImportNotChecked(DomainError):
+    """Numbers are imported after the dry run, once: before it, or after it was told to go on, there is nothing to say."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_NOT_CHECKED"
+    says = Text("ไฟล์นี้ยังตรวจไม่เสร็จ หรือสั่งนำเข้าไปแล้ว", "This file is not checked yet, or its import has already started.")
+    recovery = (Text("เปิดหน้านำเข้าใหม่เพื่อดูสถานะล่าสุด", "Open the import again to see its status."),)
+
+
+class ImportResultMissing(DomainError):
+    """The result workbook is written at the end of the dry run, and again at the end of the import."""
+
+    kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_UNDER_WAY"
+    says = Text("ยังไม่มีไฟล์ผลการตรวจ", "There is no result file yet.")
+    recovery = (Text("รอให้ตรวจไฟล์เสร็จ แล้วดาวน์โหลดอีกครั้ง", "Wait until the file is checked, then download it."),)
+
+
+class ImportInterrupted(DomainError):
+    """
+    Twice the worker at this import was not heard of any more: it was killed, or the file ends whatever works on it.
+    What had been imported stays; the same file, sent again, goes on after it.
+    """
+
+    kind, code = ErrorKind.BROKEN, "NUMBER_IMPORT_INTERRUPTED"
+    says = Text(
+        "ระบบหยุดทำงานระหว่างประมวลผลไฟล์นี้สองครั้ง จึงไม่ดำเนินการต่อ",
+        "The system stopped twice while processing this file, so processing has been stopped.",
+    )
+    recovery = (
+        Text("ตรวจสอบไฟล์ แล้วอัปโหลดอีกครั้ง", "Check the file, then upload it again."),
+        Text("หากเกิดซ้ำ ติดต่อผู้ดูแลระบบ", "If it happens again, contact the administrator."),
+    )
 
 
 class RegisterColumn(NamedTuple):

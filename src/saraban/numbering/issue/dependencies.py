@@ -2,23 +2,91 @@
 
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from prometheus_client import Counter
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import NotSignedIn
 from saraban.kit.db import DatabaseFault, database_fault
-from saraban.kit.errors import DomainError, Invalid
+from saraban.kit.errors import DomainError, ErrorKind, Invalid, Text
 from saraban.kit.http import async_dependency, client_address
-from saraban.kit.rate_limits import RateLimitResult
+from saraban.kit.rate_limits import RateLimiter, RateLimitResult, RateLimitRule
 from saraban.numbering.issue.domain import NumberingFailed
-from saraban.numbering.issue.service import metrics
+from saraban.numbering.issue.service import monitoring
 from saraban.numbering.issue.service.allocator import Allocator
-from saraban.numbering.issue.service.rate_limits import NumberRateLimits, RateLimited, require_within_limits
+
+REFUSED = Counter("docnum_rate_limited_total", "Operations refused because somebody asked too often", ["policy"])
+
+
+class RateLimited(DomainError):
+    """The caller, its address, or everybody together has used up the operations of this minute."""
+
+    kind, code = ErrorKind.THROTTLED, "RATE_LIMITED"
+    says = Text(
+        "มีคำขอมากเกินไป กรุณารอ {seconds} วินาทีแล้วลองใหม่",
+        "Too many requests. Please wait {seconds} seconds and try again.",
+    )
+    recovery = (
+        Text("รอแล้วลองใหม่ ระบบยังไม่ได้ออกเลขที่", "Wait and try again; no number was issued."),
+        Text("ระบบที่ออกเลขจำนวนมากควรใช้บัญชีบริการ", "A program that issues many numbers should use a service account."),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRateLimits:
+    """
+    Operations a minute; 0 is no limit.
+
+    :param user: numbers of one account
+    :param address: numbers for one client address
+    :param everybody: numbers of all together
+    :param looks: previews and reads of one account
+    """
+
+    limiter: RateLimiter
+    user: int
+    address: int
+    everybody: int
+    looks: int
+
+    async def draw(self, ctx: RequestContext) -> RateLimitResult | None:
+        """
+        Count a number against its caller; an account with a limit of its own has that one alone.
+
+        :returns: None for who is exempt
+        """
+        whom = str(ctx.caller.public_id)
+        if ctx.caller.draws_per_minute is not None:
+            rules = [RateLimitRule("account", whom, ctx.caller.draws_per_minute)]
+        else:
+            rules = [
+                RateLimitRule("user", whom, self.user),
+                RateLimitRule("address", ctx.address, self.address),
+                RateLimitRule("all", "", self.everybody),
+            ]
+        return await self._take(rules)
+
+    async def look(self, ctx: RequestContext) -> RateLimitResult | None:
+        """Count a preview or a read: typing in a form must not use up the numbers. Who is exempt is so here too."""
+        if ctx.caller.draws_per_minute == 0:
+            return None
+        return await self._take([RateLimitRule("looks", str(ctx.caller.public_id), self.looks)])
+
+    async def _take(self, rules: list[RateLimitRule]) -> RateLimitResult | None:
+        counted = [rule for rule in rules if rule.limit]
+        if not counted:
+            return None
+        result = await self.limiter.take(counted)
+        if result.refused is not None:
+            REFUSED.labels(policy=result.refused.policy).inc()
+        return result
 
 
 def allocator(request: Request) -> Allocator:
@@ -49,13 +117,14 @@ def _rates(request: Request) -> NumberRateLimits:
 
 
 async def _told(request: Request, result: RateLimitResult | None) -> None:
-    if result is not None:
-        request.state.headers = result.headers  # on every answer, a refusal too
-    try:
-        require_within_limits(result)
-    except RateLimited as refusal:
-        await _keep(request, refusal)  # doors outside numbering have no `KeptRoute`
-        raise
+    """:raises RateLimited: when a rule is used up"""
+    if result is None:
+        return
+    request.state.headers = result.headers  # on every answer, a refusal too
+    if result.refused is not None:
+        refusal = RateLimited(values={"seconds": result.reset}, retry_after=result.reset)
+        await _keep(request, refusal)  # doors outside numbering have no `RecordedRoute`
+        raise refusal
 
 
 ISSUE_LIMIT = [Depends(limit_issuing)]
@@ -102,7 +171,7 @@ async def _keep(request: Request, refusal: DomainError) -> None:
     """Rows are not for strangers to write: they are kept for seven years."""
     caller = getattr(request.state, "caller", None)
     if caller is None and (isinstance(refusal, NotSignedIn) or not getattr(request.state, "has_token", False)):
-        metrics.UNAUTHENTICATED.inc()
+        monitoring.UNAUTHENTICATED.inc()
         return
     await allocator(request).failures.refused(
         refusal,

@@ -7,6 +7,7 @@ Each class of failure has its own budget.
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from saraban.kit.errors import ASK_ADMIN, REFRESH, RETRY, DomainError, ErrorKind, Invalid, Text, invalid
@@ -15,6 +16,21 @@ from saraban.numbering.series.domain.states import NumberState
 
 SHORTEST_REASON, LONGEST_REASON = 5, 500
 SHORTEST_RESET_REASON = 20  # it makes numbers come again
+
+
+@dataclass(frozen=True, slots=True)
+class NumberErrorFilters:
+    """
+    Which refused and failed calls are asked for; None leaves it open.
+
+    :param kind: such as `LOCK_TIMEOUT`
+    :param trace: the trace id that the call was answered with
+    """
+
+    kind: str | None = None
+    username: str | None = None
+    trace: str | None = None
+    since: datetime | None = None
 
 
 class NumberActor(StrEnum):

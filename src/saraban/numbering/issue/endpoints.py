@@ -1,5 +1,6 @@
 """`/document-numbering`: issue, preview, reserve, confirm, cancel, void, replace, state by hand; reset a counter; list refusals."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from typing import Annotated
@@ -15,9 +16,9 @@ from saraban.kit.db import Database
 from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond, showing_done_work
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
+from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.issue.schemas import (
     CancelReservationIn,
-    CoveringRangeOut,
     ErrorType,
     GenerateIn,
     ManualNumberEffectOut,
@@ -35,9 +36,9 @@ from saraban.numbering.issue.schemas import (
     VoidAndReplaceIn,
     VoidIn,
 )
-from saraban.numbering.issue.service import allocator, lifecycle, manual_number, number_plan, refusals
+from saraban.numbering.issue.service import allocator, lifecycle, manual_number, monitoring, number_plan
 from saraban.numbering.issue.service.lifecycle import NumberToVoid
-from saraban.numbering.issue.service.manual_number import CoveringRange, ManualNumber
+from saraban.numbering.issue.service.manual_number import ManualNumber
 from saraban.numbering.issue.service.number_batch import Issued
 from saraban.numbering.issue.service.number_plan import FormatChoice
 from saraban.numbering.issue.service.number_request import NumberRequest
@@ -52,20 +53,6 @@ def request_of(body: BaseModel) -> NumberRequest:
     return NumberRequest(**{name: value for name, value in body.model_dump().items() if name in known})
 
 
-def number_out(issued: Issued) -> NumberOut:
-    return NumberOut(**_number(issued))
-
-
-def _number(issued: Issued) -> dict[str, object]:
-    return {
-        "public_id": issued.public_id,
-        "document_number": issued.number,
-        "sequence": issued.sequence,
-        "year": issued.year,
-        "template": issued.template,
-    }
-
-
 @router.post("/generate", dependencies=ISSUE_LIMIT, status_code=201, response_model=NumberOut, summary="Issue a number")
 async def generate(body: GenerateIn, ctx: KeyedContext, db: Db, numbers: Numbers, once: Idempotent) -> Response:
     """
@@ -75,7 +62,7 @@ async def generate(body: GenerateIn, ctx: KeyedContext, db: Db, numbers: Numbers
     """
     operation = Operation.of(ctx, "POST /document-numbering/generate", body)
     issued = await allocator.issue_number(ctx, db, numbers, once, operation, request=request_of(body))
-    return respond(number_out(issued), status=201, receipt=issued.receipt())
+    return respond(NumberOut.model_validate(issued), status=201, receipt=issued.receipt())
 
 
 @router.post("/preview", dependencies=READ_LIMIT, summary="Preview the next number")
@@ -107,49 +94,41 @@ async def reserve(
     lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
     operation = Operation.of(ctx, "POST /document-numbering/reserve", body)
     issued = await allocator.issue_number(ctx, db, numbers, once, operation, request=request_of(body), lasts=lasts)
-    reserved = ReservationOut(**_number(issued), reservation_token=issued.public_id, expires_at=issued.expires_at)
-    return respond(reserved, status=201, receipt=issued.receipt())
+    return respond(ReservationOut.model_validate(issued), status=201, receipt=issued.receipt())
 
 
 @router.post("/confirm", response_model=NumberStateOut, summary="Confirm a reserved number")
 async def confirm(body: TokenIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """Make it final, for no document yet. Repeated, the answer is the same; after the expiry it is 410."""
     operation = Operation.of(ctx, "POST /document-numbering/confirm", body)
-    return await _number_state(ctx, db, await once.run(operation, partial(_confirm, ctx, body)))
-
-
-async def _confirm(ctx: RequestContext, body: TokenIn, session: AsyncSession) -> Receipt:
-    return (await lifecycle.confirm_reservation(ctx, session, token=body.reservation_token)).receipt()
+    change = partial(lifecycle.confirm_reservation, ctx, token=body.reservation_token)
+    return await _changed(ctx, db, await once.run(operation, partial(_receipt, change)))
 
 
 @router.post("/cancel", response_model=NumberStateOut, summary="Cancel a reservation")
 async def cancel(body: CancelReservationIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """The number stays in the ledger as cancelled and is not issued again."""
     operation = Operation.of(ctx, "POST /document-numbering/cancel", body)
-    return await _number_state(ctx, db, await once.run(operation, partial(_cancel, ctx, body)))
-
-
-async def _cancel(ctx: RequestContext, body: CancelReservationIn, session: AsyncSession) -> Receipt:
-    token, reason = body.reservation_token, body.reason
-    return (await lifecycle.cancel_reservation(ctx, session, token=token, reason=reason)).receipt()
+    change = partial(lifecycle.cancel_reservation, ctx, token=body.reservation_token, reason=body.reason)
+    return await _changed(ctx, db, await once.run(operation, partial(_receipt, change)))
 
 
 @router.post("/void", response_model=NumberStateOut, summary="Void a number")
 async def void(body: VoidIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """For a confirmed number that no document carries; project administrators only, with a reason."""
     operation = Operation.of(ctx, "POST /document-numbering/void", body)
-    return await _number_state(ctx, db, await once.run(operation, partial(_void, ctx, body)))
+    change = partial(lifecycle.void_number, ctx, public_id=body.public_id, reason=body.reason)
+    return await _changed(ctx, db, await once.run(operation, partial(_receipt, change)))
 
 
-async def _void(ctx: RequestContext, body: VoidIn, session: AsyncSession) -> Receipt:
-    return (await lifecycle.void_number(ctx, session, public_id=body.public_id, reason=body.reason)).receipt()
+async def _receipt(change: Callable[[AsyncSession], Awaitable[Issued]], session: AsyncSession) -> Receipt:
+    return (await change(session)).receipt()
 
 
-async def _number_state(ctx: RequestContext, db: Database, receipt: Receipt) -> Response:
+async def _changed(ctx: RequestContext, db: Database, receipt: Receipt) -> Response:
     with showing_done_work():
         issued = await lifecycle.read_issued(ctx, db, receipt)
-    shown = NumberStateOut.model_validate({**_number(issued), "status": issued.status})
-    return respond(shown, receipt=receipt)
+    return respond(NumberStateOut.model_validate(issued), receipt=receipt)
 
 
 @router.post(
@@ -167,7 +146,7 @@ async def void_and_replace(
     number = NumberToVoid(body.public_id, body.reason)
     asked = request_of(body.replacement)
     issued = await allocator.replace_number(ctx, db, numbers, once, operation, void=number, request=asked)
-    replaced = ReplacementOut(voided_public_id=body.public_id, replacement=number_out(issued))
+    replaced = ReplacementOut(voided_public_id=body.public_id, replacement=NumberOut.model_validate(issued))
     return respond(replaced, status=201, receipt=issued.receipt())
 
 
@@ -178,28 +157,7 @@ async def preview_override(body: ManualNumberIn, session: ReadSession, ctx: Cont
     plan = await manual_number.plan_on(ctx, session, request=asked, issued_on=day)
     statement = ManualNumber(body.document_number, body.sequence)
     effect = await manual_number.manual_number_effect(ctx, session, plan=plan, statement=statement)
-    return ManualNumberEffectOut(
-        document_number=effect.number,
-        sequence=effect.sequence,
-        series=effect.series,
-        counter=effect.counter,
-        jump=effect.jump,
-        taken=effect.taken,
-        range=_closed(effect.closed),
-    )
-
-
-def _closed(closed: CoveringRange | None) -> CoveringRangeOut | None:
-    if closed is None:
-        return None
-    return CoveringRangeOut(
-        public_id=closed.public_id,
-        kind=closed.kind,
-        first_number=closed.first,
-        last_number=closed.last,
-        organization_public_id=closed.organization,
-        refuses=closed.refuses,
-    )
+    return ManualNumberEffectOut.model_validate(effect)
 
 
 @router.post(
@@ -219,7 +177,7 @@ async def override(body: ManualNumberIn, ctx: KeyedContext, db: Db, once: Idempo
     receipt = await once.run(operation, partial(_override, ctx, body, operation.token))
     with showing_done_work():
         issued = await lifecycle.read_issued(ctx, db, receipt)
-    return respond(number_out(issued), status=201, receipt=receipt)
+    return respond(NumberOut.model_validate(issued), status=201, receipt=receipt)
 
 
 async def _override(ctx: RequestContext, body: ManualNumberIn, token: UUID, session: AsyncSession) -> Receipt:
@@ -272,15 +230,8 @@ async def list_errors(
     cursor: PageCursor = None,
 ) -> NumberErrorsOut:
     """Newest first, of every project; rows are kept for `SARABAN_NUMBER_ERROR_DAYS`."""
-    page = await refusals.list_errors(
-        ctx,
-        session,
-        kind=error_type,
-        username=username,
-        trace=trace_id,
-        cursor=cursor,
-        limit=limit,
-    )
+    filters = NumberErrorFilters(error_type, username, trace_id)
+    page = await monitoring.list_errors(ctx, session, filters, cursor=cursor, limit=limit)
     return NumberErrorsOut(items=[_error(row) for row in page.items], next_cursor=page.next_cursor)
 
 

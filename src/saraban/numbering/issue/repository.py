@@ -12,10 +12,13 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
+from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_statement
+from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.series.domain.counter import CounterState, SeriesKey
 from saraban.numbering.series.domain.states import NumberState, OperationCode
 from saraban.numbering.series.models import (
@@ -103,9 +106,13 @@ async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> 
     )
 
 
-async def insert_audit(session: AsyncSession, row: dict[str, object]) -> None:
-    """Write the row of an operation that waits for no lock of a series, unless the row says otherwise."""
-    await session.execute(_INSERT_AUDIT, {"retry_count": 0, "lock_wait_ms": 0} | row)
+async def insert_audit(
+    ctx: RequestContext, session: AsyncSession, operation: OperationCode, row: dict[str, object]
+) -> None:
+    """Write the row of an operation that waits for no lock of a series."""
+    origin = {"user_id": ctx.caller.user_id, "ip_address": ctx.address[:45] or None, "created_at": ctx.now}
+    told = {"uuid": new_id(), "operation": operation, "retry_count": 0, "lock_wait_ms": 0}
+    await session.execute(_INSERT_AUDIT, told | origin | row)
 
 
 async def by_holder(session: AsyncSession, holder: UUID, *, lock: bool = False) -> LedgerEntry | None:
@@ -343,24 +350,20 @@ _INSERT = sa.insert(cast(sa.Table, NumberError.__table__))
 
 
 async def errors_page(
-    session: AsyncSession,
-    *,
-    kind: str | None,
-    username: str | None,
-    trace: str | None,
-    since: datetime | None,
-    cursor: str | None,
-    limit: int,
+    session: AsyncSession, filters: NumberErrorFilters, *, cursor: str | None, limit: int
 ) -> Page[NumberErrorRow]:
-    statement: AnySelect = sa.select(NumberError, User.username).outerjoin(User, User.user_id == NumberError.user_id)
-    if kind is not None:
-        statement = statement.where(NumberError.error_type == kind)
-    if username is not None:
-        statement = statement.where(User.username == username)
-    if trace is not None:
-        statement = statement.where(NumberError.trace_id == trace)
-    if since is not None:
-        statement = statement.where(NumberError.created_at >= since)
+    wanted = {
+        NumberError.error_type: filters.kind,
+        User.username: filters.username,
+        NumberError.trace_id: filters.trace,
+    }
+    statement: AnySelect = (
+        sa.select(NumberError, User.username)
+        .outerjoin(User, User.user_id == NumberError.user_id)
+        .where(*(column == value for column, value in wanted.items() if value is not None))
+    )
+    if filters.since is not None:
+        statement = statement.where(NumberError.created_at >= filters.since)
     statement = newest_first(
         statement, at=NumberError.created_at, public_id=NumberError.public_id, cursor=cursor, limit=limit
     )

@@ -9,8 +9,8 @@ from pydantic import Field
 from saraban.kit.schema import Day, Schema, SingleLine
 from saraban.numbering.issue.domain import LONGEST_REASON, SHORTEST_REASON, SHORTEST_RESET_REASON
 from saraban.numbering.series.domain.counter import LARGEST_STATED
-from saraban.numbering.series.domain.format_selection import FormatReason
 from saraban.numbering.series.domain.states import FormatSource, NumberState, RangeKind
+from saraban.numbering.series.domain.template import FormatReason
 
 Code = Annotated[str, SingleLine(50)]
 Reason = Annotated[str, SingleLine(LONGEST_REASON, shortest=SHORTEST_REASON)]
@@ -70,7 +70,7 @@ class NumberOut(Schema):
     """A number of the ledger."""
 
     public_id: UUID
-    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
+    document_number: str = Field(validation_alias="number", examples=["คคง.-สคฉ.3-0001-2569"])
     sequence: int = Field(examples=[1])
     year: int = Field(description="A.D.", examples=[2026])
     template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
@@ -90,7 +90,9 @@ class PreviewOut(Schema):
 class ReservationOut(NumberOut):
     """A number that is kept for the caller until it expires."""
 
-    reservation_token: UUID = Field(description="Confirm it, cancel it, or give it to a document that is created.")
+    reservation_token: UUID = Field(
+        validation_alias="public_id", description="Confirm it, cancel it, or give it to a document that is created."
+    )
     expires_at: datetime
 
 
@@ -151,22 +153,26 @@ class CoveringRangeOut(Schema):
 
     public_id: UUID
     kind: RangeKind
-    first_number: int
-    last_number: int
-    organization_public_id: UUID | None = Field(description="The only organization that may use it.")
+    first_number: int = Field(validation_alias="first")
+    last_number: int = Field(validation_alias="last")
+    organization_public_id: UUID | None = Field(
+        validation_alias="organization", description="The only organization that may use it."
+    )
     refuses: bool = Field(description="The number cannot be stated: blocked, or reserved for another organization.")
 
 
 class ManualNumberEffectOut(Schema):
     """What registering the number would do; nothing was done."""
 
-    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
+    document_number: str = Field(validation_alias="number", examples=["คคง.-สคฉ.3-0001-2569"])
     sequence: int
     series: str
     counter: int = Field(description="The last number of the series.")
     jump: int = Field(description="By how much the counter would move with `moveCounter`.")
     taken: bool
-    range: CoveringRangeOut | None = Field(description="The range that the number lies in; the series steps over it.")
+    range: CoveringRangeOut | None = Field(
+        validation_alias="closed", description="The range that the number lies in; the series steps over it."
+    )
 
 
 class ResetIn(Schema):

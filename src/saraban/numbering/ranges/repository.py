@@ -11,7 +11,7 @@ from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.series.domain.counter import SeriesKey
 from saraban.numbering.series.domain.states import RangeKind
-from saraban.numbering.series.models import NumberCounter, NumberRange
+from saraban.numbering.series.models import COUNTER_OF_RANGE, NumberCounter, NumberRange
 
 
 async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCounter, now: datetime) -> None:
@@ -75,14 +75,7 @@ Kept = tuple[NumberRange, UUID | None, int | None]
 _RANGES: AnySelect = (
     sa.select(NumberRange, Organization.public_id, NumberCounter.last_number)
     .outerjoin(Organization, Organization.id == NumberRange.organization_id)
-    .outerjoin(
-        NumberCounter,
-        sa.and_(
-            NumberCounter.project_id == NumberRange.project_id,
-            NumberCounter.series == NumberRange.series,
-            NumberCounter.range == NumberRange.number,
-        ),
-    )
+    .outerjoin(NumberCounter, COUNTER_OF_RANGE)
 )
 
 

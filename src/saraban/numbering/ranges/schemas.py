@@ -46,11 +46,13 @@ class RangeEffectOut(Schema):
     series: str
     counter: int = Field(description="Where the series stands.")
     next_number: str | None = Field(
-        description="What the series would give next; null: its format refuses more digits."
+        validation_alias="following",
+        description="What the series would give next; null: its format refuses more digits.",
     )
     size: int = Field(description="How many sequences would be closed.", examples=[100])
     must_confirm: bool = Field(
-        description="More than 1,000, or more digits than the format prints: state the size as `confirmedSize`."
+        validation_alias="asks",
+        description="More than 1,000, or more digits than the format prints: state the size as `confirmedSize`.",
     )
 
 

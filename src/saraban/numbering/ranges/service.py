@@ -19,9 +19,14 @@ from saraban.numbering.issue.service.number_plan import Plan, free_sequences
 from saraban.numbering.issue.service.number_request import forget_resolutions
 from saraban.numbering.ranges import repository
 from saraban.numbering.series.domain.counter import LARGEST, CounterState, RangeDraft, SequenceRange, SeriesKey
-from saraban.numbering.series.domain.format_selection import Narrowing, matching_format_keys
 from saraban.numbering.series.domain.states import RANGE_RELEASED, OperationCode, RangeKind
-from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
+from saraban.numbering.series.domain.template import (
+    FALLBACK,
+    Narrowing,
+    Template,
+    matching_format_keys,
+    stored_template,
+)
 from saraban.numbering.series.domain.tokens import ORIGINATOR
 from saraban.numbering.series.models import NumberCounter, NumberRange
 from saraban.numbering.series.repository import (
@@ -307,10 +312,10 @@ async def _note(
     }
     counted_for = await key_of_counter(session, counter)
     await insert_audit(
+        ctx,
         session,
+        OperationCode.RANGE,
         {
-            "uuid": new_id(),
-            "operation": OperationCode.RANGE,
             "project_id": row.project_id,
             "document_type": counted_for.type,
             "series": row.series,
@@ -320,8 +325,5 @@ async def _note(
             "old_value": orjson.dumps({**facts, "state": row.kind}).decode() if released else None,
             "new_value": orjson.dumps({**facts, "state": RANGE_RELEASED if released else row.kind}).decode(),
             "reason": reason,
-            "user_id": ctx.caller.user_id,
-            "ip_address": ctx.address[:45] or None,
-            "created_at": ctx.now,
         },
     )

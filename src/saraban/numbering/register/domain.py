@@ -14,9 +14,8 @@ from uuid import UUID
 
 from saraban.kit.errors import DomainError
 from saraban.numbering.series.domain.counter import SequenceRange
-from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
-from saraban.numbering.series.domain.template import stored_template
+from saraban.numbering.series.domain.template import Narrowing, stored_template
 
 _NO_END = 2**63 - 1
 
@@ -320,24 +319,27 @@ def _held(entry: LedgerNumber, document: NumberedDocument | None) -> Iterator[tu
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesCounter:
+class CounterRow:
+    """A counter, main or of a kept range; `before` is where it began to count, `there` whether it has a row."""
+
+    project_id: int
+    project: str
+    series: str
+    range: int
+    last_number: int
+    before: int
+    there: bool = True
+
+
+class SeriesCheck:
     """
-    Where a series stands.
+    Follow the numbers of one counter in order and report what the counter cannot explain.
 
     :param resets: the audit rows that set it back, in order: what was issued before one may stand above it
     """
 
-    project: str
-    series: str
-    last: int
-    resets: Sequence[int] = ()
-
-
-class SeriesCheck:
-    """Follow the numbers of one counter in order and report what the counter cannot explain."""
-
-    def __init__(self, counter: SeriesCounter) -> None:
-        self._counter = counter
+    def __init__(self, counter: CounterRow, resets: Sequence[int]) -> None:
+        self._counter, self._resets = counter, resets
         self._before: tuple[LedgerNumber, float] | None = None
 
     def along(self, lines: Iterable[LedgerLine[LedgerNumber]], issued: Mapping[UUID, int]) -> Iterator[Discrepancy]:
@@ -354,14 +356,16 @@ class SeriesCheck:
         counter = self._counter
         if entry.source != NumberSource.DRAW:
             return
-        if entry.sequence > counter.last and not any(issue < reset for reset in counter.resets):
-            yield Discrepancy(DiscrepancyKind.COUNTER_BEHIND, counter.project, entry.number, f"counter {counter.last}")
+        if entry.sequence > counter.last_number and not any(issue < reset for reset in self._resets):
+            yield Discrepancy(
+                DiscrepancyKind.COUNTER_BEHIND, counter.project, entry.number, f"counter {counter.last_number}"
+            )
         before, self._before = self._before, (entry, issue)
         if before is None or before[0].sequence != entry.sequence:
             return
         # Set back in between, and printed in another width, the sequence is free again (REQ-NUM-17).
         first, second = sorted((before[1], issue))
-        if not any(first < reset < second for reset in counter.resets):
+        if not any(first < reset < second for reset in self._resets):
             yield Discrepancy(DiscrepancyKind.ISSUED_TWICE, counter.project, entry.number, before[0].number)
 
 

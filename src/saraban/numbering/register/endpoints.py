@@ -13,7 +13,7 @@ from saraban.identity.dependencies import Context
 from saraban.kit.http import Db, PageCursor, PageLimit, ReadSession
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import number_plan
-from saraban.numbering.register.domain import LedgerLine, NumberRow, SeriesRow
+from saraban.numbering.register.domain import LedgerLine, NumberRow
 from saraban.numbering.register.schemas import (
     LedgerLineOut,
     NumberResolutionOut,
@@ -21,7 +21,7 @@ from saraban.numbering.register.schemas import (
     SeriesListOut,
     SeriesOut,
 )
-from saraban.numbering.register.service import ledger, number_history
+from saraban.numbering.register.service import ledger
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 router = APIRouter(route_class=RecordedRoute)
@@ -50,7 +50,7 @@ async def resolve(
     number: Annotated[str, Query(min_length=1, max_length=255)],
 ) -> NumberResolutionOut:
     """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
-    found = await number_history.resolve_number(ctx, session, project_public_id=project_public_id, number=number)
+    found = await ledger.resolve_number(ctx, session, project_public_id=project_public_id, number=number)
     current = found.current
     choice = await number_plan.format_choice(session, current.public_id)
     assert choice is not None
@@ -79,7 +79,7 @@ async def list_series(
     page = await ledger.list_series(
         ctx, session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
     )
-    return SeriesListOut(items=[_series(row) for row in page.items], next_cursor=page.next_cursor)
+    return SeriesListOut(items=[SeriesOut.model_validate(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/series/account", dependencies=READ_LIMIT, summary="Read the ledger of a series")
@@ -111,18 +111,6 @@ async def account(
         last_number=found.counter,
         items=[_line(line) for line in found.lines],
         next_cursor=found.next_cursor,
-    )
-
-
-def _series(row: SeriesRow) -> SeriesOut:
-    return SeriesOut(
-        series=row.series,
-        document_type=row.type_code,
-        year=row.year,
-        last_number=row.last_number,
-        highest_number=row.highest,
-        ranges=row.range_count,
-        updated_at=row.updated_at,
     )
 
 

@@ -27,13 +27,17 @@ class SeriesOut(Schema):
     """A visible series and where its counter stands."""
 
     series: str = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
-    document_type: str | None = Field(description="Of the document that counted in it first.", examples=["LETTER"])
+    document_type: str | None = Field(
+        validation_alias="type_code", description="Of the document that counted in it first.", examples=["LETTER"]
+    )
     year: int = Field(description="A.D., of the first number.", examples=[2026])
     last_number: int = Field(description="The last sequence given; 0 where nothing was drawn yet.", examples=[42])
     highest_number: int = Field(
-        description="The highest sequence it has, imported numbers and those stated by hand included.", examples=[42]
+        validation_alias="highest",
+        description="The highest sequence it has, imported numbers and those stated by hand included.",
+        examples=[42],
     )
-    ranges: int = Field(description="Ranges it steps over now.", examples=[0])
+    ranges: int = Field(validation_alias="range_count", description="Ranges it steps over now.", examples=[0])
     updated_at: datetime
 
 

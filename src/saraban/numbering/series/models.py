@@ -13,8 +13,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 from saraban.kit.json import Json
-from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
 from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OverflowRule, RangeKind
+from saraban.numbering.series.domain.template import FormatKey, Narrowing
 
 LEDGER_COLUMNS = (
     "uuid",
@@ -347,6 +347,12 @@ COUNTERS = cast(sa.Table, NumberCounter.__table__)
 LEDGER = cast(sa.Table, LedgerEntry.__table__)
 RENDERINGS = cast(sa.Table, NumberRendering.__table__)
 AUDIT = cast(sa.Table, NumberAudit.__table__)
+# Joins a range with the counter of its own.
+COUNTER_OF_RANGE = sa.and_(
+    NumberCounter.project_id == NumberRange.project_id,
+    NumberCounter.series == NumberRange.series,
+    NumberCounter.range == NumberRange.number,
+)
 
 
 @dataclass(frozen=True, slots=True)

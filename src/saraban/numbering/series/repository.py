@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import Organization
 from saraban.kit.db import SessionOrConnection
 from saraban.numbering.series.domain.counter import CounterKey, CounterState, SequenceRange, SeriesKey
-from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing
+from saraban.numbering.series.domain.template import FormatKey, Narrowing
 from saraban.numbering.series.models import (
     COUNTERS,
     NumberCounter,

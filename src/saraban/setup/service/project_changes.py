@@ -21,7 +21,7 @@ from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.problem import pointer_of
 from saraban.numbering import service as numbering
-from saraban.numbering.formats.service.formats import FormatInUse
+from saraban.numbering.formats.domain import FormatInUse
 from saraban.numbering.series.models import NumberFormat
 from saraban.projects import service as projects
 from saraban.projects.models import (

@@ -14,7 +14,7 @@ from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.domain import TOKEN_MEANINGS, parse_template
-from saraban.numbering.formats.schemas import FormatChange, FormatIn
+from saraban.numbering.formats.schemas import FormatChange, FormatIn, FormatVersionOut
 from saraban.numbering.issue.dependencies import limit_reading
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
@@ -133,7 +133,7 @@ class FormatPage(PageModel):
     form: FormatForm
     saved: numbering.FormatRow | None
     done: bool
-    versions: Sequence[numbering.FormatVersion]
+    versions: Sequence[FormatVersionOut]
     types: Sequence[str]
     codes: Mapping[str, Sequence[str]]
     meanings: Mapping[str, Any]

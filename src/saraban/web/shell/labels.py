@@ -7,8 +7,8 @@ from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.identity.domain.catalogue import role_words
 from saraban.kit.errors import Text
 from saraban.numbering.register.domain import GapReason
-from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OperationCode
+from saraban.numbering.series.domain.template import Narrowing
 from saraban.projects.domain import master_data
 from saraban.workflow.language.outcome import WORDS as OUTCOME_WORDS
 from saraban.workflow.language.outcome import past_tense

@@ -7,10 +7,10 @@ an import stand here too: the template, the file that is read, the result.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Self
@@ -32,9 +32,9 @@ from saraban.numbering.imports.service.rows import (
     CheckedRow,
     ImportTarget,
     RowReader,
-    RowWriter,
     compare_with_ledger,
     import_target,
+    write_rows,
 )
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS, TOKEN_CONSTRAINTS
 from saraban.numbering.issue.service.manual_number import lock_counter, skip_to
@@ -72,7 +72,7 @@ class HighestNumber:
     The highest number of a series in the file.
 
     :param counter: where the series stands; the counter would jump from here
-    :param moves: whether it has a counter that can be moved: series of literal numbers have none
+    :param plan: of its counter; series of literal numbers have none that could be moved
     """
 
     series: str
@@ -81,12 +81,8 @@ class HighestNumber:
     plan: Plan | None
 
     @property
-    def moves(self) -> bool:
-        return self.plan is not None
-
-    @property
     def jump(self) -> int:
-        return max(self.sequence - self.counter, 0) if self.moves else 0
+        return max(self.sequence - self.counter, 0) if self.plan is not None else 0
 
 
 @dataclass(slots=True)
@@ -189,16 +185,15 @@ async def import_rows(
     async with db.reading() as session:
         place = await import_target(ctx, session, project_public_id=project_public_id)
     reader = RowReader(ctx, place)
-    writer = RowWriter(ctx, place)
     if ticket is None:
-        key = await db.transact(lambda session: _begun(ctx, session, place, file, moving=moves is not None))
+        key = await db.transact(lambda session: _begin(ctx, session, place, file, moving=moves is not None))
         ticket = ImportLease(key)
-    mine = ticket
+    run = _ImportRun(ctx, place, ticket, outcome)
     async with aclosing(_ahead(db, reader, lines)) as batches:
         async for reads in batches:
-            judged, before = await _written(db, writer, reads, outcome, mine)
+            judged, before = await _written(db, partial(_write, run, reads))
             _tell(outcome, judged, before, observer)
-    await db.transact(lambda session: _finished(session, writer, outcome, mine, moves or {}))
+    await db.transact(partial(_finish, run, moves or {}))
     return outcome
 
 
@@ -228,21 +223,19 @@ async def _read(db: Database, reader: RowReader, remaining: Iterator[Cells]) -> 
     return reads
 
 
-async def _written(
-    db: Database, writer: RowWriter, reads: list[CheckedRow], outcome: ImportOutcome, ticket: ImportLease
-) -> tuple[list[CheckedRow], set[int]]:
+@dataclass(frozen=True, slots=True)
+class _ImportRun:
+    ctx: RequestContext
+    place: ImportTarget
+    ticket: ImportLease
+    outcome: ImportOutcome
+
+
+Judged = tuple[list[CheckedRow], set[int]]  # lines as they are judged, and which of them were imported before
+
+
+async def _written(db: Database, step: Callable[[AsyncSession], Awaitable[Judged]]) -> Judged:
     """A number drawn by somebody between the look and the write breaks a constraint: look again, and it is refused."""
-
-    async def step(session: AsyncSession) -> tuple[list[CheckedRow], set[int]]:
-        judged, before = await compare_with_ledger(session, writer.place, reads)
-        fresh = [read.number for read in judged if read.number is not None and read.line not in before]
-        if fresh:
-            await writer.write(session, fresh)
-        refused = outcome.refused + sum(read.number is None for read in judged)
-        done = outcome.total + len(judged)
-        await _note(session, ticket, done=done, refused=refused, written=len(fresh), now=writer.now)
-        return judged, before
-
     for _ in range(4):
         try:
             return await db.transact(step)
@@ -252,17 +245,21 @@ async def _written(
     return await db.transact(step)
 
 
-async def _note(
-    session: AsyncSession, ticket: ImportLease, *, done: int, refused: int, written: int, now: datetime
-) -> None:
+async def _write(run: _ImportRun, reads: list[CheckedRow], session: AsyncSession) -> Judged:
+    outcome, ticket = run.outcome, run.ticket
+    judged, before = await compare_with_ledger(session, run.place, reads)
+    fresh = [read.number for read in judged if read.number is not None and read.line not in before]
+    if fresh:
+        await write_rows(run.ctx, session, run.place, fresh)
     values = {
-        "rows_done": done,
-        "rows_refused": refused,
-        "rows_written": NumberImport.rows_written + written,
-        "updated_at": now,
+        "rows_done": outcome.total + len(judged),
+        "rows_refused": outcome.refused + sum(read.number is None for read in judged),
+        "rows_written": NumberImport.rows_written + len(fresh),
+        "updated_at": run.ctx.now,
     }
     if not await repository.write_progress(session, key=ticket.row, lease=ticket.lease, values=values):
         raise LeaseLost
+    return judged, before
 
 
 def _tell(outcome: ImportOutcome, reads: Sequence[CheckedRow], before: set[int], observer: ImportObserver) -> None:
@@ -275,7 +272,7 @@ def _tell(outcome: ImportOutcome, reads: Sequence[CheckedRow], before: set[int],
         observer.progress(outcome.total)
 
 
-async def _begun(
+async def _begin(
     ctx: RequestContext, session: AsyncSession, place: ImportTarget, file: SourceFile, *, moving: bool
 ) -> int:
     """Note that the file is being imported, or that an import of it that was broken off goes on."""
@@ -297,42 +294,32 @@ async def _begun(
     return row.id
 
 
-async def _finished(
-    session: AsyncSession, writer: RowWriter, outcome: ImportOutcome, ticket: ImportLease, moves: Mapping[str, int]
-) -> None:
+async def _finish(run: _ImportRun, moves: Mapping[str, int], session: AsyncSession) -> None:
+    ctx, ticket, outcome = run.ctx, run.ticket, run.outcome
     row = await repository.locked_import(session, ticket.row)
     if row.lease != ticket.lease:
         raise LeaseLost
-    await _standing(session, writer.place, outcome)
+    await _standing(session, run.place, outcome)
     moved: dict[str, list[int]] = {}
     for series in sorted(moves.keys() & outcome.highest.keys()):
         highest = outcome.highest[series]
         to = min(moves[series], highest.sequence)  # never past what was shown, nor past what the file has
         if highest.plan is not None and to > highest.counter:
             moved[series] = [highest.counter, to]
-            await _move(session, writer, highest.plan, to)
-    row.state, row.rows_total, row.rows_done, row.rows_refused = (
-        ImportState.DONE,
-        outcome.total,
-        outcome.total,
-        outcome.refused,
-    )
+            counter = await lock_counter(session, highest.plan, now=ctx.now)
+            await skip_to(ctx, session, highest.plan, counter, to, reason=REASON)
+    row.state, row.rows_refused = ImportState.DONE, outcome.refused
+    row.rows_total = row.rows_done = outcome.total
     there = outcome.total - outcome.refused - row.rows_written  # what was written before a break is of this import
     counts = {"imported": row.rows_written, "there": there, "refused": outcome.refused, "moved": moved}
     row.report = (row.report or {}) | counts
-    row.updated_at = row.finished_at = writer.now
+    row.updated_at = row.finished_at = ctx.now
     await session.flush()
 
 
 async def _standing(session: AsyncSession, place: ImportTarget, outcome: ImportOutcome) -> None:
     for highest in outcome.highest.values():
         highest.counter = await last_number(session, project_id=place.project.id, series=highest.series)
-
-
-async def _move(session: AsyncSession, writer: RowWriter, plan: Plan, to: int) -> None:
-    """Have the series go on after `to`."""
-    counter = await lock_counter(session, plan, now=writer.now)
-    await skip_to(writer.ctx, session, plan, counter, to, reason=REASON)
 
 
 MOST_BYTES = 20 * 1024 * 1024

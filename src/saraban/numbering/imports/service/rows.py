@@ -16,11 +16,12 @@ from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row, row_problem
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.issue.service.manual_number import sequence_of
-from saraban.numbering.issue.service.number_plan import Plan, plan
+from saraban.numbering.issue.service.number_plan import Plan, key_in_codes, plan
 from saraban.numbering.issue.service.number_request import NumberParties, NumberRequest, check_permission, resolve
 from saraban.numbering.series.domain.counter import NO_RECIPIENT, SequenceExhausted, year_of_issue
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import stored_template
+from saraban.numbering.series.models import AUDIT_COLUMNS, LEDGER_COLUMNS
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
@@ -67,7 +68,6 @@ class RowGroup:
 
     parties: NumberParties
     plan: Plan | None
-    values: dict[str, str]
     codes_text: str
     year: int
     revision: str
@@ -82,8 +82,6 @@ class ImportedNumber(NamedTuple):
     series: str
     sequence: int
     template: str
-    values: dict[str, str]
-    revision: str
     group: RowGroup
     issued: datetime | None
     is_literal: bool
@@ -157,8 +155,6 @@ class RowReader:
             series,
             line.sequence,
             template.text,
-            {},
-            group.revision,
             group,
             issued,
             is_literal=True,
@@ -194,8 +190,9 @@ class RowReader:
                 raise
             parties = (await resolve(session, request)).parties
             check_permission(self._ctx, parties)
-            return RowGroup(parties, None, {}, _codes_text(self.place, line, year), year, line.codes.revision or "A")
-        return RowGroup(made.parties, made, dict(made.values), made.codes_text, made.year, made.revision)
+            codes = orjson.dumps(key_in_codes(parties, year, request)).decode()
+            return RowGroup(parties, None, codes, year, line.codes.revision or "A")
+        return RowGroup(made.parties, made, made.codes_text, made.year, made.revision)
 
     def _request(self, line: LegacyRow) -> NumberRequest:
         codes = line.codes
@@ -230,8 +227,6 @@ def _of_the_format(
         plan.series,
         sequence,
         plan.template.text,
-        group.values,
-        plan.revision,
         group,
         issued,
         is_literal=False,
@@ -242,24 +237,6 @@ def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
     if code not in known:
         raise unknown(f"/{column}", code)
     return known[code]
-
-
-def _codes_text(place: ImportTarget, line: LegacyRow, year: int) -> str:
-    codes = line.codes
-    return orjson.dumps(
-        {
-            "project": place.project.code,
-            "originator": codes.originator,
-            "recipient": codes.recipient or None,
-            "type": codes.type,
-            "contract": codes.contract or None,
-            "subType": codes.sub_type or None,
-            "rfaType": codes.rfa_type or None,
-            "discipline": codes.discipline or None,
-            "category": codes.category or None,
-            "year": year,
-        }
-    ).decode()
 
 
 def _faults(error: DomainError) -> list[FieldProblem]:
@@ -307,79 +284,69 @@ async def compare_with_ledger(
     return judged, before
 
 
-class RowWriter:
-    """Turns numbers into the rows of the ledger and the audit."""
+async def write_rows(
+    ctx: RequestContext, session: AsyncSession, place: ImportTarget, numbers: Sequence[ImportedNumber]
+) -> None:
+    """Write numbers into ledger and audit."""
+    ids = [new_id() for _ in numbers]
+    entries = [_entry(ctx, place, key, number) for key, number in zip(ids, numbers, strict=True)]
+    audits = [_audit(ctx, place, key, number) for key, number in zip(ids, numbers, strict=True)]
+    await repository.insert_imported(
+        session,
+        project_id=place.project.id,
+        entries=[[row.get(column) for column in LEDGER_COLUMNS] for row in entries],
+        audits=[[row.get(column) for column in AUDIT_COLUMNS] for row in audits],
+    )
 
-    def __init__(self, ctx: RequestContext, place: ImportTarget) -> None:
-        self.ctx, self.place, self.now = ctx, place, ctx.now
-        self.user = ctx.caller.user_id
-        self.address = ctx.address[:45] or None
 
-    async def write(self, session: AsyncSession, numbers: Sequence[ImportedNumber]) -> None:
-        ids = [new_id() for _ in numbers]
-        await repository.insert_imported(
-            session,
-            project_id=self.place.project.id,
-            entries=[self._entry(key, number) for key, number in zip(ids, numbers, strict=True)],
-            audits=[self._audit(key, number) for key, number in zip(ids, numbers, strict=True)],
-        )
+def _entry(ctx: RequestContext, place: ImportTarget, key: UUID, number: ImportedNumber) -> dict[str, object]:
+    parties, plan = number.group.parties, number.group.plan
+    recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
+    printed_by = None if number.is_literal else plan
+    return {
+        "uuid": key,
+        "token": number.token,
+        "project_id": place.project.id,
+        "correspondence_type_id": parties.type.id,
+        "originator_organization_id": parties.originator.id,
+        "recipient_organization_id": plan.key.recipient_organization_id if plan else recipient,
+        "series": number.series,
+        "range": 0,
+        "sequence_number": number.sequence,
+        "base_number": number.base,
+        "document_number": number.number,
+        "revision_label": number.group.revision,
+        "document_number_status": NumberState.CONFIRMED,
+        "source": NumberSource.IMPORT,
+        "format_template": number.template,
+        "format_values": printed_by.values if printed_by else {},
+        "format_uuid": printed_by.format_public_id if printed_by else None,
+        "format_source": printed_by.source if printed_by else None,
+        "issue_year": number.group.year,
+        "user_id": ctx.caller.user_id,
+        "ip_address": ctx.address[:45] or None,
+        "reason": REASON,
+        "confirmed_at": number.issued or ctx.now,
+        "created_at": ctx.now,
+    }
 
-    def _entry(self, key: UUID, number: ImportedNumber) -> tuple[object, ...]:
-        """In the order of `repository.LEDGER_COLUMNS`."""
-        parties, plan = number.group.parties, number.group.plan
-        recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
-        return (
-            key,
-            number.token,
-            self.place.project.id,
-            parties.type.id,
-            parties.originator.id,
-            plan.key.recipient_organization_id if plan else recipient,
-            number.series,
-            0,
-            number.sequence,
-            number.base,
-            number.number,
-            number.revision,
-            NumberState.CONFIRMED,
-            NumberSource.IMPORT,
-            None,
-            None,
-            number.template,
-            number.values,
-            plan.format_public_id if plan and not number.is_literal else None,
-            plan.source if plan and not number.is_literal else None,
-            number.group.year,
-            self.user,
-            self.address,
-            REASON,
-            None,
-            None,
-            number.issued or self.now,
-            self.now,
-        )
 
-    def _audit(self, key: UUID, number: ImportedNumber) -> tuple[object, ...]:
-        """In the order of `repository.AUDIT_COLUMNS`."""
-        return (
-            new_id(),
-            OperationCode.IMPORT,
-            self.place.project.id,
-            key,
-            number.number,
-            number.group.parties.type.code,
-            None,
-            number.series,
-            number.group.codes_text,
-            number.template,
-            number.sequence,
-            None,
-            REASON,
-            self.user,
-            self.address,
-            None,
-            0,
-            0,
-            None,
-            self.now,
-        )
+def _audit(ctx: RequestContext, place: ImportTarget, key: UUID, number: ImportedNumber) -> dict[str, object]:
+    return {
+        "uuid": new_id(),
+        "operation": OperationCode.IMPORT,
+        "project_id": place.project.id,
+        "reservation_uuid": key,
+        "generated_number": number.number,
+        "document_type": number.group.parties.type.code,
+        "series": number.series,
+        "counter_key": number.group.codes_text,
+        "template_used": number.template,
+        "sequence_number": number.sequence,
+        "reason": REASON,
+        "user_id": ctx.caller.user_id,
+        "ip_address": ctx.address[:45] or None,
+        "retry_count": 0,
+        "lock_wait_ms": 0,
+        "created_at": ctx.now,
+    }

@@ -28,8 +28,9 @@ from saraban.kit.locks import LockBusy, Locks, LockServiceDown
 from saraban.kit.operation import Operation
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import Attempts, Failure, RetryBudget
-from saraban.numbering.issue.service import metrics
+from saraban.numbering.issue.service import monitoring
 from saraban.numbering.issue.service.lifecycle import NumberToVoid, bind_reservation, read_issued, void_for
+from saraban.numbering.issue.service.monitoring import FAILURES, RefusalLog
 from saraban.numbering.issue.service.number_batch import (
     CounterMissing,
     CounterMoved,
@@ -44,7 +45,6 @@ from saraban.numbering.issue.service.number_batch import (
 )
 from saraban.numbering.issue.service.number_plan import Plan, plan_apart, replan
 from saraban.numbering.issue.service.number_request import NumberRequest
-from saraban.numbering.issue.service.refusals import FAILURES, RefusalLog
 from saraban.numbering.series.domain.counter import CounterState
 from saraban.numbering.series.repository import ensure_counter
 
@@ -106,12 +106,12 @@ class Allocator:
             issued = await self._ask(pending)
         except Exception as error:
             refused = isinstance(error, DomainError) and type(error) not in FAILURES
-            metrics.GENERATED["refused" if refused else "failed"].observe(pending.elapsed)
+            monitoring.GENERATED["refused" if refused else "failed"].observe(pending.elapsed)
             if isinstance(error, DomainError):
                 await self._record(error, pending)
             raise
-        metrics.GENERATED["success"].observe(pending.elapsed)
-        metrics.SUCCESS.inc()
+        monitoring.GENERATED["success"].observe(pending.elapsed)
+        monitoring.SUCCESS.inc()
         if self.failures.waiting:
             self.failures.write()
         if pending.tried:  # found again after a commit whose end this very request did not see
@@ -122,7 +122,7 @@ class Allocator:
 
     async def redis_up(self) -> bool:
         up = await self._locks.up()
-        metrics.REDIS_UP.set(1 if up else 0)
+        monitoring.REDIS_UP.set(1 if up else 0)
         return up
 
     async def close(self) -> None:
@@ -194,12 +194,12 @@ class Allocator:
             return
         path = series.lock_path
         path.kind = self._locks.path
-        metrics.LOCK_ATTEMPTS.inc()
+        monitoring.LOCK_ATTEMPTS.inc()
         try:
             async with self._locks.hold(series.name, within=max(min(self._lock_timeout, *left), 0.05)):
                 if path.kind == "redis":
-                    metrics.REDIS_SUCCESS.inc()
-                    metrics.REDIS_UP.set(1)
+                    monitoring.REDIS_SUCCESS.inc()
+                    monitoring.REDIS_UP.set(1)
                 await self._batch(series, waiters)
         except LockServiceDown as down:
             await self._note_redis_down(down, waiters[0].item)
@@ -212,10 +212,10 @@ class Allocator:
         if not waiters:
             return
         batch = [waiter.item for waiter in waiters]
-        metrics.BATCH.observe(len(batch))
+        monitoring.BATCH.observe(len(batch))
         for pending in batch:
             pending.tried, pending.waited = True, pending.elapsed
-            metrics.LOCK_WAIT.observe(pending.waited)
+            monitoring.LOCK_WAIT.observe(pending.waited)
         path = series.lock_path
         path.remembered = self._remembered.get(series.name)
         has_rows = batch[0].request.write is not None  # then it is alone
@@ -324,9 +324,9 @@ class Allocator:
         )
 
     async def _note_redis_down(self, down: LockServiceDown, pending: PendingIssue) -> None:
-        metrics.REDIS_FAILED.inc()
-        metrics.DB_FALLBACK.inc()
-        metrics.REDIS_UP.set(0)
+        monitoring.REDIS_FAILED.inc()
+        monitoring.DB_FALLBACK.inc()
+        monitoring.REDIS_UP.set(0)
         ctx, plan = pending.request.ctx, pending.plan
         log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=plan.series)
         await self.failures.redis_down(
@@ -429,14 +429,14 @@ def _charge(waiter: Waiting, failure: Failure) -> None:
     else:
         waiter.again(again.delay)
         if failure is not Failure.TAKEN:
-            metrics.RETRY.labels(attempt=str(pending.attempts.failures[failure]), reason=failure.value).inc()
+            monitoring.RETRY.labels(attempt=str(pending.attempts.failures[failure]), reason=failure.value).inc()
 
 
 def _count(failure: Failure) -> None:
     if failure is Failure.CONFLICT:
-        metrics.CONFLICT.inc()
+        monitoring.CONFLICT.inc()
     if failure is Failure.LOCK:
-        metrics.LOCK_TIMEOUT.inc()
+        monitoring.LOCK_TIMEOUT.inc()
 
 
 def _context(plan: Plan) -> dict[str, object]:

@@ -15,11 +15,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
-from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import (
@@ -31,10 +30,10 @@ from saraban.numbering.issue.domain import (
     required_state,
 )
 from saraban.numbering.issue.service.number_batch import Holder, Issued, issued_of
-from saraban.numbering.issue.service.number_plan import Plan
+from saraban.numbering.issue.service.number_plan import Plan, printed_codes
 from saraban.numbering.issue.service.number_request import permission_to_create
 from saraban.numbering.series.domain import tokens
-from saraban.numbering.series.domain.counter import NO_DISCIPLINE, NumberNotHeld, NumberTaken
+from saraban.numbering.series.domain.counter import NumberNotHeld, NumberTaken
 from saraban.numbering.series.domain.states import NumberState, OperationCode, RenderingKind
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
@@ -169,10 +168,10 @@ async def record_operation(
     await session.flush()
     issued_for = issued_for or await key_of_number(session, entry)
     await repository.insert_audit(
+        ctx,
         session,
+        operation,
         {
-            "uuid": new_id(),
-            "operation": operation,
             "project_id": entry.project_id,
             "reservation_uuid": entry.public_id,
             "generated_number": entry.document_number,
@@ -185,10 +184,7 @@ async def record_operation(
             "old_value": old,
             "new_value": new,
             "reason": reason,
-            "user_id": ctx.caller.user_id,
-            "ip_address": ctx.address[:45] or None,
             "idempotency_key": ctx.key,
-            "created_at": ctx.now,
         },
     )
 
@@ -315,15 +311,10 @@ async def confirm_reservation(ctx: RequestContext, session: AsyncSession, *, tok
     :raises ReservationExpired: after the expiry by the database's clock
     :raises NumberNotInState: when it was cancelled
     """
-    values: dict[str, object] = {"confirmed_at": ctx.now}
-    if await _settled(session, ctx.caller, token, NumberState.CONFIRMED, values):
-        entry = await own_reservation(ctx, session, token)
-        await record_operation(ctx, session, entry, OperationCode.CONFIRM)
-        return issued_of(entry)
-    entry = await own_reservation(ctx, session, token)
-    if entry.document_number_status == NumberState.CONFIRMED:
-        return issued_of(entry)
-    raise _refusal(entry)
+    entry, done = await _settled(ctx, session, token, NumberState.CONFIRMED, {"confirmed_at": ctx.now})
+    if not done and entry.document_number_status != NumberState.CONFIRMED:
+        raise _refusal(entry)
+    return issued_of(entry)
 
 
 async def bind_reservation(
@@ -337,15 +328,10 @@ async def bind_reservation(
     :raises Invalid: naming the field in which the document and its number disagree
     """
     _check_agrees(await own_reservation(ctx, session, token), plan, fields)
-    values: dict[str, object] = {
-        "confirmed_at": ctx.now,
-        "holder_kind": holder.kind,
-        "holder_public_id": holder.public_id,
-    }
-    if not await _settled(session, ctx.caller, token, NumberState.CONFIRMED, values):
-        raise _refusal(await own_reservation(ctx, session, token))
-    entry = await own_reservation(ctx, session, token)
-    await record_operation(ctx, session, entry, OperationCode.CONFIRM)
+    values = {"confirmed_at": ctx.now, "holder_kind": holder.kind, "holder_public_id": holder.public_id}
+    entry, done = await _settled(ctx, session, token, NumberState.CONFIRMED, values)
+    if not done:
+        raise _refusal(entry)
     return issued_of(entry)
 
 
@@ -355,16 +341,11 @@ async def cancel_reservation(ctx: RequestContext, session: AsyncSession, *, toke
 
     :raises NumberNotInState: when it is confirmed already
     """
-    reason = checked_reason(reason)
-    values: dict[str, object] = {"cancelled_at": ctx.now, "reason": reason}
-    if await _settled(session, ctx.caller, token, NumberState.CANCELLED, values):
-        entry = await own_reservation(ctx, session, token)
-        await record_operation(ctx, session, entry, OperationCode.CANCEL, reason=reason)
-        return issued_of(entry)
-    entry = await own_reservation(ctx, session, token)
-    if entry.document_number_status == NumberState.CANCELLED:
-        return issued_of(entry)
-    raise _refusal(entry)
+    values = {"cancelled_at": ctx.now, "reason": checked_reason(reason)}
+    entry, done = await _settled(ctx, session, token, NumberState.CANCELLED, values)
+    if not done and entry.document_number_status != NumberState.CANCELLED:
+        raise _refusal(entry)
+    return issued_of(entry)
 
 
 async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
@@ -394,16 +375,23 @@ async def own_reservation(ctx: RequestContext, session: AsyncSession, token: UUI
 
 
 async def _settled(
-    session: AsyncSession, caller: Caller, token: UUID, target: NumberState, values: dict[str, object]
-) -> bool:
-    return await repository.end_reservation(
+    ctx: RequestContext, session: AsyncSession, token: UUID, target: NumberState, values: Mapping[str, object]
+) -> tuple[LedgerEntry, bool]:
+    """:returns: the reservation, and whether it was still open and is `target` by this"""
+    done = await repository.end_reservation(
         session,
         public_id=token,
         source=required_state(target, NumberActor.RESERVER),
-        user_id=caller.user_id,
+        user_id=ctx.caller.user_id,
         now=await database_now(session),
         values={"document_number_status": target, **values},
     )
+    entry = await own_reservation(ctx, session, token)
+    if done and target == NumberState.CONFIRMED:
+        await record_operation(ctx, session, entry, OperationCode.CONFIRM)
+    elif done:
+        await record_operation(ctx, session, entry, OperationCode.CANCEL, reason=entry.reason)
+    return entry, done
 
 
 def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
@@ -422,7 +410,7 @@ def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> 
         "/originatorOrganizationPublicId": entry.originator_organization_id == plan.originator.id,
         "/recipients": entry.recipient_organization_id == plan.key.recipient_organization_id,
     }
-    prints = _prints(plan)
+    prints = printed_codes(plan.parties).values
     for token, pointer in _FIELDS.items():
         if token in entry.format_values:
             pointers[pointer] = pointers.get(pointer, True) and entry.format_values[token] == prints[token]
@@ -444,15 +432,3 @@ _FIELDS = {
     tokens.RFA_TYPE: "/rfaTypeCode",
     tokens.DISCIPLINE: "/disciplineCode",
 }
-
-
-def _prints(plan: Plan) -> dict[str, str]:
-    return {
-        tokens.PROJECT: plan.project.code,
-        tokens.ORIGINATOR: plan.originator.code,
-        tokens.RECIPIENT: plan.recipient.code if plan.recipient else "",
-        tokens.CORR_TYPE: plan.type.code,
-        tokens.SUB_TYPE: (plan.sub_type.number or "") if plan.sub_type else "",
-        tokens.RFA_TYPE: plan.rfa_type.code if plan.rfa_type else "",
-        tokens.DISCIPLINE: plan.discipline.code if plan.discipline else NO_DISCIPLINE,
-    }

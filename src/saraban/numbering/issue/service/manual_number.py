@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
-from saraban.kit.errors import Forbidden, Invalid, invalid, unknown
+from saraban.kit.errors import Forbidden, invalid, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering.issue import repository
@@ -51,10 +51,10 @@ async def skip_to(
     if to == old + 1:
         return
     await repository.insert_audit(
+        ctx,
         session,
+        OperationCode.SKIP,
         {
-            "uuid": new_id(),
-            "operation": OperationCode.SKIP,
             "project_id": plan.project.id,
             "series": plan.series,
             "counter_key": plan.codes_text,
@@ -62,9 +62,6 @@ async def skip_to(
             "sequence_number": old + 1,
             "skipped_to": to - 1,
             "reason": reason,
-            "user_id": ctx.caller.user_id,
-            "ip_address": ctx.address[:45] or None,
-            "created_at": ctx.now,
         },
     )
 
@@ -324,21 +321,17 @@ async def _move(
     old = counter.last_number
     jump = max(effect.sequence - old, 0)
     if confirmed_jump != jump:
-        raise _not_confirmed(old, jump)
+        raise invalid(
+            "/confirmedJump",
+            "not_confirmed",
+            "ตัวนับจะข้ามจาก {old} ไป {new} ({jump} ลำดับ) โปรดยืนยันจำนวนนี้",
+            "The counter would jump from {old} to {new} ({jump} numbers). Please confirm.",
+            old=old,
+            new=old + jump,
+            jump=jump,
+        )
     await skip_to(ctx, session, plan, counter, effect.sequence, reason=reason)
     return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()
-
-
-def _not_confirmed(old: int, jump: int) -> Invalid:
-    return invalid(
-        "/confirmedJump",
-        "not_confirmed",
-        "ตัวนับจะข้ามจาก {old} ไป {new} ({jump} ลำดับ) โปรดยืนยันจำนวนนี้",
-        "The counter would jump from {old} to {new} ({jump} numbers). Please confirm.",
-        old=old,
-        new=old + jump,
-        jump=jump,
-    )
 
 
 RESET_COUNTER = "numbering.reset_counter"
@@ -379,10 +372,10 @@ async def reset_counter(
     await session.flush()
     counted_for = await key_of_counter(session, counter)
     await repository.insert_audit(
+        ctx,
         session,
+        OperationCode.RESET,
         {
-            "uuid": new_id(),
-            "operation": OperationCode.RESET,
             "project_id": project.id,
             "document_type": counted_for.type,
             "series": series,
@@ -391,10 +384,7 @@ async def reset_counter(
             "old_value": str(old),
             "new_value": str(to),
             "reason": reason,
-            "user_id": ctx.caller.user_id,
-            "ip_address": ctx.address[:45] or None,
             "idempotency_key": ctx.key,
-            "created_at": ctx.now,
         },
     )
     return old, to

@@ -433,10 +433,10 @@ async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: Asy
     if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=plan.now):
         return
     await repository.insert_audit(
+        request.ctx,
         session,
+        OperationCode.CANCEL,
         {
-            "uuid": new_id(),
-            "operation": OperationCode.CANCEL,
             "project_id": plan.project.id,
             "reservation_uuid": issued.public_id,
             "generated_number": issued.number,
@@ -446,8 +446,5 @@ async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: Asy
             "template_used": plan.template.text,
             "sequence_number": issued.sequence,
             "reason": reason,
-            "user_id": request.ctx.caller.user_id,
-            "ip_address": request.ctx.address[:45] or None,
-            "created_at": plan.now,
         },
     )

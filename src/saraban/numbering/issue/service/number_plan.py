@@ -47,9 +47,16 @@ from saraban.numbering.series.domain.counter import (
     printed_values,
     token_values,
 )
-from saraban.numbering.series.domain.format_selection import FormatKey, FormatReason, Narrowing, reason_text
 from saraban.numbering.series.domain.states import FormatSource, NumberSource
-from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template, TemplateText
+from saraban.numbering.series.domain.template import (
+    LONGEST_NUMBER,
+    FormatKey,
+    FormatReason,
+    Narrowing,
+    Template,
+    TemplateText,
+    reason_text,
+)
 from saraban.numbering.series.domain.tokens import REV, SEQ
 from saraban.numbering.series.repository import counter_state
 from saraban.projects.service import (
@@ -150,10 +157,6 @@ class Plan:
         return self.parties.originator
 
     @property
-    def recipient(self) -> OrganizationRef | None:
-        return self.parties.recipient
-
-    @property
     def contract(self) -> ContractRef | None:
         return self.parties.contract
 
@@ -224,11 +227,11 @@ async def replan(session: AsyncSession, old: Plan) -> Plan:
 
 def _made(request: NumberRequest, resolved: ResolvedRequest, *, year: int, now: datetime, zone: ZoneInfo) -> Plan:
     parties, template = resolved.parties, resolved.template
-    values = token_values(_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
+    values = token_values(printed_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
     series = template.series(values, resets=resolved.resets)
     if resolved.range_series is not None and resolved.range_series != series:
         raise unknown("/rangePublicId", str(request.range_public_id))
-    codes = _key_in_codes(parties, year, request)
+    codes = key_in_codes(parties, year, request)
     codes_text = orjson.dumps(codes).decode()
     printed, revision = printed_values(template, values), requested_revision(request.revision)
     return Plan(
@@ -259,7 +262,7 @@ def _made(request: NumberRequest, resolved: ResolvedRequest, *, year: int, now: 
     )
 
 
-def _codes(parties: NumberParties, category: str | None) -> PrintedCodes:
+def printed_codes(parties: NumberParties, category: str | None = None) -> PrintedCodes:
     if category and category not in DRAWING_CATEGORIES:
         raise unknown("/categoryCode", category)
     return PrintedCodes(
@@ -288,7 +291,7 @@ def _counter_key(parties: NumberParties, year: int) -> CounterKey:
     )
 
 
-def _key_in_codes(parties: NumberParties, year: int, request: NumberRequest) -> dict[str, object]:
+def key_in_codes(parties: NumberParties, year: int, request: NumberRequest) -> dict[str, object]:
     """Return the counter key as the audit keeps it: codes that still mean something in twenty years."""
     return {
         "project": parties.project.code,
@@ -318,20 +321,14 @@ async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
 
     :raises SequenceExhausted: where issuing would be refused too
     """
-    (sequence,) = await next_sequences(session, plan=plan, count=1)
-    return NumberPreview(plan.number(sequence), sequence)
-
-
-async def next_sequences(session: AsyncSession, *, plan: Plan, count: int) -> list[int]:
-    """Return the next sequences, as things stand."""
     key = SeriesKey(plan.project.id, plan.series, plan.range)
     state = await counter_state(session, key, lock=False) or CounterState(0, 0)
-    chosen = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=count)
-    if chosen[-1] > (LARGEST if state.end is None else state.end) or (
-        plan.refuses_overflow and plan.template.overflows(chosen[-1])
+    (sequence,) = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=1)
+    if sequence > (LARGEST if state.end is None else state.end) or (
+        plan.refuses_overflow and plan.template.overflows(sequence)
     ):
         raise SequenceExhausted
-    return chosen
+    return NumberPreview(plan.number(sequence), sequence)
 
 
 async def free_sequences(

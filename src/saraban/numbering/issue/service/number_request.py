@@ -19,9 +19,15 @@ from saraban.identity.domain.context import NotYourOrganization, RequestContext,
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.numbering.series.domain.counter import ad_year, year_of_issue
-from saraban.numbering.series.domain.format_selection import FormatKey, Narrowing, matching_format_keys
 from saraban.numbering.series.domain.states import FormatSource, OverflowRule, RangeKind
-from saraban.numbering.series.domain.template import FALLBACK, Template, stored_template
+from saraban.numbering.series.domain.template import (
+    FALLBACK,
+    FormatKey,
+    Narrowing,
+    Template,
+    matching_format_keys,
+    stored_template,
+)
 from saraban.numbering.series.models import NumberFormat
 from saraban.numbering.series.repository import format_for, range_by_public_id
 from saraban.projects import service as projects
@@ -82,6 +88,13 @@ class NumberParties:
     rfa_type: RfaTypeRef | None
     discipline: DisciplineRef | None
 
+    @property
+    def contract_id(self) -> int | None:
+        """The contract that is stated, or that a code belongs to."""
+        if self.contract is not None:
+            return self.contract.id
+        return next((ref.contract_id for ref in (self.rfa_type, self.discipline, self.sub_type) if ref), None)
+
 
 def permission_to_create(type_code: str) -> str:
     """Return the permission to create such a document, which is the permission to get its number (REQ-NUM-16)."""
@@ -98,10 +111,8 @@ def check_permission(ctx: RequestContext, parties: NumberParties) -> None:
 
 
 def scope_of(parties: NumberParties) -> Scope:
-    contract = parties.contract.id if parties.contract else None
-    for ref in (parties.rfa_type, parties.discipline, parties.sub_type):
-        contract = contract or (ref.contract_id if ref else None)
-    return Scope(organizations=frozenset({parties.originator.id}), project=parties.project.id, contract=contract)
+    organizations = frozenset({parties.originator.id})
+    return Scope(organizations=organizations, project=parties.project.id, contract=parties.contract_id)
 
 
 def check_codes(request: NumberRequest) -> None:
@@ -317,42 +328,30 @@ async def _parties(session: AsyncSession, request: NumberRequest) -> NumberParti
         public_id=request.originator_organization_public_id,
         pointer="/originatorOrganizationPublicId",
     )
-    recipient = None
-    if request.recipient_organization_public_id is not None:
-        recipient = await projects.find_organization(
-            session,
-            project=project,
-            public_id=request.recipient_organization_public_id,
-            pointer="/recipientOrganizationPublicId",
-        )
     contract = None
     if request.contract_public_id is not None:
         contract = await projects.find_contract(
             session, project=project, public_id=request.contract_public_id, pointer="/contractPublicId"
         )
-    parties = await _with_master_data(
-        session, request, NumberParties(project, kind, originator, recipient, contract, None, None, None)
-    )
-    return await _in_its_contract(session, request, parties)
+    parties = NumberParties(project, kind, originator, None, contract, None, None, None)
+    return await _with_recipient(session, request, await _with_codes(session, request, parties))
 
 
-async def _in_its_contract(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
-    """Give the recipient the role that it has in the contract, where one is stated or a code belongs to one."""
-    coded = (parties.contract, parties.discipline, parties.rfa_type, parties.sub_type)
-    of_contract = next((getattr(one, "contract_id", None) or one.id for one in coded if one is not None), None)
-    if of_contract is None or request.recipient_organization_public_id is None:
+async def _with_recipient(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
+    """Where a contract is stated, or a code belongs to one, the recipient has the role that it has there."""
+    if request.recipient_organization_public_id is None:
         return parties
     recipient = await projects.find_organization(
         session,
         project=parties.project,
         public_id=request.recipient_organization_public_id,
         pointer="/recipientOrganizationPublicId",
-        contract_id=of_contract,
+        contract_id=parties.contract_id,
     )
     return replace(parties, recipient=recipient)
 
 
-async def _with_master_data(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
+async def _with_codes(session: AsyncSession, request: NumberRequest, parties: NumberParties) -> NumberParties:
     project, contract = parties.project, parties.contract
     discipline = rfa_type = sub_type = None
     if request.discipline_code:
@@ -372,6 +371,4 @@ async def _with_master_data(session: AsyncSession, request: NumberRequest, parti
             code=request.sub_type_code,
             pointer="/subTypeCode",
         )
-    return NumberParties(
-        project, parties.type, parties.originator, parties.recipient, contract, sub_type, rfa_type, discipline
-    )
+    return replace(parties, discipline=discipline, rfa_type=rfa_type, sub_type=sub_type)

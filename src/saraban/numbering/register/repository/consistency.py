@@ -9,25 +9,19 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from saraban.numbering.register.domain import AuditedOperation, LedgerNumber
+from saraban.numbering.register.domain import AuditedOperation, CounterRow, LedgerNumber
 from saraban.numbering.series.domain.states import NumberSource
-from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRange, NumberRendering
+from saraban.numbering.series.models import (
+    COUNTER_OF_RANGE,
+    LedgerEntry,
+    NumberAudit,
+    NumberCounter,
+    NumberRange,
+    NumberRendering,
+)
 from saraban.projects.models import Project
 
 _Key = tuple[InstrumentedAttribute[int], InstrumentedAttribute[str], InstrumentedAttribute[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class CounterRow:
-    """A counter, main or of a kept range; `before` is where it began to count, `there` whether it has a row."""
-
-    project_id: int
-    project: str
-    series: str
-    range: int
-    last_number: int
-    before: int
-    there: bool = True
 
 
 async def counters_page(
@@ -44,14 +38,7 @@ async def counters_page(
             sa.func.coalesce(NumberRange.first_number - 1, 0),
         )
         .join(Project, Project.id == NumberCounter.project_id)
-        .outerjoin(
-            NumberRange,
-            sa.and_(
-                NumberRange.project_id == NumberCounter.project_id,
-                NumberRange.series == NumberCounter.series,
-                NumberRange.number == NumberCounter.range,
-            ),
-        )
+        .outerjoin(NumberRange, COUNTER_OF_RANGE)
     )
     key = (NumberCounter.project_id, NumberCounter.series, NumberCounter.range)
     if after is not None:

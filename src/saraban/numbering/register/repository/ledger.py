@@ -18,9 +18,10 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 from saraban.identity.models import Organization, User
 from saraban.numbering.register.domain import ExportedNumber, Gap, GapReason, NumberRow, SeriesRow
 from saraban.numbering.series.domain.counter import SequenceRange
-from saraban.numbering.series.domain.format_selection import Narrowing
 from saraban.numbering.series.domain.states import RANGE_RELEASED, NumberSource, OperationCode, RangeKind
+from saraban.numbering.series.domain.template import Narrowing
 from saraban.numbering.series.models import (
+    COUNTER_OF_RANGE,
     LedgerEntry,
     NumberAudit,
     NumberCounter,
@@ -266,14 +267,7 @@ async def _ranges(
         sa.select(NumberRange, User.username, Organization.organization_code, NumberCounter.last_number)
         .join(User, User.user_id == NumberRange.user_id)
         .outerjoin(Organization, Organization.id == NumberRange.organization_id)
-        .outerjoin(
-            NumberCounter,
-            sa.and_(
-                NumberCounter.project_id == NumberRange.project_id,
-                NumberCounter.series == NumberRange.series,
-                NumberCounter.range == NumberRange.number,
-            ),
-        )
+        .outerjoin(NumberCounter, COUNTER_OF_RANGE)
         .where(NumberRange.project_id == project_id, NumberRange.series == series)
         .order_by(NumberRange.first_number)
     )

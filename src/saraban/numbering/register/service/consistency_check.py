@@ -10,19 +10,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.db import Database
 from saraban.numbering.register.domain import (
     AuditedOperation,
+    CounterRow,
     Discrepancy,
     DiscrepancyKind,
     LedgerNumber,
     NumberedDocument,
     SeriesCheck,
-    SeriesCounter,
     check_number,
     document_without_number,
     issuing_operation,
     ledger_lines,
 )
 from saraban.numbering.register.repository import consistency, ledger
-from saraban.numbering.register.repository.consistency import CounterRow
 
 PAGE = 1000
 Progress = Callable[[int, int], None]  # rows done, rows in all
@@ -109,7 +108,7 @@ async def _series(
         session, project_id=counter.project_id, series=counter.series, counter=counter.range
     )
     last = counter.last_number
-    walk = SeriesCheck(SeriesCounter(counter.project, counter.series, last, resets))
+    walk = SeriesCheck(counter, resets)
     position, seen = (0, 0), counter.before
     while entries := await consistency.ledger_numbers(session, counter, after=position, limit=PAGE):
         operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])

@@ -10,9 +10,8 @@ from zoneinfo import ZoneInfo
 from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.numbering.series.domain import tokens
-from saraban.numbering.series.domain.format_selection import FormatKey
 from saraban.numbering.series.domain.states import RangeKind
-from saraban.numbering.series.domain.template import Template
+from saraban.numbering.series.domain.template import FormatKey, Template
 
 LARGEST: Final = 2**31 - 1  # that the columns hold
 LARGEST_STATED: Final = 999_999_999  # by a person: a typing error shall not use a series up
@@ -150,20 +149,24 @@ class PrintedCodes:
     discipline: str = ""
     category: str = ""
 
+    @property
+    def values(self) -> dict[str, str]:
+        """What each token of a code prints."""
+        return {
+            tokens.PROJECT: self.project,
+            tokens.ORIGINATOR: self.originator,
+            tokens.RECIPIENT: self.recipient,
+            tokens.CORR_TYPE: self.type,
+            tokens.SUB_TYPE: self.sub_type_number,
+            tokens.RFA_TYPE: self.rfa_type,
+            tokens.DISCIPLINE: self.discipline or NO_DISCIPLINE,
+            tokens.CATEGORY: self.category,
+        }
+
 
 def token_values(codes: PrintedCodes, *, period: Period) -> dict[str, str]:
     """Return the value of every token but `SEQ` and `REV`."""
-    return {
-        tokens.PROJECT: codes.project,
-        tokens.ORIGINATOR: codes.originator,
-        tokens.RECIPIENT: codes.recipient,
-        tokens.CORR_TYPE: codes.type,
-        tokens.SUB_TYPE: codes.sub_type_number,
-        tokens.RFA_TYPE: codes.rfa_type,
-        tokens.DISCIPLINE: codes.discipline or NO_DISCIPLINE,
-        tokens.CATEGORY: codes.category,
-        **period.values,
-    }
+    return codes.values | period.values
 
 
 def printed_values(template: Template, values: Mapping[str, str]) -> dict[str, str]:

@@ -1,15 +1,21 @@
 """
-Refused and failed calls are kept too (REQ-NUM-20): outside the transaction that failed, from a bounded spool when the
-database itself failed. Operators read them; they are deleted after seven years or more.
+What operators see of numbering: its metrics, named as the specification names them (REQ-OPS-05), and the calls that were refused
+or failed (REQ-NUM-20). These are kept outside the transaction that failed, from a bounded spool when the database itself failed,
+and deleted after seven years or more.
+
+Each metric is bound once here: a number takes about 100 microseconds, and looking up labels is time. Those with labels start at
+0 for every value they can have, because Prometheus does not see the increase of a series that begins at 1.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import structlog
+from prometheus_client import REGISTRY, Counter, Gauge, Histogram
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -20,10 +26,98 @@ from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.pagination import Page
 from saraban.numbering.issue import repository
-from saraban.numbering.issue.domain import NumberingBusy, NumberingConflict, NumberingFailed
-from saraban.numbering.issue.service import metrics
+from saraban.numbering.issue.domain import (
+    Failure,
+    NumberErrorFilters,
+    NumberingBusy,
+    NumberingConflict,
+    NumberingFailed,
+)
 from saraban.numbering.series.domain.counter import SequenceExhausted
 from saraban.numbering.series.models import NumberErrorRow
+
+_REASONS = tuple(failure for failure in Failure if failure is not Failure.TAKEN)  # stepping over is no retry
+_ATTEMPTS = 10
+_SCENARIOS = {  # of the specification, by the type of the error
+    "REDIS_ERROR": "1",
+    "LOCK_TIMEOUT": "2",
+    "VERSION_CONFLICT": "3",
+    "DB_ERROR": "4",
+    "VALIDATION_ERROR": "none",
+    "SEQUENCE_EXHAUSTED": "none",
+}
+GENERATE = Histogram(
+    "docnum_generate_seconds",
+    "From the request for a number to its commit, or to the refusal or failure that ended it.",
+    ["outcome"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 35),
+)
+GENERATED = {outcome: GENERATE.labels(outcome) for outcome in ("success", "refused", "failed")}
+UNAUTHENTICATED = Counter(
+    "docnum_unauthenticated_total", "Calls about numbers without a valid token; nothing else is kept of them."
+)
+SUCCESS = Counter("docnum_success_total", "Numbers issued.")
+ERROR = Counter("docnum_error_total", "Numbers refused or failed.", ["type", "scenario"])
+LOCK_WAIT = Histogram(
+    "docnum_lock_wait_seconds",
+    "Waiting for the turn and the lock of a series.",
+    buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 35),
+)
+LOCK_ATTEMPTS = Counter("docnum_lock_attempts_total", "Attempts at the lock of a series, on either path.")
+LOCK_TIMEOUT = Counter("docnum_lock_timeout_total", "Attempts that ended because another holder kept the lock.")
+REDIS_SUCCESS = Counter("docnum_lock_redis_success_total", "Locks got from Redis.")
+REDIS_FAILED = Counter("docnum_lock_redis_failed_total", "Locks that Redis could not give because it did not answer.")
+DB_FALLBACK = Counter("docnum_lock_db_fallback_total", "Numbers drawn under the database lock because Redis was down.")
+CONFLICT = Counter("docnum_conflict_version_total", "Compare-and-sets that were lost.")
+RETRY = Counter("docnum_retry_total", "Attempts after the first.", ["attempt", "reason"])
+BATCH = Histogram(
+    "docnum_batch_size",
+    "Requests for numbers that shared one transaction.",
+    buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500),
+)
+WAITING = Gauge("docnum_waiting_requests", "Requests that stand in the line of a series.", multiprocess_mode="livesum")
+# One process that cannot reach Redis is enough to say that it is down.
+REDIS_UP = Gauge("docnum_redis_up", "1 while Redis answers, 0 while it does not.", multiprocess_mode="livemin")
+for _kind, _scenario in _SCENARIOS.items():
+    ERROR.labels(type=_kind, scenario=_scenario)
+for _reason in _REASONS:
+    for _attempt in range(1, _ATTEMPTS + 1):
+        RETRY.labels(attempt=str(_attempt), reason=_reason.value)
+
+
+class SeriesUtilization(NamedTuple):
+    """How far a series has come: 1 is the largest number that its template pads to."""
+
+    project: str
+    series: str
+    ratio: float
+
+
+class UtilizationCollector:
+    """
+    The fullest series, as they were read from the database last.
+
+    Read, not counted: each process tells the same, a reset shows at once, and a series nobody draws from any more
+    disappears.
+    """
+
+    def __init__(self) -> None:
+        self.series: Sequence[SeriesUtilization] = ()
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(
+            "docnum_sequence_utilization_ratio",
+            "The last sequence of a series against the largest its template pads to; the fullest series only.",
+            labels=["project", "series"],
+        )
+        for used in self.series:
+            family.add_metric([used.project, used.series], used.ratio)
+        yield family
+
+
+UTILIZATION = UtilizationCollector()
+REGISTRY.register(UTILIZATION)
+
 
 VIEW_LOGS = "system.view_logs"
 ERROR_RETENTION: Final = timedelta(days=2557)  # seven years, as the audit
@@ -32,37 +126,25 @@ log = structlog.get_logger(__name__)
 _SPOOLED = 1000
 _PATIENCE = 0.5  # seconds that a refused caller waits for its row
 _AT_THE_END = 2.0  # seconds
-_TYPES: dict[type[DomainError], tuple[str, str]] = {
-    NumberingBusy: ("LOCK_TIMEOUT", "2"),
-    NumberingConflict: ("VERSION_CONFLICT", "3"),
-    NumberingFailed: ("DB_ERROR", "4"),
-    SequenceExhausted: ("SEQUENCE_EXHAUSTED", "none"),
+_TYPES: dict[type[DomainError], str] = {
+    NumberingBusy: "LOCK_TIMEOUT",
+    NumberingConflict: "VERSION_CONFLICT",
+    NumberingFailed: "DB_ERROR",
+    SequenceExhausted: "SEQUENCE_EXHAUSTED",
 }
 FAILURES = frozenset({NumberingBusy, NumberingConflict, NumberingFailed})  # ours, not the caller's
 
 
 async def list_errors(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    kind: str | None = None,
-    username: str | None = None,
-    trace: str | None = None,
-    since: datetime | None = None,
-    cursor: str | None = None,
-    limit: int = 50,
+    ctx: RequestContext, session: AsyncSession, filters: NumberErrorFilters, *, cursor: str | None, limit: int
 ) -> Page[NumberErrorRow]:
     """
     Return refused and failed calls of every project, newest first.
 
-    :param kind: only those of this type, such as `LOCK_TIMEOUT`
-    :param trace: only that of the request with this trace id
     :raises Forbidden: for who may not read the system's logs: a row may name a project, or nobody at all
     """
     ctx.caller.require(VIEW_LOGS, Scope())
-    return await repository.errors_page(
-        session, kind=kind, username=username, trace=trace, since=since, cursor=cursor, limit=limit
-    )
+    return await repository.errors_page(session, filters, cursor=cursor, limit=limit)
 
 
 async def delete_old_errors(session: AsyncSession, *, now: datetime, keep: timedelta = ERROR_RETENTION) -> int:
@@ -93,26 +175,26 @@ class RefusalLog:
         if error.kept:
             return
         error.kept = True
-        kind, scenario = _TYPES.get(type(error), ("VALIDATION_ERROR", "none"))
+        kind = _TYPES.get(type(error), "VALIDATION_ERROR")
         context = {**context, "code": error.code, "pointers": [field.pointer for field in error.fields]}
-        await self._written(self._add(kind, scenario, str(error), context, user_id, address, now))
+        await self._written(self._add(kind, str(error), context, user_id, address, now))
 
     async def redis_down(
         self, detail: str, *, context: Mapping[str, object], user_id: int, address: str, now: datetime
     ) -> None:
-        await self._written(self._add("REDIS_ERROR", "1", detail, context, user_id, address, now))
+        await self._written(self._add("REDIS_ERROR", detail, context, user_id, address, now))
 
     def _add(
         self,
         kind: str,
-        scenario: str,
         message: str,
         context: Mapping[str, object],
         user_id: int | None,
         address: str,
         now: datetime,
     ) -> int:
-        metrics.ERROR.labels(type=kind, scenario=scenario).inc()
+        scenario = _SCENARIOS[kind]
+        ERROR.labels(type=kind, scenario=scenario).inc()
         log.warning("numbering.failed", error_type=kind, scenario=scenario, error=message, **context)
         self._spool.append(
             {
