@@ -253,7 +253,17 @@ class WebhookSender:
         except NotSent as fault:
             # It was saved when addresses were looked at less closely; no later attempt could be better.
             error, off = fault.reason, OffReason.ADDRESS if fault.never else None
-        outcome = self._outcome(row, event, status, error, stopwatch() - began)
+        outcome = {
+            "public_id": new_id(),
+            "webhook_id": row.id,
+            "event_uuid": event.uuid_in("eventPublicId"),
+            "name": as_object(event.payload["message"])["type"],
+            "delivered": status is not None and 200 <= status < 300,
+            "status": status,
+            "error": error,
+            "milliseconds": round((stopwatch() - began) * 1000),
+            "created_at": self._clock.now(),
+        }
         return DeliveryAttempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
 
     async def _wait_its_turn(self, webhook: UUID) -> None:
@@ -285,21 +295,6 @@ class WebhookSender:
             "webhook-id": message_id,
             "webhook-timestamp": str(timestamp),
             "webhook-signature": signature(valid, message_id, timestamp, body),
-        }
-
-    def _outcome(
-        self, row: Webhook, event: Event, status: int | None, error: str | None, seconds: float
-    ) -> dict[str, Any]:
-        return {
-            "public_id": new_id(),
-            "webhook_id": row.id,
-            "event_uuid": event.uuid_in("eventPublicId"),
-            "name": as_object(event.payload["message"])["type"],
-            "delivered": status is not None and 200 <= status < 300,
-            "status": status,
-            "error": error,
-            "milliseconds": round(seconds * 1000),
-            "created_at": self._clock.now(),
         }
 
 
