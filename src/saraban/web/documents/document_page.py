@@ -32,7 +32,7 @@ from saraban.workflow.administration.service.interventions import NO_INTERVENTIO
 from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.outcome import past_tense
 from saraban.workflow.language.registers import DRAFT
-from saraban.workflow.language.subject import Represented
+from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.domain.interventions import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.runtime.schemas import WorkflowOut
@@ -57,7 +57,7 @@ class OpenActions:
     revise: bool = False
     respond: bool = False
     respond_own: bool = False
-    respond_for: tuple[Represented, ...] = ()
+    respond_for: tuple[Person, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

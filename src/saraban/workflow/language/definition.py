@@ -13,6 +13,7 @@ from uuid import UUID
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import logic
+from saraban.workflow.language.faults import below
 from saraban.workflow.language.outcome import BY_NAME, Outcome
 from saraban.workflow.language.review import FELL, Review
 from saraban.workflow.language.schema import ContextSchema
@@ -273,8 +274,17 @@ class Definition:
         return any(state.review is not None for state in self.states.values())
 
     @cached_property
+    def steps(self) -> tuple[tuple[str, State, Transition], ...]:
+        """Every action, with the pointer to it and the state that has it."""
+        return tuple(
+            (below(f"/states/{index}/on", action), state, step)
+            for index, state in enumerate(self.states.values())
+            for action, step in state.on.items()
+        )
+
+    @cached_property
     def actions(self) -> frozenset[str]:
-        return frozenset(action for state in self.states.values() for action in state.on)
+        return frozenset(step.action for _, _, step in self.steps)
 
 
 MERGED = "merged"

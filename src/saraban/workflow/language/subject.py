@@ -87,14 +87,6 @@ class ResponseChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Represented:
-    """Somebody who is away, and in whose place the caller may act."""
-
-    public_id: UUID
-    display_name: str
-
-
-@dataclass(frozen=True, slots=True)
 class ActionChoice:
     """
     One action that the caller may take now.
@@ -113,7 +105,7 @@ class ActionChoice:
     responses: tuple[ResponseChoice, ...] = ()
     help: Text | None = None
     in_own_right: bool = True
-    on_behalf_of: tuple[Represented, ...] = ()
+    on_behalf_of: tuple[Person, ...] = ()
     fields: tuple[str, ...] | None = None
 
 

@@ -5,6 +5,7 @@ values and the automatic actions of its steps; and of what its ends say that the
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
+from graphlib import CycleError, TopologicalSorter
 
 from saraban.kit.errors import FieldProblem
 from saraban.kit.json import Json
@@ -50,7 +51,6 @@ def check(definition: Definition, found: Faults) -> None:
     if not _targets(definition, found):
         return
     _names(definition, found)
-    _terms(definition, found)
     _given(definition, found)
     _action_fields(definition, found)
     _start(definition, found)
@@ -68,24 +68,28 @@ def _names(definition: Definition, found: Faults) -> None:
         "state": tuple(definition.states),
         **({"actor.roles": tuple(sorted(roles))} if roles is not None else {}),
     }
-    for index, state in enumerate(definition.states.values()):
-        for action, step in state.on.items():
-            if step.condition is None:
-                continue
-            at = below(f"/states/{index}/on", action) + "/condition/rule"
-            for path in sorted(step.condition.logic.variables):
-                known = _instead(path, schema)
-                if known is not None:
-                    th, en = "เงื่อนไขอ่าน “{path}” ซึ่งไม่มีอยู่", "The condition reads “{path}”, which is never there."
-                    if known:
-                        th, en = f"{th} มีเฉพาะ {{known}}", f"{en} There is {{known}}."
-                    found.add(at, "unknown_name", th, en, path=path[:100], known=", ".join(known))
-            for path, value in dict.fromkeys(_values(step.condition.logic.rule, closed)):
-                th = "“{path}” ไม่มีค่า “{value}” มีเฉพาะ {known}"
-                en = "“{path}” is never “{value}”. There is {known}."
-                found.add(
-                    at, "unknown_value", th, en, path=path, value=value[:100], known=", ".join(closed[path])[:500]
-                )
+    for at, _, step in definition.steps:
+        if step.condition is None:
+            continue
+        for path in sorted(step.condition.logic.variables):
+            known = _instead(path, schema)
+            if known is not None:
+                th, en = "เงื่อนไขอ่าน “{path}” ซึ่งไม่มีอยู่", "The condition reads “{path}”, which is never there."
+                if known:
+                    th, en = f"{th} มีเฉพาะ {{known}}", f"{en} There is {{known}}."
+                found.add(f"{at}/condition/rule", "unknown_name", th, en, path=path[:100], known=", ".join(known))
+        for path, value in dict.fromkeys(_values(step.condition.logic.rule, closed)):
+            th = "“{path}” ไม่มีค่า “{value}” มีเฉพาะ {known}"
+            en = "“{path}” is never “{value}”. There is {known}."
+            found.add(
+                f"{at}/condition/rule",
+                "unknown_value",
+                th,
+                en,
+                path=path,
+                value=value[:100],
+                known=", ".join(closed[path])[:500],
+            )
 
 
 def _instead(path: str, schema: ContextSchema | None) -> Sequence[str] | None:
@@ -170,36 +174,25 @@ def _ends(definition: Definition, found: Faults) -> None:
         if state.terminal and state.editable:
             th, en = "เอกสารในสถานะสุดท้ายแก้ไขไม่ได้", "Documents cannot be edited in a final status."
             found.add(f"/states/{index}/editable", "editable_terminal", th, en)
-
-
-def _terms(definition: Definition, found: Faults) -> None:
-    for index, state in enumerate(definition.states.values()):
         if state.terminal and state.due_days is not None:
             th, en = "สถานะสุดท้ายไม่มีกำหนดวัน", "A final status has no due date."
             found.add(f"/states/{index}/due", "due_in_terminal", th, en)
 
 
 def _targets(definition: Definition, found: Faults) -> bool:
-    sound = True
-    named = set[str]()
+    named: dict[str, str] = {}
+    for at, _, step in definition.steps:
+        for code, target in step.outcomes:
+            own = code is not None and not step.responses[code].inherits
+            named[below(f"{at}/responses", code) + "/to" if own else f"{at}/to"] = target
     for index, state in enumerate(definition.states.values()):
-        for action, step in state.on.items():
-            for code, target in step.outcomes:
-                if target not in definition.states:
-                    at = below(f"/states/{index}/on", action)
-                    own = code is not None and not step.responses[code].inherits
-                    at = below(f"{at}/responses", str(code)) + "/to" if own else f"{at}/to"
-                    th, en = "ไม่พบสถานะ “{name}”", "There is no status “{name}”."
-                    if at not in named:
-                        found.add(at, "unknown_state", th, en, name=target)
-                    named.add(at)
-                    sound = False
         for way, target in state.review.then.items() if state.review else ():
-            if target not in definition.states:
-                th, en = "ไม่พบสถานะ “{name}”", "There is no status “{name}”."
-                found.add(f"/states/{index}/review/then/{way}/to", "unknown_state", th, en, name=target)
-                sound = False
-    return sound
+            named[f"/states/{index}/review/then/{way}/to"] = target
+    unknown = {at: target for at, target in named.items() if target not in definition.states}
+    for at, target in unknown.items():
+        th, en = "ไม่พบสถานะ “{name}”", "There is no status “{name}”."
+        found.add(at, "unknown_state", th, en, name=target)
+    return not unknown
 
 
 # What an end may say of itself beside a name that has always meant something; `completed` says neither yes nor no.
@@ -231,25 +224,23 @@ def _action_fields(definition: Definition, found: Faults) -> None:
     known = payload_fields(schema.raw) if schema is not None else ()
     names = {one.name for one in known}
     without = {one.name: _ways_without(definition, one.name) for one in known if one.required}
-    steps = [step for state in definition.states.values() for step in state.on.values()]
+    steps = [step for _, _, step in definition.steps]
     stated = (
         None if any(step.fields is None for step in steps) else {one for step in steps for one in step.fields or ()}
     )
-    for index, (name, state) in enumerate(definition.states.items()):
-        for action, step in state.on.items():
-            at = below(f"/states/{index}/on", action)
-            for place, one in enumerate(step.fields or ()):
-                if one not in names:
-                    th = "context_schema ไม่มี “{name}” ใน properties ของ payload"
-                    en = "The context_schema names no “{name}” among the properties of the payload."
-                    found.add(f"{at}/fields/{place}", "unknown", th, en, name=one[:100])
-            _fields_read(step, stated, at, found)
-            for one in without if step.fields else ():
-                if not step.takes(one) and name in without[one]:
-                    th = "ต้องมี “{name}” แต่มีทางมาถึงขั้นตอนนี้ที่ไม่มีผู้ใดระบุได้: {way}"
-                    en = "“{name}” is required, but it cannot be given here nor on this way to it: {way}."
-                    way = " → ".join(without[one][name])
-                    found.add(f"{at}/fields", "never_complete", th, en, name=one[:100], way=way[:300])
+    for at, state, step in definition.steps:
+        for place, one in enumerate(step.fields or ()):
+            if one not in names:
+                th = "context_schema ไม่มี “{name}” ใน properties ของ payload"
+                en = "The context_schema names no “{name}” among the properties of the payload."
+                found.add(f"{at}/fields/{place}", "unknown", th, en, name=one[:100])
+        _fields_read(step, stated, at, found)
+        for one in without if step.fields else ():
+            if not step.takes(one) and state.name in without[one]:
+                th = "ต้องมี “{name}” แต่มีทางมาถึงขั้นตอนนี้ที่ไม่มีผู้ใดระบุได้: {way}"
+                en = "“{name}” is required, but it cannot be given here nor on this way to it: {way}."
+                way = " → ".join(without[one][state.name])
+                found.add(f"{at}/fields", "never_complete", th, en, name=one[:100], way=way[:300])
 
 
 def _fields_read(step: Transition, stated: Collection[str] | None, at: str, found: Faults) -> None:
@@ -302,18 +293,28 @@ def _automatic(definition: Definition, found: Faults) -> None:
             pointers[name, way.name] = at = way_at(index, way)
             _possible(definition, way, f"{at}/events", found)
             follows[name, way.name] = tuple(_next(definition, way))
+    try:
+        order = [*TopologicalSorter(follows).static_order()]
+    except CycleError as endless:
+        _never_ends(endless.args[1], pointers, found)
+        return
     length: dict[Place, int] = {}
-    cycles = list(_cycles(follows, length))
-    for cycle in cycles:
-        ways = " → ".join(f"{state}.{action}" for state, action in cycle)
-        th, en = "การดำเนินการอัตโนมัติวนไม่รู้จบ: {ways}", "These automatic actions never end: {ways}."
-        found.add(f"{pointers[cycle[0]]}/events", "automatic_cycle", th, en, ways=ways[:300])
-
-    for place, count in length.items():
-        if not cycles and count == MOST_IN_A_ROW + 1:
+    for place in order:
+        length[place] = max((length[each] + 1 for each in follows[place]), default=0)
+        if length[place] == MOST_IN_A_ROW + 1:
             th = "การดำเนินการอัตโนมัติต่อกันได้ไม่เกิน {most} ขั้นตอน"
             en = "At most {most} automatic actions can follow one another."
             found.add(f"{pointers[place]}/events", "automatic_chain", th, en, most=MOST_IN_A_ROW)
+
+
+def _never_ends(circle: Sequence[Place], pointers: Mapping[Place, str], found: Faults) -> None:
+    """:param circle: each before what leads to it, the first once more at the end"""
+    walk = list(circle[:0:-1])
+    first = next(place for place in pointers if place in walk)
+    walk = [*walk[walk.index(first) :], *walk[: walk.index(first)], first]
+    ways = " → ".join(f"{state}.{action}" for state, action in walk)
+    th, en = "การดำเนินการอัตโนมัติวนไม่รู้จบ: {ways}", "These automatic actions never end: {ways}."
+    found.add(f"{pointers[first]}/events", "automatic_cycle", th, en, ways=ways[:300])
 
 
 def way_at(index: int, way: Way) -> str:
@@ -342,30 +343,3 @@ def _possible(definition: Definition, way: Way, at: str, found: Faults) -> None:
                 th = "ในสถานะ “{state}” การดำเนินการนี้ต้องมีความเห็น ไฟล์ หรือรหัสคำตอบ ระบบจึงทำเองไม่ได้"
                 en = "In the state “{state}” this action needs a comment, a file or a response code, so nobody is there to give it."
                 found.add(pointer, "needs_a_person", th, en, state=target)
-
-
-def _cycles(follows: Mapping[Place, tuple[Place, ...]], length: dict[Place, int]) -> Iterator[list[Place]]:
-    """
-    Ways that come back to where they began, one for each place at which a walk notices it; without recursion.
-
-    :param length: filled with how many can follow each place
-    """
-    done: set[Place] = set()
-    for start in follows:
-        way: list[Place] = []
-        inside: dict[Place, int] = {}
-        waiting: list[tuple[Place, bool]] = [(start, True)]
-        while waiting:
-            place, enters = waiting.pop()
-            if not enters:
-                way.pop()
-                del inside[place]
-                done.add(place)
-                length[place] = max((length.get(each, 0) + 1 for each in follows[place]), default=0)
-            elif place in inside:
-                yield [*way[inside[place] :], place]
-            elif place not in done:
-                inside[place] = len(way)
-                way.append(place)
-                waiting.append((place, False))
-                waiting += [(each, True) for each in reversed(follows[place])]

@@ -72,9 +72,8 @@ def examine(definition: Definition, found: Faults, *, kind: str | None = None, t
     :param kind: with a document of this kind, and of this type; None for what the examples say themselves
     """
     exits = Exits()
-    for index, state in enumerate(definition.states.values()):
-        for action, step in state.on.items():
-            _examine_condition(state, step, below(f"/states/{index}/on", action), exits, found)
+    for at, state, step in definition.steps:
+        _examine_condition(state, step, at, exits, found)
     stated = stated_before(definition)
     for index, example in enumerate(definition.examples):
         at = f"/examples/{index}"

@@ -65,8 +65,9 @@ def _states(definition: Definition, register: Register, found: Faults) -> None:
 
 def _leads_on(definition: Definition, register: Register, found: Faults) -> None:
     """Conditions may read what documents of this register do not have, or ask for those of another one."""
-    steps = [step for state in definition.states.values() for step in state.on.values()]
-    read = frozenset[str]().union(*(step.condition.logic.variables for step in steps if step.condition))
+    read = frozenset[str]().union(
+        *(step.condition.logic.variables for _, _, step in definition.steps if step.condition)
+    )
     several = register.by_type if read & _TYPED else (register,)
     for one in several if read & _TELLING else ():
         if _stuck(definition, one, found):
@@ -85,13 +86,11 @@ def _stuck(definition: Definition, register: Register, found: Faults) -> bool:
 
 
 def _people(definition: Definition, register: Register, found: Faults) -> None:
-    for index, state in enumerate(definition.states.values()):
-        for action, step in state.on.items():
-            for key, names in _nobody(step.require, register):
-                at = f"{below(f'/states/{index}/on', action)}/require/{key}"
-                th = f"{register.says.th}ไม่มี {{names}} จึงไม่มีใครดำเนินการนี้ได้เลย"
-                en = f"{register.says.en} have no {{names}}, so nobody could ever take this action."
-                found.add(at, "register_nobody", th, en, names=", ".join(sorted(names)))
+    for at, _, step in definition.steps:
+        for key, names in _nobody(step.require, register):
+            th = f"{register.says.th}ไม่มี {{names}} จึงไม่มีใครดำเนินการนี้ได้เลย"
+            en = f"{register.says.en} have no {{names}}, so nobody could ever take this action."
+            found.add(f"{at}/require/{key}", "register_nobody", th, en, names=", ".join(sorted(names)))
 
 
 def _nobody(require: Require, register: Register) -> list[tuple[str, frozenset[str]]]:
@@ -120,14 +119,10 @@ def _said(definition: Definition, found: Faults) -> None:
 
 def _codes(definition: Definition, found: Faults) -> None:
     """Refuse approve codes that lead to an end which means the contrary, for a register that shows both."""
-    for index, state in enumerate(definition.states.values()):
-        for action, step in state.on.items():
-            for code, response in step.responses.items():
-                means = definition.states[response.to].means
-                if means is None or code not in APPROVE_CODES:
-                    continue
-                if means in _CONTRARY.get(code[0], ()):
-                    at = below(below(f"/states/{index}/on", action) + "/responses", code)
-                    th = f"รหัส {{answer}} ({APPROVE_CODES[code].th}) ขัดกับผลของ “{{name}}” คือ {WORDS[means].th}"
-                    en = f"The code {{answer}} ({APPROVE_CODES[code].en}) contradicts what it means to end in “{{name}}”: {WORDS[means].en}."
-                    found.add(at, "code_contradicts", th, en, answer=code, name=response.to)
+    for at, _, step in definition.steps:
+        for code, response in step.responses.items():
+            means = definition.states[response.to].means
+            if means is not None and code in APPROVE_CODES and means in _CONTRARY.get(code[0], ()):
+                th = f"รหัส {{answer}} ({APPROVE_CODES[code].th}) ขัดกับผลของ “{{name}}” คือ {WORDS[means].th}"
+                en = f"The code {{answer}} ({APPROVE_CODES[code].en}) contradicts what it means to end in “{{name}}”: {WORDS[means].en}."
+                found.add(below(f"{at}/responses", code), "code_contradicts", th, en, answer=code, name=response.to)

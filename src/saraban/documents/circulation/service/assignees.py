@@ -25,7 +25,7 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
 from saraban.kit.pipeline import Pipeline
 from saraban.workflow import service as workflow
-from saraban.workflow.language.subject import Represented
+from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.domain import delegation
 from saraban.workflow.runtime.service.delegations import delegators_of
 
@@ -252,12 +252,12 @@ def _checked(person: Caller, row: CirculationRow, part: AssigneeRow | None) -> A
 
 async def represented(
     ctx: RequestContext, session: AsyncSession, row: CirculationRow, parts: Sequence[AssigneeRow], *, workflow_code: str
-) -> tuple[Represented, ...]:
+) -> tuple[Person, ...]:
     if not any(domain.is_open(one.routing.status) for one in parts):
         return ()
     seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
     return tuple(
-        Represented(seat.public_id, seat.display_name)
+        Person(seat.public_id, seat.display_name)
         for seat in seats
         if (part := own_row(seat, parts)) and may_answer(seat, row, part)
     )

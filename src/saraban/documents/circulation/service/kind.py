@@ -60,7 +60,8 @@ from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
-from saraban.workflow.language.subject import Envelope, Represented, SubjectFacts
+from saraban.workflow.language.review import Person
+from saraban.workflow.language.subject import Envelope, SubjectFacts
 
 _ONE_FOR_EACH = ("uq_circulation_per_organization", "circulations.correspondence_id")
 _COLUMNS = {
@@ -461,7 +462,7 @@ class CirculationActions:
     edit: bool = False
     cancel: bool = False
     respond: bool = False
-    respond_for: tuple[Represented, ...] = ()
+    respond_for: tuple[Person, ...] = ()
 
 
 async def permitted_actions(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationActions:

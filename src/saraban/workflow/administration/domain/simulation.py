@@ -134,18 +134,14 @@ def simulate(
     for one in tries:
         facts = replace(_facts(one, document, due, remembered), assigned_user_id=_key(in_charge, one.actor))
         choices = decisions.available(definition, state, facts)
+        step, refusal = None, None
         try:
             step = _step(definition, state, one, facts, given)
-        except DomainError as refusal:
-            ended = definition.state(state).terminal
-            tried.append(
-                SimulationResult(state, choices, state, ended, refusal, values=step_data.remembered(remembered))
-            )
-            continue
+        except DomainError as fault:
+            refusal = fault
         if step is None:
-            tried.append(
-                SimulationResult(state, choices, state, terminal=False, values=step_data.remembered(remembered))
-            )
+            ended, values = definition.state(state).terminal, step_data.remembered(remembered)
+            tried.append(SimulationResult(state, choices, state, ended, refusal, values=values))
             continue
         given.clear()
         remembered = step_data.after(definition, remembered, one.payload)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 
 import jsonschema_rs
 
@@ -197,17 +198,17 @@ def _expansion(raw: dict[str, Json]) -> Iterator[FieldProblem]:
     uses = {name: _used(schema) for name, schema in definitions.items()}
     sizes = {name: (len(list(subschemas(schema))), 1) for name, schema in definitions.items()}
     known: dict[str, tuple[int, int]] = {}
-    while ready := [name for name in uses if name not in known and known.keys() >= uses[name].keys()]:
-        for name in ready:
+    try:
+        for name in TopologicalSorter(uses).static_order():
             known[name] = _sum(sizes[name], uses[name], known)
-    circular = [name for name in uses if name not in known]
-    for name in circular:
-        yield FieldProblem(below("/$defs", name), "recursive", RECURSIVE)
-    if not circular:
-        own = len(list(subschemas(raw, definitions=False)))
-        size, chain = _sum((own, 1), _used(raw, definitions=False), known)
-        if size > MAX_EXPANDED or chain > MAX_CHAIN:
-            yield FieldProblem("", "too_large", EXPANDED)
+    except CycleError as circle:
+        for name in dict.fromkeys(circle.args[1]):
+            yield FieldProblem(below("/$defs", name), "recursive", RECURSIVE)
+        return
+    own = len(list(subschemas(raw, definitions=False)))
+    size, chain = _sum((own, 1), _used(raw, definitions=False), known)
+    if size > MAX_EXPANDED or chain > MAX_CHAIN:
+        yield FieldProblem("", "too_large", EXPANDED)
 
 
 def _used(schema: Json, *, definitions: bool = True) -> Counter[str]:

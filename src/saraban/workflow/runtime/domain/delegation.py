@@ -17,7 +17,8 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Te
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Facts
 from saraban.workflow.language.definition import Definition
-from saraban.workflow.language.subject import ActionChoice, Represented
+from saraban.workflow.language.review import Person
+from saraban.workflow.language.subject import ActionChoice
 
 MOST_DAYS = 366
 
@@ -201,12 +202,12 @@ def in_place_of(own: Facts, seat: Caller) -> Facts:
 def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Caller]) -> tuple[ActionChoice, ...]:
     """Return what the caller may do now, in his own right or for others, in the order of the definition."""
     mine = {choice.code: choice for choice in decisions.available(definition, state, own)}
-    others: dict[str, list[Represented]] = {}
+    others: dict[str, list[Person]] = {}
     words: dict[str, ActionChoice] = {}
     for seat in seats:
         for choice in decisions.available(definition, state, in_place_of(own, seat)):
             words[choice.code] = choice
-            others.setdefault(choice.code, []).append(Represented(seat.public_id, seat.display_name))
+            others.setdefault(choice.code, []).append(Person(seat.public_id, seat.display_name))
     if not others:
         return tuple(mine.values())
     return tuple(

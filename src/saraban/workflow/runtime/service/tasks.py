@@ -19,8 +19,8 @@ from saraban.kit.json import Json, JsonObject, as_object, as_text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.language.definition import ENDS, Definition
-from saraban.workflow.language.review import BranchView
-from saraban.workflow.language.subject import ActionChoice, Envelope, InstanceStatus, Represented
+from saraban.workflow.language.review import BranchView, Person
+from saraban.workflow.language.subject import ActionChoice, Envelope, InstanceStatus
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
@@ -44,7 +44,7 @@ class Task:
 
     envelope: Envelope
     since: datetime
-    on_behalf_of: tuple[Represented, ...] = ()
+    on_behalf_of: tuple[Person, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class HistoryStep:
     assignment: JsonObject | None = None
     reassigned: JsonObject | None = None
     migrated: JsonObject | None = None
-    on_behalf_of: Represented | None = None
+    on_behalf_of: Person | None = None
     values: tuple[ChangedValue, ...] = ()
     nobody: bool = False
 
@@ -213,8 +213,8 @@ def _actor(row: AnyRow) -> HistoryActor | None:
     return HistoryActor(row.actor.public_id, display_name(row.actor), row.organization_code)
 
 
-def _absent(person: AnyRow) -> Represented | None:
-    return Represented(person.public_id, display_name(person)) if person.public_id is not None else None
+def _absent(person: AnyRow) -> Person | None:
+    return Person(person.public_id, display_name(person)) if person.public_id is not None else None
 
 
 async def list_tasks(
@@ -291,12 +291,12 @@ async def _actionable(
     return found
 
 
-def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) -> tuple[Represented, ...]:
+def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) -> tuple[Person, ...]:
     """Whom it waits for, each once; nobody in particular when the caller may act in his own right."""
     if any(choice.in_own_right for choice in asks) or any(branch.in_own_right for branch in offered):
         return ()
     lent = [person for choice in asks for person in choice.on_behalf_of]
-    lent += [Represented(one.public_id, one.display_name) for branch in offered for one in branch.in_place_of]
+    lent += [one for branch in offered for one in branch.in_place_of]
     return tuple(dict.fromkeys(lent))
 
 
