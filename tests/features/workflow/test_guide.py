@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -267,7 +268,9 @@ def words(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
 
     class Recorder(Faults):
-        def keys(self, raw: Any, at: str, *, needed: set[str], allowed: set[str]) -> Mapping[str, Any] | None:
+        def keys(
+            self, raw: Any, at: str, *, needed: AbstractSet[str] = frozenset(), allowed: AbstractSet[str] = frozenset()
+        ) -> Mapping[str, Any] | None:
             found.update((place_of(at), word) for word in (needed | allowed) - BOTH_LANGUAGES)
             return super().keys(raw, at, needed=needed, allowed=allowed)
 
