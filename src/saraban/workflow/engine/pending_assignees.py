@@ -142,7 +142,7 @@ def by_person(definition: Definition, state: str) -> bool:
     return any(require.user is not None or asks_holders(require) for require in definition.state(state).required)
 
 
-def concerns(definition: Definition, state: str, person: Caller) -> bool:
+def concerns(person: Caller, definition: Definition, state: str) -> bool:
     """Return whether a state may ask a person by name or for what they hold, wherever they hold it."""
 
     def holds(require: Require) -> bool:

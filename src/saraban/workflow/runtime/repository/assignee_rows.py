@@ -197,20 +197,6 @@ async def branch(session: AsyncSession, *, instance_id: UUID, public_id: UUID) -
     return found[0] if found else None
 
 
-async def of_round(session: AsyncSession, *, instance_id: UUID, opened_version: int) -> Sequence[WorkflowBranch]:
-    statement = sa.select(WorkflowBranch).where(
-        WorkflowBranch.instance_id == instance_id, WorkflowBranch.opened_version == opened_version
-    )
-    return await _detached(session, statement)
-
-
-async def pending(session: AsyncSession, *, instance_id: UUID) -> Sequence[WorkflowBranch]:
-    statement = sa.select(WorkflowBranch).where(
-        WorkflowBranch.instance_id == instance_id, WorkflowBranch.status == BranchStatus.PENDING
-    )
-    return await _detached(session, statement)
-
-
 async def _detached(session: AsyncSession, statement: AnySelect) -> Sequence[WorkflowBranch]:
     rows = (await session.scalars(statement)).all()
     for row in rows:

@@ -17,6 +17,8 @@ from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
 from saraban.workflow.runtime.models import DelegationRow, WorkflowDefinition
 
+_DELEGATOR, _DELEGATE = aliased(User), aliased(User)
+
 
 async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[tuple[DelegationRow, UUID]]:
     """What counts for a person at a moment, each with the delegator's public id."""
@@ -58,7 +60,7 @@ async def one(session: AsyncSession, *, public_id: UUID, locked: bool = False) -
     if locked:
         # By itself: MariaDB has no FOR UPDATE OF, and would lock both people and the project too.
         await session.execute(sa.select(DelegationRow.id).where(DelegationRow.public_id == public_id).with_for_update())
-    statement = _named().where(DelegationRow.public_id == public_id)
+    statement = _with(_DELEGATOR, _DELEGATE, Project).where(DelegationRow.public_id == public_id)
     found = (await session.execute(statement.execution_options(populate_existing=True))).one_or_none()
     return None if found is None else NamedRow(*found)
 
@@ -67,7 +69,7 @@ async def page(session: AsyncSession, *, user_id: int, cursor: str | None, limit
     """What a person has lent and was lent, newest first, one more than `limit`."""
     mine = sa.or_(DelegationRow.delegator_user_id == user_id, DelegationRow.delegate_user_id == user_id)
     statement = newest_first(
-        _named().where(mine),
+        _with(_DELEGATOR, _DELEGATE, Project).where(mine),
         at=DelegationRow.created_at,
         public_id=DelegationRow.public_id,
         cursor=cursor,
@@ -103,13 +105,9 @@ async def lent_by(
 @cache
 def _lent_by() -> AnySelect:
     """Built once: every event that is told of asks."""
-    delegator, delegate = aliased(User), aliased(User)
     users: Any = sa.bindparam("users", expanding=True)
     return (
-        sa.select(DelegationRow, delegator.public_id, delegate.public_id, Project.public_id)
-        .join(delegator, delegator.user_id == DelegationRow.delegator_user_id)
-        .join(delegate, delegate.user_id == DelegationRow.delegate_user_id)
-        .outerjoin(Project, Project.id == DelegationRow.project_id)
+        _with(_DELEGATOR.public_id, _DELEGATE.public_id, Project.public_id)
         .where(
             DelegationRow.delegator_user_id.in_(users),
             DelegationRow.ends_before > sa.bindparam("first"),
@@ -120,11 +118,11 @@ def _lent_by() -> AnySelect:
     )
 
 
-def _named() -> AnySelect:
-    delegator, delegate = aliased(User), aliased(User)
+def _with(delegator: Any, delegate: Any, project: Any) -> AnySelect:
+    """Delegations with what is asked of both people, and of the project if it has one."""
     return (
-        sa.select(DelegationRow, delegator, delegate, Project)
-        .join(delegator, delegator.user_id == DelegationRow.delegator_user_id)
-        .join(delegate, delegate.user_id == DelegationRow.delegate_user_id)
+        sa.select(DelegationRow, delegator, delegate, project)
+        .join(_DELEGATOR, _DELEGATOR.user_id == DelegationRow.delegator_user_id)
+        .join(_DELEGATE, _DELEGATE.user_id == DelegationRow.delegate_user_id)
         .outerjoin(Project, Project.id == DelegationRow.project_id)
     )

@@ -6,7 +6,7 @@ Only steps that ask people for what they hold, or organizations that may not see
 costs a fixed number. Only for one that is read by itself are the people of such organizations looked at.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -28,6 +28,7 @@ from saraban.workflow.runtime.service import definitions
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects
 
 AT_ONCE = 50
+MOST = 10  # people who are named of many
 
 
 def is_first_draft(row: Instance, definition: Definition) -> bool:
@@ -108,18 +109,11 @@ async def members_of(session: AsyncSession, organizations: Collection[int]) -> d
     return {key: [person for person in callers if key in person.organization_ids] for key in organizations}
 
 
-async def places_of(session: AsyncSession, person: Caller) -> Mapping[UUID, Collection[str]]:
-    """Return the states, by version, that may ask a person by name or for what he holds."""
-    found: dict[UUID, list[str]] = {}
-    for key in await assignee_rows.versions_running(session):
-        definition = await definitions.load(session, key)
-        states = [name for name in definition.states if pending_assignees.concerns(definition, name, person)]
-        if states:
-            found[key] = states
-    return found
-
-
-MOST = 10
+async def states_where(session: AsyncSession, asks: Callable[[Definition, str], bool]) -> dict[UUID, list[str]]:
+    """Return the states of which something holds, by the version that something runs under."""
+    known = {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
+    found = {key: [name for name in one.states if asks(one, name)] for key, one in known.items()}
+    return {key: names for key, names in found.items() if names}
 
 
 def pending_by_definition(one: InstanceState) -> PendingAssignees:

@@ -73,7 +73,8 @@ async def renew_for_person(session: AsyncSession, *, subjects: Subjects, public_
     more: Sequence[Instance] = ()
     branched: Sequence[tuple[Instance, WorkflowBranch]] = ()
     if person is not None and not person.is_service:
-        more = await assignee_rows.in_states(session, await assignees.places_of(session, person))
+        states = await assignees.states_where(session, partial(pending_assignees.concerns, person))
+        more = await assignee_rows.in_states(session, states)
         branched = await assignee_rows.asking(session, person=person)
     rows = {row.id: row for row in (*there, *more, *(row for row, _ in branched))}
     known = await _known(session, subjects, [row for row in rows.values() if await _asks_people(session, row)])
@@ -159,21 +160,12 @@ async def refill(db: Database, *, subjects: Subjects) -> None:
     until the next step nothing else would ask anew. It changes nothing that is right already, so it may be broken off and run again; each batch is a transaction of its own.
     """
     async with db.reading() as session:
-        asking = await _states_asking(session)
+        asking = await assignees.states_where(session, pending_assignees.by_person)
     after: UUID | None = None
     more = True
     while more:
         after = await db.transact(partial(_refill_batch, subjects=subjects, asking=asking, after=after))
         more = after is not None
-
-
-async def _states_asking(session: AsyncSession) -> dict[UUID, list[str]]:
-    """The states that ask people by name or for what they hold, by the version that something runs under."""
-    known = {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
-    asking = {
-        key: [name for name in one.states if pending_assignees.by_person(one, name)] for key, one in known.items()
-    }
-    return {key: names for key, names in asking.items() if names}
 
 
 async def _refill_batch(

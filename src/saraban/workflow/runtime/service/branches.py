@@ -81,7 +81,8 @@ async def people(session: AsyncSession, one: InstanceState) -> dict[Assignee, fr
 
     Who submitted it is among them only where a branch names him.
     """
-    waiting = await assignee_rows.pending(session, instance_id=one.row.id)
+    rows = await assignee_rows.of_instances(session, [one.row.id])
+    waiting = [row for row in rows if row.status == BranchStatus.PENDING]
     if not waiting:
         return {}
     await identity.share_rights(session)

@@ -106,13 +106,14 @@ async def _accepted(
     session: AsyncSession, held: HeldInstance, branch_public_id: UUID, command: Command
 ) -> AcceptedAnswer:
     row = held.row
-    branch = await assignee_rows.branch(session, instance_id=row.id, public_id=branch_public_id)
+    rows = await assignee_rows.of_instances(session, [row.id])
+    branch = next((one for one in rows if one.id == branch_public_id), None)
     if branch is None:
         raise NotFound(f"The instance has no branch {branch_public_id}.")
     check_version(command, branch.version_no)
     if branch.status != BranchStatus.PENDING or row.status != InstanceStatus.ACTIVE or held.state.review is None:
         raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
-    round_ = await assignee_rows.of_round(session, instance_id=row.id, opened_version=branch.opened_version)
+    round_ = [one for one in rows if one.opened_version == branch.opened_version]
     answered = partial(
         _answered, session, held, branch, command, {one.name: one.answer for one in round_ if one.answer is not None}
     )
