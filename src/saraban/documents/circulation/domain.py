@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from saraban.documents.core.domain import KindRules
-from saraban.identity.domain.context import EVERYTHING, Grant, Scope, allows
+from saraban.identity.domain.context import EVERYTHING, Caller, Grant, Scope, allows
 from saraban.workflow.language.outcome import Outcome
 
 KIND = "circulation"
@@ -109,6 +109,10 @@ def reach_of(grants: Iterable[Grant], member_of: frozenset[int]) -> CirculationR
     own = frozenset(one for one in member_of if allows(useful, VIEW, Scope(frozenset({one}))))
     projects = frozenset(grant.project for grant in useful if grant.project and not grant.organization)
     return CirculationReach(allows(useful, EVERYTHING, Scope()), own, projects, member_of)
+
+
+def reach(caller: Caller) -> CirculationReach:
+    return reach_of(caller.grants, caller.organization_ids)
 
 
 def may_see(reach: CirculationReach, *, organization: int, project: int) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +11,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.circulation.domain import WAITING, CirculationReach
+from saraban.documents.circulation.domain import STATUSES, WAITING, CirculationReach, reach
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
+from saraban.documents.circulation.schemas import CirculationSearch
 from saraban.documents.core.models import Document
+from saraban.documents.core.schemas import RegisterSearch
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
+from saraban.kit.clock import local_date
+from saraban.kit.text import fold
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CirculationStatusCode, Project
 
@@ -74,25 +79,6 @@ class CirculationRow:
         return self.circulation.version
 
 
-@dataclass(frozen=True, slots=True)
-class CirculationFilters:
-    """
-    Which sheets are asked for; None asks for all.
-
-    :param reach: what the caller may see
-    :param overdue_on: only what is not closed on this day, and was due before it
-    """
-
-    reach: CirculationReach
-    project: UUID | None = None
-    status: str | None = None
-    correspondence: UUID | None = None
-    text: str | None = None
-    due_before: date | None = None
-    overdue_on: date | None = None
-    person: int | None = None
-
-
 def _select(reach: CirculationReach | None) -> Any:
     """
     :param reach: whose sheets alone; None for what the system does itself
@@ -127,21 +113,21 @@ def _was_numbered(text: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _conditions(filters: CirculationFilters) -> list[sa.ColumnElement[bool]]:
-    mine = sa.or_(
-        Circulation.created_by_user_id == filters.person,
-        sa.exists().where(
-            CirculationRouting.circulation_id == Circulation.id, CirculationRouting.assigned_to == filters.person
-        ),
+def _conditions(ctx: RequestContext, search: RegisterSearch) -> list[sa.ColumnElement[bool]]:
+    today, text, person = local_date(ctx.now, ctx.zone), fold(search.text or "").strip(), ctx.caller.user_id
+    document = search.correspondence if isinstance(search, CirculationSearch) else None
+    part = sa.exists().where(
+        CirculationRouting.circulation_id == Circulation.id, CirculationRouting.assigned_to == person
     )
-    text = filters.text or ""
     wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
-        (filters.project, Project.public_id == filters.project),
-        (filters.status, Circulation.circulation_status_code == filters.status),
-        (filters.correspondence, Document.public_id == filters.correspondence),
-        (filters.person, mine),
+        (search.project, Project.public_id == search.project),
+        (search.status, Circulation.circulation_status_code == STATUSES.get(search.status or "")),
+        (document, Document.public_id == document),
+        (search.mine, sa.or_(Circulation.created_by_user_id == person, part)),
+        (search.due_before, Circulation.deadline_date < (search.due_before or today)),
+        (search.overdue, sa.and_(Circulation.deadline_date < today, Circulation.closed_at.is_(None))),
         (
-            filters.text,
+            text,
             sa.or_(
                 _contains(Circulation.circulation_no, text),
                 _contains(Circulation.circulation_subject, text),
@@ -149,19 +135,14 @@ def _conditions(filters: CirculationFilters) -> list[sa.ColumnElement[bool]]:
             ),
         ),
     ]
-    found = [condition for value, condition in wanted if value is not None]
-    if filters.due_before is not None:
-        found.append(Circulation.deadline_date < filters.due_before)
-    if filters.overdue_on is not None:
-        found += [Circulation.deadline_date < filters.overdue_on, Circulation.closed_at.is_(None)]
-    return found
+    return [condition for given, condition in wanted if given]
 
 
 async def page(
-    session: AsyncSession, *, filters: CirculationFilters, cursor: str | None, limit: int
+    ctx: RequestContext, session: AsyncSession, search: RegisterSearch, *, cursor: str | None, limit: int
 ) -> pagination.Page[CirculationRow]:
     statement = pagination.newest_first(
-        _select(filters.reach).where(*_conditions(filters)),
+        _select(reach(ctx.caller)).where(*_conditions(ctx, search)),
         at=Circulation.created_at,
         public_id=Circulation.public_id,
         cursor=cursor,

@@ -14,51 +14,73 @@ from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 NOW = sa.text("CURRENT_TIMESTAMP")
 
 
-def _file_type() -> sa.Enum:
-    return sa.Enum("PDF", "DWG", "SOURCE", "OTHER", name="drawing_file_type", native_enum=False, length=10)
-
-
-class ContractDrawingVolume(Base):
-    __tablename__ = "contract_drawing_volumes"
-
+class _Stamped:
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
-    volume_code: Mapped[str] = mapped_column(Code(50))
-    volume_name: Mapped[str] = mapped_column(sa.String(255))
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+
+class _ListEntry(_Stamped):
+    """An entry of one of a project's lists, in the order that the project gives them."""
+
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+
+
+class _NumberedDrawing(_Stamped, HasPublicId):
+    drawing_number: Mapped[str] = mapped_column(Code(255))
+    main_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
+    sub_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
+    deleted_at: Mapped[datetime | None]
+    updated_by: Mapped[int | None]
+
+
+class _DrawingRevision(HasPublicId):
+    id: Mapped[int] = mapped_column(primary_key=True)
+    revision_number: Mapped[int]
+    revision_label: Mapped[str | None] = mapped_column(Code(10))
+    is_current: Mapped[bool | None]
+    revision_date: Mapped[date | None]
+    title: Mapped[str] = mapped_column(sa.String(500))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    legacy_drawing_number: Mapped[str | None] = mapped_column(Code(100))
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    created_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+    updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
+
+
+class _DrawingFile:
+    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
+    file_type: Mapped[str | None] = mapped_column(
+        sa.Enum("PDF", "DWG", "SOURCE", "OTHER", name="drawing_file_type", native_enum=False, length=10)
+    )
+    is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+
+
+class ContractDrawingVolume(_ListEntry, Base):
+    __tablename__ = "contract_drawing_volumes"
+
+    volume_code: Mapped[str] = mapped_column(Code(50))
+    volume_name: Mapped[str] = mapped_column(sa.String(255))
 
     __table_args__ = (sa.UniqueConstraint("project_id", "volume_code", name="ux_volume_project"),)
 
 
-class ContractDrawingCategory(Base):
+class ContractDrawingCategory(_ListEntry, Base):
     __tablename__ = "contract_drawing_cats"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     cat_code: Mapped[str] = mapped_column(Code(50))
     cat_name: Mapped[str] = mapped_column(sa.String(255))
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
     __table_args__ = (sa.UniqueConstraint("project_id", "cat_code", name="ux_cat_project"),)
 
 
-class ContractDrawingSubCategory(Base):
+class ContractDrawingSubCategory(_ListEntry, Base):
     __tablename__ = "contract_drawing_sub_cats"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     sub_cat_code: Mapped[str] = mapped_column(Code(50))
     sub_cat_name: Mapped[str] = mapped_column(sa.String(255))
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
     __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_code", name="ux_subcat_project"),)
 
@@ -76,18 +98,14 @@ class ContractDrawingCategoryPair(Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_id", "cat_id", name="ux_map_unique"),)
 
 
-class ContractDrawing(HasPublicId, Base):
+class ContractDrawing(_Stamped, HasPublicId, Base):
     __tablename__ = "contract_drawings"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     condwg_no: Mapped[str] = mapped_column(Code(255))
     title: Mapped[str] = mapped_column(sa.String(255))
     map_cat_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_subcat_cat_maps.id"))
     volume_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_volumes.id"))
     volume_page: Mapped[int | None]
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
     deleted_at: Mapped[datetime | None]
     updated_by: Mapped[int | None]
 
@@ -96,76 +114,40 @@ class ContractDrawing(HasPublicId, Base):
     )
 
 
-class ContractDrawingAttachment(Base):
+class ContractDrawingAttachment(_DrawingFile, Base):
     __tablename__ = "contract_drawing_attachments"
 
     contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"), primary_key=True)
-    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
-    file_type: Mapped[str | None] = mapped_column(_file_type())
-    is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
 
-class ShopDrawingMainCategory(Base):
+class ShopDrawingMainCategory(_ListEntry, Base):
     __tablename__ = "shop_drawing_main_categories"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     main_category_code: Mapped[str] = mapped_column(Code(50), unique=True)
     main_category_name: Mapped[str] = mapped_column(sa.String(255))
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
 
-class ShopDrawingSubCategory(Base):
+class ShopDrawingSubCategory(_ListEntry, Base):
     __tablename__ = "shop_drawing_sub_categories"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     sub_category_code: Mapped[str] = mapped_column(Code(50), unique=True)
     sub_category_name: Mapped[str] = mapped_column(sa.String(255))
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
 
-class ShopDrawing(HasPublicId, Base):
+class ShopDrawing(_NumberedDrawing, Base):
     __tablename__ = "shop_drawings"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
-    drawing_number: Mapped[str] = mapped_column(Code(255))
-    main_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
-    sub_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    deleted_at: Mapped[datetime | None]
-    updated_by: Mapped[int | None]
 
     __table_args__ = public_id_index(
         __tablename__, sa.UniqueConstraint("project_id", "drawing_number", name="ux_shop_dwg_no_project")
     )
 
 
-class ShopDrawingRevision(HasPublicId, Base):
+class ShopDrawingRevision(_DrawingRevision, Base):
     __tablename__ = "shop_drawing_revisions"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     shop_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawings.id"))
-    revision_number: Mapped[int]
-    revision_label: Mapped[str | None] = mapped_column(Code(10))
-    is_current: Mapped[bool | None]
-    revision_date: Mapped[date | None]
-    title: Mapped[str] = mapped_column(sa.String(500))
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    legacy_drawing_number: Mapped[str | None] = mapped_column(Code(100))
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    created_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
-    updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
 
     __table_args__ = public_id_index(
         __tablename__,
@@ -174,13 +156,10 @@ class ShopDrawingRevision(HasPublicId, Base):
     )
 
 
-class ShopDrawingRevisionAttachment(Base):
+class ShopDrawingRevisionAttachment(_DrawingFile, Base):
     __tablename__ = "shop_drawing_revision_attachments"
 
     shop_drawing_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"), primary_key=True)
-    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
-    file_type: Mapped[str | None] = mapped_column(_file_type())
-    is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
 
 class ShopDrawingRevisionContractRef(Base):
@@ -192,39 +171,18 @@ class ShopDrawingRevisionContractRef(Base):
     contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"), primary_key=True)
 
 
-class AsbuiltDrawing(HasPublicId, Base):
+class AsbuiltDrawing(_NumberedDrawing, Base):
     __tablename__ = "asbuilt_drawings"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
-    drawing_number: Mapped[str] = mapped_column(Code(255))
-    main_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
-    sub_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    deleted_at: Mapped[datetime | None]
-    updated_by: Mapped[int | None]
 
     __table_args__ = public_id_index(
         __tablename__, sa.UniqueConstraint("project_id", "drawing_number", name="ux_asbuilt_no_project")
     )
 
 
-class AsbuiltDrawingRevision(HasPublicId, Base):
+class AsbuiltDrawingRevision(_DrawingRevision, Base):
     __tablename__ = "asbuilt_drawing_revisions"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     asbuilt_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("asbuilt_drawings.id"))
-    revision_number: Mapped[int]
-    revision_label: Mapped[str | None] = mapped_column(Code(10))
-    is_current: Mapped[bool | None]
-    revision_date: Mapped[date | None]
-    title: Mapped[str] = mapped_column(sa.String(500))
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    legacy_drawing_number: Mapped[str | None] = mapped_column(Code(100))
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    created_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
-    updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
 
     __table_args__ = public_id_index(
         __tablename__,
@@ -233,15 +191,12 @@ class AsbuiltDrawingRevision(HasPublicId, Base):
     )
 
 
-class AsbuiltDrawingRevisionAttachment(Base):
+class AsbuiltDrawingRevisionAttachment(_DrawingFile, Base):
     __tablename__ = "asbuilt_drawing_revision_attachments"
 
     asbuilt_drawing_revision_id: Mapped[int] = mapped_column(
         sa.ForeignKey("asbuilt_drawing_revisions.id"), primary_key=True
     )
-    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
-    file_type: Mapped[str | None] = mapped_column(_file_type())
-    is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
 
 class AsbuiltRevisionShopRevisionRef(Base):

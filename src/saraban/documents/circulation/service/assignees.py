@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation import domain, repository
-from saraban.documents.circulation.domain import CirculationReach, RoutingStatus, may_see, reach_of
+from saraban.documents.circulation.domain import RoutingStatus, may_see, reach
 from saraban.documents.circulation.models import Circulation, CirculationRouting
 from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.schemas import AssigneeAnswer, CirculationAssignee, CirculationChanges
@@ -44,10 +44,6 @@ class NotAssigned(Forbidden):
     code = "CIRCULATION_NOT_ASSIGNED"
     says = Text("คุณไม่อยู่ในรายชื่อผู้รับเวียนของใบเวียนนี้", "You are not on the distribution of this circulation.")
     recovery = (Text("ติดต่อเจ้าหน้าที่ควบคุมเอกสารขององค์กร", "Contact the document controller of your organization."),)
-
-
-def reach(caller: Caller) -> CirculationReach:
-    return reach_of(caller.grants, caller.organization_ids)
 
 
 def own_row(person: Caller, assignees: Sequence[AssigneeRow]) -> AssigneeRow | None:

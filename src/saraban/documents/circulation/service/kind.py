@@ -17,8 +17,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.documents.circulation import domain, repository
+from saraban.documents.circulation.domain import reach
 from saraban.documents.circulation.models import Circulation
-from saraban.documents.circulation.repository import CirculationFilters, CirculationRow
+from saraban.documents.circulation.repository import CirculationRow
 from saraban.documents.circulation.schemas import (
     AssigneeResponse,
     CirculationAnswer,
@@ -38,7 +39,6 @@ from saraban.documents.circulation.service.assignees import (
     facts_of,
     may_answer,
     own_row,
-    reach,
     represented,
     routings_of,
     scope_of,
@@ -55,7 +55,6 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, 
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
-from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import CIRCULATION_STATUSES
@@ -178,17 +177,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     ) -> Page[CirculationRow]:
         if search.status is not None and search.status not in domain.STATUSES:
             raise core.not_in_list("query:status", list(domain.STATUSES))
-        filters = CirculationFilters(
-            reach=reach(ctx.caller),
-            project=search.project,
-            status=domain.STATUSES[search.status] if search.status else None,
-            correspondence=search.correspondence if isinstance(search, CirculationSearch) else None,
-            text=fold(search.text).strip() or None if search.text else None,
-            due_before=search.due_before,
-            overdue_on=local_date(ctx.now, ctx.zone) if search.overdue else None,
-            person=ctx.caller.user_id if search.mine else None,
-        )
-        return await repository.page(session, filters=filters, cursor=cursor, limit=limit)
+        return await repository.page(ctx, session, search, cursor=cursor, limit=limit)
 
     async def lock(self, session: AsyncSession, row: CirculationRow) -> None:
         # A step holds the instance and changes the circulation; in another order the two would wait for each other.

@@ -5,7 +5,7 @@ that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.core.domain import Reach
+from saraban.documents.core import domain
+from saraban.documents.core.domain import KindRules, Reach, start_of_day
 from saraban.documents.core.models import (
     Document,
     DocumentRecipient,
@@ -22,8 +23,12 @@ from saraban.documents.core.models import (
     DocumentRevision,
     DocumentRevisionAttachment,
 )
+from saraban.documents.core.schemas import DocumentSearch
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
 from saraban.kit import pagination
+from saraban.kit.clock import local_date
+from saraban.kit.text import fold
 from saraban.numbering.register.domain import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
@@ -98,28 +103,6 @@ class RecipientRow:
 
     organization: Organization
     recipient_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentFilters:
-    """
-    Which documents of a register are asked for; None asks for all.
-
-    :param overdue_at: only what was due before and is in none of the `finished` statuses
-    """
-
-    type_codes: frozenset[str]
-    finished: frozenset[str]
-    project: UUID | None = None
-    status_codes: frozenset[str] | None = None
-    originator: UUID | None = None
-    recipient: UUID | None = None
-    text: str | None = None
-    due_before: datetime | None = None
-    overdue_at: datetime | None = None
-    created_from: datetime | None = None
-    created_before: datetime | None = None
-    author: int | None = None
 
 
 def _select() -> Any:  # sa.Select; it has more columns than its type can count
@@ -210,47 +193,56 @@ def _was_numbered(text: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _conditions(filters: DocumentFilters) -> list[sa.ColumnElement[bool]]:
-    recipient, other = DocumentRecipient, aliased(Organization)
+def _conditions(ctx: RequestContext, rules: KindRules, search: DocumentSearch) -> list[sa.ColumnElement[bool]]:
+    recipient, other, status = DocumentRecipient, aliased(Organization), CorrespondenceStatus.status_code
+    today, text = local_date(ctx.now, ctx.zone), fold(search.text or "").strip()
+    after_last = search.created_to and search.created_to + timedelta(days=1)
+
+    def start(day: date | None) -> datetime | None:
+        return start_of_day(day or today, ctx.zone)
+
     wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
-        (filters.project, Project.public_id == filters.project),
-        (filters.status_codes, CorrespondenceStatus.status_code.in_(filters.status_codes or ())),
-        (filters.originator, Organization.public_id == filters.originator),
+        (search.project, Project.public_id == search.project),
+        (search.status, status.in_(rules.status_codes(search.status) if search.status else ())),
+        (search.originator, Organization.public_id == search.originator),
         (
-            filters.recipient,
+            search.recipient,
             sa.exists().where(
                 recipient.correspondence_id == _head.id,
                 recipient.recipient_organization_id == other.id,
-                other.public_id == filters.recipient,
+                other.public_id == search.recipient,
             ),
         ),
-        (filters.author, _head.created_by == filters.author),
-    ]
-    found = [condition for value, condition in wanted if value is not None]
-    if filters.due_before is not None:
-        found.append(_revision.due_date < filters.due_before)
-    if filters.overdue_at is not None:
-        found += [_revision.due_date < filters.overdue_at, CorrespondenceStatus.status_code.not_in(filters.finished)]
-    if filters.created_from is not None:
-        found.append(_head.created_at >= filters.created_from)
-    if filters.created_before is not None:
-        found.append(_head.created_at < filters.created_before)
-    if filters.text:
-        number, subject = _revision.correspondence_number, _revision.subject
-        found.append(
+        (search.mine, _head.created_by == ctx.caller.user_id),
+        (search.due_before, _revision.due_date < start(search.due_before)),
+        (search.overdue, sa.and_(_revision.due_date < start(today), status.not_in(rules.finished_codes))),
+        (search.created_from, _head.created_at >= start(search.created_from)),
+        (search.created_to, _head.created_at < start(after_last)),
+        (
+            text,
             sa.or_(
-                *(_contains(one, filters.text) for one in (number, subject, _revision.sender_number)),
-                _was_numbered(filters.text),
-            )
-        )
-    return [CorrespondenceType.type_code.in_(filters.type_codes), *found]
+                _contains(_revision.correspondence_number, text),
+                _contains(_revision.subject, text),
+                _contains(_revision.sender_number, text),
+                _was_numbered(text),
+            ),
+        ),
+    ]
+    types = {search.type_code} if search.type_code else rules.type_codes
+    return [CorrespondenceType.type_code.in_(types), *(condition for given, condition in wanted if given)]
 
 
 async def page(
-    session: AsyncSession, *, reach: Reach, filters: DocumentFilters, cursor: str | None, limit: int
+    ctx: RequestContext,
+    session: AsyncSession,
+    rules: KindRules,
+    search: DocumentSearch,
+    *,
+    cursor: str | None,
+    limit: int,
 ) -> pagination.Page[DocumentRow]:
     statement = pagination.newest_first(
-        _select().where(*_shown(reach), *_conditions(filters)),
+        _select().where(*_shown(domain.reach(ctx.caller)), *_conditions(ctx, rules, search)),
         at=_head.created_at,
         public_id=_head.public_id,
         cursor=cursor,

@@ -5,7 +5,7 @@
 # What subtypes override says what it is given.
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any, ClassVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -14,17 +14,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import (
     CANCELLED,
-    KindRules,
     Reach,
     counts_as_issued,
     field_changes,
     reach,
-    start_of_day,
 )
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
-from saraban.documents.core.repository.documents import DocumentFilters, DocumentRow
+from saraban.documents.core.repository.documents import DocumentRow
 from saraban.documents.core.repository.workflow_subject import SubjectRow
 from saraban.documents.core.schemas import (
     DocumentAnswer,
@@ -57,7 +55,6 @@ from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
-from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope, SubjectFacts
@@ -172,8 +169,11 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         self, ctx: RequestContext, session: AsyncSession, *, search: RegisterSearch, cursor: str | None, limit: int
     ) -> Page[DocumentRow]:
         assert isinstance(search, DocumentSearch)  # its endpoints and pages make no other
-        filters = document_filters(ctx, self.rules, search)
-        return await repository.page(session, reach=reach(ctx.caller), filters=filters, cursor=cursor, limit=limit)
+        if search.type_code is not None and search.type_code not in self.rules.type_codes:
+            raise not_in_list("query:correspondenceTypeCode", sorted(self.rules.type_codes))
+        if search.status is not None and search.status not in self.rules.statuses:
+            raise not_in_list("query:status", sorted(self.rules.statuses))
+        return await repository.page(ctx, session, self.rules, search, cursor=cursor, limit=limit)
 
     async def lock(self, session: AsyncSession, row: DocumentRow) -> None:
         # In one order, wherever: the document, its instance, and then what a step changes too.
@@ -311,39 +311,6 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         await writes.change_head(
             session, document_id=row.document.id, values={**number, "number_uuid": issued.public_id}
         )
-
-
-def document_filters(ctx: RequestContext, rules: KindRules, search: DocumentSearch) -> DocumentFilters:
-    return DocumentFilters(
-        type_codes=_types(rules, search.type_code),
-        finished=rules.finished_codes,
-        project=search.project,
-        status_codes=_statuses(rules, search.status),
-        originator=search.originator,
-        recipient=search.recipient,
-        text=fold(search.text).strip() if search.text else None,
-        due_before=start_of_day(search.due_before, ctx.zone),
-        overdue_at=start_of_day(local_date(ctx.now, ctx.zone), ctx.zone) if search.overdue else None,
-        created_from=start_of_day(search.created_from, ctx.zone),
-        created_before=start_of_day(search.created_to and search.created_to + timedelta(days=1), ctx.zone),
-        author=ctx.caller.user_id if search.mine else None,
-    )
-
-
-def _types(rules: KindRules, code: str | None) -> frozenset[str]:
-    if code is None:
-        return rules.type_codes
-    if code not in rules.type_codes:
-        raise not_in_list("query:correspondenceTypeCode", sorted(rules.type_codes))
-    return frozenset({code})
-
-
-def _statuses(rules: KindRules, state: str | None) -> frozenset[str] | None:
-    if state is None:
-        return None
-    if state not in rules.statuses:
-        raise not_in_list("query:status", sorted(rules.statuses))
-    return rules.status_codes(state)
 
 
 def not_in_list(pointer: str, expected: list[str]) -> Exception:
