@@ -180,17 +180,8 @@ async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: Delega
     colleague = await _colleague(session, ctx.caller, wanted.delegate_public_id)
     codes = await _codes(session, wanted.workflow_codes)
     project = await _project(ctx, session, wanted.project_public_id)
-    starts_at, ends_before = delegation.moments(wanted.starts_on, wanted.ends_on, ctx.zone)
-    asked = Delegation(
-        ctx.caller.user_id,
-        colleague.user_id,
-        starts_at,
-        ends_before,
-        frozenset(codes),
-        project.id if project else None,
-    )
-    await _check(session, asked, now=ctx.now)
-    row = _row(wanted, asked, codes, now=ctx.now)
+    row = _row(ctx, wanted, colleague, codes, project)
+    await _check(session, row, now=ctx.now)
     session.add(row)
     await session.flush()
     await _note(ctx, session, "create", row, (ctx.caller.public_id, colleague.public_id))
@@ -223,7 +214,8 @@ async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -
     :raises NotFound: when there is none that concerns the caller, or somebody whose account he manages
     """
     found = await delegation_rows.one(session, public_id=public_id)
-    if found is None or not await _concerns(session, ctx.caller, found):
+    concerned = found is not None and found.delegate.user_id == ctx.caller.user_id
+    if found is None or not (concerned or await _may_revoke(session, ctx.caller, found)):
         raise NotFound(f"There is no delegation {public_id}.")
     return _view(found, ctx.now)
 
@@ -299,33 +291,36 @@ async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID |
     return found
 
 
-async def _check(session: AsyncSession, asked: Delegation, *, now: datetime) -> None:
-    people = (asked.delegator, asked.delegate)
+async def _check(session: AsyncSession, row: DelegationRow, *, now: datetime) -> None:
+    people = (row.delegator_user_id, row.delegate_user_id)
     await delegation_rows.hold_people(session, people)
     known = await delegation_rows.of_people(session, user_ids=people, after=now)
-    delegation.check_against(asked, [delegation_of(row) for row in known])
+    delegation.check_against(delegation_of(row), [delegation_of(one) for one in known])
 
 
-def _row(wanted: DelegationIn, asked: Delegation, codes: list[str], *, now: datetime) -> DelegationRow:
+def _row(
+    ctx: RequestContext,
+    wanted: DelegationIn,
+    colleague: OrganizationMember,
+    codes: list[str],
+    project: ProjectRef | None,
+) -> DelegationRow:
+    starts_at, ends_before = delegation.moments(wanted.starts_on, wanted.ends_on, ctx.zone)
     return DelegationRow(
         public_id=new_id(),
-        delegator_user_id=asked.delegator,
-        delegate_user_id=asked.delegate,
+        delegator_user_id=ctx.caller.user_id,
+        delegate_user_id=colleague.user_id,
         starts_on=wanted.starts_on,
         ends_on=wanted.ends_on,
-        starts_at=asked.starts_at,
-        ends_before=asked.ends_before,
+        starts_at=starts_at,
+        ends_before=ends_before,
         workflow_codes=codes,
-        project_id=asked.project,
+        project_id=project.id if project else None,
         reason=wanted.reason or "",
         version=1,
-        created_at=now,
-        updated_at=now,
+        created_at=ctx.now,
+        updated_at=ctx.now,
     )
-
-
-async def _concerns(session: AsyncSession, caller: Caller, found: NamedRow) -> bool:
-    return found.delegate.user_id == caller.user_id or await _may_revoke(session, caller, found)
 
 
 async def _may_revoke(session: AsyncSession, caller: Caller, found: NamedRow) -> bool:

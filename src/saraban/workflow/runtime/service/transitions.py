@@ -64,9 +64,8 @@ async def transition_batch(
             if alone:
                 raise
     if not alone:
-        for (
-            request
-        ) in requests:  # what has an attempt will be written: it must not be tried again if the connection is lost
+        # What has an attempt will be written: it must not be tried again if the connection is lost.
+        for request in requests:
             request.attempt = None
         for request, decision in decided.items():
             request.see(decision.held.snapshot)
