@@ -66,31 +66,16 @@ def install(app: FastAPI, explain: Explain) -> PageAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeFragment(PageModel):
-    template: ClassVar[str] = "shell/parts/notice.html"
-
-    problem: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NotSetUpPage(PageModel):
     template: ClassVar[str] = "shell/setup.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailurePage(PageModel):
-    """For a reader of whom nothing is known."""
+    """What went wrong: for a reader of whom nothing is known, for somebody who is signed in, and as a notice."""
 
     template: ClassVar[str] = "shell/failure.html"
-
-    problem: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedPage(PageModel):
-    """For somebody who is signed in."""
-
-    template: ClassVar[str] = "shell/failed.html"
+    fragments: ClassVar[tuple[str, ...]] = ("shell/failed.html", "shell/parts/notice.html")
 
     problem: Mapping[str, object]
 
@@ -119,7 +104,7 @@ def _to_login(request: Request) -> Response:
 async def _rendered(request: Request, error: DomainError, status: int) -> Response:
     problem = to_problem(error, language=language_of(request), trace_id=trace_id()) | {"status": status}
     if "hx-request" in request.headers:
-        response = render(request, NoticeFragment(problem=problem), status=status)
+        response = render(request, FailurePage(problem=problem), "shell/parts/notice.html", status=status)
         response.headers["HX-Retarget"] = "#notices"
         response.headers["HX-Reswap"] = "innerHTML"
         return response
@@ -128,7 +113,7 @@ async def _rendered(request: Request, error: DomainError, status: int) -> Respon
     known = await _page_of_caller(request, error)
     if known is None:
         return render(request, FailurePage(problem=problem), status=status)
-    return known.show(FailedPage(problem=problem), status=status)
+    return known.show(FailurePage(problem=problem), "shell/failed.html", status=status)
 
 
 async def _page_of_caller(request: Request, error: DomainError) -> PageRequest | None:

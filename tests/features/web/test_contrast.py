@@ -13,7 +13,7 @@ Colour = tuple[float, float, float]
 WHITE: Colour = (1, 1, 1)
 BODY: Colour = (0xF4 / 255, 0xF6 / 255, 0xF9 / 255)
 DARK = (".topbar", ".brand", ".project-name", ".switcher", ".marker")
-TONES = sorted({*labels.TONES.values(), *(tone for _, tone in labels.PRIORITIES.values()), "indigo"})
+TONES = sorted({tone for _, tone in (*labels.STATES.values(), *labels.PRIORITIES.values())} | {"indigo"})
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _MIX = re.compile(r"color-mix\(in srgb, (.+) (\d+)%, (#\w+)\)")

@@ -112,8 +112,8 @@ class DocumentView:
     workflow: WorkflowOut | None
     state: str
     around: DocumentDetails
-    taken: tuple[HistoryStep, ...]
-    ahead: tuple[Text, ...]
+    taken: tuple[HistoryStep, ...] = ()
+    ahead: tuple[Text, ...] = ()
     steering: PermittedInterventions = NO_INTERVENTIONS
     people: tuple[Caller, ...] = ()
     values: StepData = NO_STEP_DATA
@@ -183,24 +183,21 @@ async def read_view(
     :raises NotFound: also when the caller may not know of the document
     """
     found = await core.read(ctx, session, register.kind, public_id=public_id)
-    document, flow = found.data, found.workflow
-    taken: tuple[HistoryStep, ...] = ()
-    coming: tuple[Text, ...] = ()
-    if flow is not None:
-        instance = flow.instance_public_id
-        taken = await workflow.history(ctx, session, subjects=subjects, public_id=instance)
-        coming = await workflow.states_ahead(session, public_id=instance)
-    around = await _details(ctx, session, register, document)
-    seen = DocumentView(register.web, document, flow, state_of(found), around, taken, coming)
-    if flow is not None:
-        seen = replace(seen, values=await step_data_of(session, public_id=flow.instance_public_id))
-    if flow is None or not ctx.caller.may_anywhere(PERMISSION):
+    flow, details = found.workflow, await _details(ctx, session, register, found.data)
+    seen = DocumentView(register.web, found.data, flow, state_of(found), details)
+    if flow is None:
         return seen
     instance = flow.instance_public_id
+    seen = replace(
+        seen,
+        taken=await workflow.history(ctx, session, subjects=subjects, public_id=instance),
+        ahead=await workflow.states_ahead(session, public_id=instance),
+        values=await step_data_of(session, public_id=instance),
+    )
+    if not ctx.caller.may_anywhere(PERMISSION):
+        return seen
     open_to = await interventions.find(ctx, session, subjects=subjects, public_id=instance)
-    if not open_to.reassign:
-        return replace(seen, steering=open_to)
-    people = await interventions.people(ctx, session, subjects=subjects, public_id=instance)
+    people = await interventions.people(ctx, session, subjects=subjects, public_id=instance) if open_to.reassign else ()
     return replace(seen, steering=open_to, people=people)
 
 

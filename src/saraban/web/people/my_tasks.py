@@ -22,6 +22,7 @@ from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
+from saraban.workflow.language.registers import REGISTERS
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.domain.delegation import DelegationStatus
 from saraban.workflow.runtime.schemas import DelegationIn
@@ -34,14 +35,9 @@ ROWS = 25
 DELEGATION_ROWS: Final = 50
 DELEGATIONS: Final = "/delegations"
 # Workflows as people know them: by the documents they carry.
-_CARRIED: Final = {
-    "CORRESPONDENCE_FLOW_V1": "correspondence",
-    "RFA_APPROVAL": "rfa",
-    "TRANSMITTAL_FLOW_V1": "transmittal",
-    "CIRCULATION_FLOW_V1": "circulation",
-}
 _NAMED: Final = {
-    "RFI_FLOW_V1": labels.type_name("RFI"),
+    **{register.code: BY_NAME[kind].plural for kind, register in REGISTERS.items()},
+    **{code: labels.type_name(of) for register in REGISTERS.values() for of, code in register.codes},
     "SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings"),
 }
 PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
@@ -143,8 +139,7 @@ async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
 
 def name_of(code: str) -> Text:
     """Return what a workflow is called on the page."""
-    web = BY_NAME.get(_CARRIED.get(code, ""))
-    return web.plural if web else _NAMED.get(code, Text(code, code))
+    return _NAMED.get(code, Text(code, code))
 
 
 async def _show_delegations(

@@ -10,27 +10,27 @@ from saraban.numbering.register.domain import GapReason
 from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import Narrowing
 from saraban.projects.domain import master_data
-from saraban.workflow.language.outcome import WORDS as OUTCOME_WORDS
-from saraban.workflow.language.outcome import past_tense
+from saraban.workflow.language.outcome import WORDS, past_tense
 
-STATES: Final[dict[str, Text]] = {
-    "draft": Text("ฉบับร่าง", "Draft"),
-    "in_review": Text("อยู่ระหว่างพิจารณา", "In review"),
-    "pending_review": Text("รอตรวจสอบ", "Pending review"),
-    "pending_approval": Text("รออนุมัติ", "Pending approval"),
-    "submitted": Text("ส่งแล้ว รอตอบรับ", "Submitted"),
-    "routing": Text("อยู่ระหว่างเวียน", "In circulation"),
-    "awaiting_response": Text("รอคำตอบ", "Awaiting response"),
-    "responded": Text("ตอบแล้ว", "Responded"),
-    "approved": Text("อนุมัติแล้ว", "Approved"),
-    "acknowledged": Text("รับทราบแล้ว", "Acknowledged"),
-    "completed": Text("เสร็จสิ้น", "Completed"),
-    "rejected": Text("ไม่อนุมัติ", "Rejected"),
-    "revision_requested": Text("ขอให้แก้ไข", "Revision requested"),
-    "returned": Text("ส่งคืนแล้ว", "Returned"),
-    "closed": Text("ปิดเรื่องแล้ว", "Closed"),
-    "cancelled": Text("ยกเลิกแล้ว", "Cancelled"),
-    "terminated": Text("ยุติแล้ว", "Terminated"),
+# Colours of the statuses: draft yellow, under way blue, with the approver orange, good green, refused red, ended grey.
+STATES: Final[dict[str, tuple[Text, str]]] = {
+    "draft": (Text("ฉบับร่าง", "Draft"), "yellow"),
+    "in_review": (Text("อยู่ระหว่างพิจารณา", "In review"), "blue"),
+    "pending_review": (Text("รอตรวจสอบ", "Pending review"), "blue"),
+    "pending_approval": (Text("รออนุมัติ", "Pending approval"), "orange"),
+    "submitted": (Text("ส่งแล้ว รอตอบรับ", "Submitted"), "blue"),
+    "routing": (Text("อยู่ระหว่างเวียน", "In circulation"), "blue"),
+    "awaiting_response": (Text("รอคำตอบ", "Awaiting response"), "blue"),
+    "responded": (Text("ตอบแล้ว", "Responded"), "orange"),
+    "approved": (Text("อนุมัติแล้ว", "Approved"), "green"),
+    "acknowledged": (Text("รับทราบแล้ว", "Acknowledged"), "green"),
+    "completed": (Text("เสร็จสิ้น", "Completed"), "green"),
+    "rejected": (Text("ไม่อนุมัติ", "Rejected"), "red"),
+    "revision_requested": (Text("ขอให้แก้ไข", "Revision requested"), "red"),
+    "returned": (Text("ส่งคืนแล้ว", "Returned"), "red"),
+    "closed": (Text("ปิดเรื่องแล้ว", "Closed"), "green"),
+    "cancelled": (Text("ยกเลิกแล้ว", "Cancelled"), "grey"),
+    "terminated": (Text("ยุติแล้ว", "Terminated"), "grey"),
 }
 
 NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
@@ -79,28 +79,7 @@ def number_operation(code: str) -> Text:
     return _NUMBER_OPERATIONS.get(code, Text(code, code))
 
 
-# Colours of the statuses: draft yellow, under way blue, with the approver orange, good green, refused red, ended grey.
-TONES: Final[dict[str, str]] = {
-    "draft": "yellow",
-    "in_review": "blue",
-    "pending_review": "blue",
-    "submitted": "blue",
-    "routing": "blue",
-    "pending_approval": "orange",
-    "awaiting_response": "blue",
-    "responded": "orange",
-    "approved": "green",
-    "closed": "green",
-    "acknowledged": "green",
-    "completed": "green",
-    "rejected": "red",
-    "revision_requested": "red",
-    "returned": "red",
-    "cancelled": "grey",
-    "terminated": "grey",
-}
-
-OUTCOMES: Final[Mapping[str, Text]] = OUTCOME_WORDS
+OUTCOMES: Final[Mapping[str, Text]] = WORDS
 OUTCOME_TONES: Final[dict[str, str]] = {
     "approved": "green",
     "approved_with_comments": "green",
@@ -191,7 +170,7 @@ def past(label: Text) -> Text:
 
 
 def state(code: str | None) -> Text | None:
-    return STATES.get(code, Text(code, code)) if code else None
+    return STATES.get(code, (Text(code, code), ""))[0] if code else None
 
 
 def role(name: str) -> Text:
@@ -208,7 +187,7 @@ def in_order_of_form(names: Iterable[str]) -> list[str]:
 def outcome(code: str | None, means: str | None = None) -> tuple[str, str]:
     """Return the colour and the sign of a step by where it led: on its way, refused, or ended."""
     ends = {"red": ("red", "x"), "grey": ("grey", "ban")}
-    known = code in TONES or means is not None
+    known = code in STATES or means is not None
     return ends.get(tone(code, means), ("green", "check")) if known else ("green", "check")
 
 
@@ -218,7 +197,9 @@ def tone(code: str | None, means: str | None = None) -> str:
 
     :param means: of an end, its outcome: what an administrator's own state is called says nothing of it
     """
-    return OUTCOME_TONES.get(means or "") or TONES.get(code or "", "grey")
+    if means in OUTCOME_TONES:
+        return OUTCOME_TONES[means]
+    return STATES[code][1] if code in STATES else "grey"
 
 
 # What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.

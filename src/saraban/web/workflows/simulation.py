@@ -17,8 +17,6 @@ from saraban.kit.schema import Schema
 from saraban.web.shell.document_kinds import KINDS
 from saraban.web.shell.forms import (
     EMPTY_FORM,
-    NOT_JSON,
-    TOO_DEEP,
     CurrentForm,
     FormValues,
     SentForm,
@@ -412,15 +410,13 @@ def _given(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[s
 def _object(typed: Mapping[str, str], name: str) -> dict[str, Any]:
     if not typed.get(name):
         return {}
-    try:
-        value = definition_text.read(typed[name]).value
-    except definition_text.InvalidJson as fault:
-        raise invalid(f"/{name}", "not_json", NOT_JSON.th, NOT_JSON.en, line=fault.line, column=fault.column) from fault
-    except definition_text.JsonTooDeep as fault:
-        raise invalid(f"/{name}", "too_deep", TOO_DEEP.th, TOO_DEEP.en) from fault
-    if not isinstance(value, dict):
-        raise invalid(f"/{name}", "type", NO_OBJECT.th, NO_OBJECT.en, example=_EXAMPLES[name])
-    return value
+    value, fault = read_json(typed[name], f"/{name}")
+    if fault is None and not isinstance(value, dict):
+        fault = FieldProblem(f"/{name}", "type", NO_OBJECT, {"example": _EXAMPLES[name]})
+    if fault is not None:
+        raise Invalid(f"{fault.pointer}: this is no JSON object.", fields=[fault])
+    found: dict[str, Any] = value
+    return found
 
 
 def _placed(fault: FieldProblem, typed: str) -> FieldProblem:
