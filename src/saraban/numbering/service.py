@@ -31,7 +31,6 @@ from saraban.numbering.issue.service.lifecycle import (
     confirm_reservation,
     expire_reservations,
     replace_held_number,
-    restore_number,
     revise_number,
     void_for,
     void_number,
@@ -57,7 +56,6 @@ from saraban.numbering.issue.service.number_plan import (
 from saraban.numbering.issue.service.number_request import NumberRequest
 from saraban.numbering.ranges.service import (
     RangeEffect,
-    RangeRow,
     create_range,
     create_range_in_series,
     list_ranges,
@@ -81,7 +79,7 @@ from saraban.numbering.register.service.ledger import (
 from saraban.numbering.series.domain.counter import RangeDraft
 from saraban.numbering.series.domain.states import OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import Narrowing
-from saraban.numbering.series.models import FormatRow, ImportRow, NumberErrorRow, NumberOperation
+from saraban.numbering.series.models import FormatRow, ImportRow, NumberErrorRow, NumberOperation, RangeRow
 
 __all__ = [
     "ERROR_RETENTION",
@@ -157,7 +155,6 @@ __all__ = [
     "request_like",
     "reset_counter",
     "resolve_number",
-    "restore_number",
     "revise_number",
     "rfa_type_of",
     "save_format",

@@ -8,7 +8,7 @@ from saraban.numbering.series.domain.states import NumberState
 
 class TestTable:
     def test_is_that_of_the_requirement(self) -> None:
-        steps = {(step.source, step.target) for step in TRANSITIONS}
+        steps = {(source, target) for (target, _), source in TRANSITIONS.items()}
 
         assert steps == {
             (NumberState.RESERVED, NumberState.CONFIRMED),
@@ -20,10 +20,7 @@ class TestTable:
 
     @pytest.mark.parametrize("ended", [NumberState.CANCELLED, NumberState.EXPIRED, NumberState.VOID])
     def test_lets_nothing_out_of_a_state_that_ends(self, ended: NumberState) -> None:
-        assert [step for step in TRANSITIONS if step.source is ended] == []
-
-    def test_has_one_source_for_each_step_of_each_party(self) -> None:
-        assert len({(step.target, step.who) for step in TRANSITIONS}) == len(TRANSITIONS)
+        assert ended not in TRANSITIONS.values()
 
     def test_knows_no_step_that_is_not_written(self) -> None:
         with pytest.raises(KeyError):

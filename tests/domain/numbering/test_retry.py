@@ -17,7 +17,7 @@ def delays(failure: Failure, *, elapsed: float = 0.0) -> tuple[list[float], type
     attempts, given = Attempts(RetryBudget()), []
     while True:
         try:
-            given.append(attempts.after(failure, elapsed=elapsed).delay)
+            given.append(attempts.after(failure, elapsed=elapsed))
         except DomainError as end:
             return given, type(end)
 
@@ -42,7 +42,7 @@ class TestAttempts:
         attempts.after(Failure.CONFLICT, elapsed=0)
         attempts.after(Failure.CONFLICT, elapsed=0)
 
-        assert attempts.after(Failure.CONNECTION, elapsed=0).delay == 1.0
+        assert attempts.after(Failure.CONNECTION, elapsed=0) == 1.0
         assert attempts.retries == 3
 
     def test_spend_nothing_on_a_number_that_was_taken(self) -> None:
@@ -51,7 +51,7 @@ class TestAttempts:
             attempts.after(Failure.TAKEN, elapsed=0)
 
         assert attempts.retries == 0
-        assert attempts.after(Failure.CONFLICT, elapsed=0).delay == 0.0
+        assert attempts.after(Failure.CONFLICT, elapsed=0) == 0.0
 
     @pytest.mark.parametrize("failure", [Failure.LOCK, Failure.CONFLICT, Failure.COLLISION, Failure.TAKEN])
     def test_end_at_the_deadline_whatever_they_wait_for(self, failure: Failure) -> None:

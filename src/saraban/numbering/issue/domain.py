@@ -42,21 +42,15 @@ class NumberActor(StrEnum):
     ADMINISTRATOR = "a project administrator"
 
 
-@dataclass(frozen=True, slots=True)
-class NumberTransition:
-    source: NumberState
-    target: NumberState
-    who: NumberActor
-
-
-TRANSITIONS = (
-    NumberTransition(NumberState.RESERVED, NumberState.CONFIRMED, NumberActor.RESERVER),
-    NumberTransition(NumberState.RESERVED, NumberState.CANCELLED, NumberActor.RESERVER),
-    NumberTransition(NumberState.RESERVED, NumberState.EXPIRED, NumberActor.TIMER),
-    NumberTransition(NumberState.CONFIRMED, NumberState.VOID, NumberActor.ADMINISTRATOR),
-    NumberTransition(NumberState.CONFIRMED, NumberState.VOID, NumberActor.DOCUMENT),
-    NumberTransition(NumberState.CONFIRMED, NumberState.CANCELLED, NumberActor.DOCUMENT),
-)
+# The state that a step starts from, by where it leads and who takes it.
+TRANSITIONS = {
+    (NumberState.CONFIRMED, NumberActor.RESERVER): NumberState.RESERVED,
+    (NumberState.CANCELLED, NumberActor.RESERVER): NumberState.RESERVED,
+    (NumberState.EXPIRED, NumberActor.TIMER): NumberState.RESERVED,
+    (NumberState.VOID, NumberActor.ADMINISTRATOR): NumberState.CONFIRMED,
+    (NumberState.VOID, NumberActor.DOCUMENT): NumberState.CONFIRMED,
+    (NumberState.CANCELLED, NumberActor.DOCUMENT): NumberState.CONFIRMED,
+}
 
 
 def required_state(target: NumberState, who: NumberActor) -> NumberState:
@@ -65,7 +59,7 @@ def required_state(target: NumberState, who: NumberActor) -> NumberState:
 
     :raises KeyError: for a step that the table does not have: a fault of ours
     """
-    return {(step.target, step.who): step.source for step in TRANSITIONS}[target, who]
+    return TRANSITIONS[target, who]
 
 
 class ReservationExpired(DomainError):
@@ -195,13 +189,6 @@ class RetryBudget:
         }[failure]
 
 
-@dataclass(frozen=True, slots=True)
-class RetryDelay:
-    """Try once more, `delay` seconds from now."""
-
-    delay: float
-
-
 @dataclass(slots=True)
 class Attempts:
     """
@@ -223,9 +210,9 @@ class Attempts:
         """Return the seconds that may still be spent waiting."""
         return max(self.budget.deadline - elapsed, 0.0)
 
-    def after(self, failure: Failure, *, elapsed: float) -> RetryDelay:
+    def after(self, failure: Failure, *, elapsed: float) -> float:
         """
-        Return when to try again.
+        Return the seconds until the next attempt.
 
         :param elapsed: seconds since the request arrived
         :raises NumberingBusy, NumberingConflict, NumberingFailed: when the budget of this class is spent
@@ -238,7 +225,7 @@ class Attempts:
         delay = _delay(failure, count, self.budget.pause)
         if elapsed + delay >= self.budget.deadline:
             raise self.too_late()
-        return RetryDelay(delay)
+        return delay
 
     def too_late(self) -> DomainError:
         """Return what a request is told at its deadline: a database that does not answer is not "busy"."""

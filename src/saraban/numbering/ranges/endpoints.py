@@ -25,7 +25,7 @@ from saraban.numbering.ranges.schemas import (
     ReleasedOut,
     ReleaseIn,
 )
-from saraban.numbering.ranges.service import RangeRow
+from saraban.numbering.series.models import RangeRow
 
 router = APIRouter(route_class=RecordedRoute)
 

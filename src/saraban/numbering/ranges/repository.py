@@ -11,7 +11,7 @@ from saraban.kit.db import AnySelect
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.numbering.series.domain.counter import SeriesKey
 from saraban.numbering.series.domain.states import RangeKind
-from saraban.numbering.series.models import COUNTER_OF_RANGE, NumberCounter, NumberRange
+from saraban.numbering.series.models import COUNTER_OF_RANGE, NumberCounter, NumberRange, RangeRow
 
 
 async def add_range(session: AsyncSession, row: NumberRange, *, like: NumberCounter, now: datetime) -> None:
@@ -71,7 +71,6 @@ async def locked_range(session: AsyncSession, public_id: UUID) -> NumberRange | 
     return await session.scalar(sa.select(NumberRange).where(NumberRange.public_id == public_id).with_for_update())
 
 
-Kept = tuple[NumberRange, UUID | None, int | None]
 _RANGES: AnySelect = (
     sa.select(NumberRange, Organization.public_id, NumberCounter.last_number)
     .outerjoin(Organization, Organization.id == NumberRange.organization_id)
@@ -79,13 +78,13 @@ _RANGES: AnySelect = (
 )
 
 
-async def find_range(session: AsyncSession, public_id: UUID) -> Kept | None:
+async def find_range(session: AsyncSession, public_id: UUID) -> RangeRow | None:
     """Return a range with whom it is kept for and where its counter stands."""
     row = (await session.execute(_RANGES.where(NumberRange.public_id == public_id))).first()
-    return (row[0], row[1], row[2]) if row is not None else None
+    return RangeRow(*row) if row is not None else None
 
 
-async def ranges_page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Page[Kept]:
+async def ranges_page(session: AsyncSession, *, project_id: int, cursor: str | None, limit: int) -> Page[RangeRow]:
     """Return the ranges of a project, newest first, with whom they are kept for and where their counters stand."""
     statement = newest_first(
         _RANGES.where(NumberRange.project_id == project_id),
@@ -94,5 +93,5 @@ async def ranges_page(session: AsyncSession, *, project_id: int, cursor: str | N
         cursor=cursor,
         limit=limit,
     )
-    found: list[Kept] = [(row[0], row[1], row[2]) for row in (await session.execute(statement)).all()]
-    return page_of(found, limit=limit, key=lambda row: (row[0].created_at, row[0].public_id))
+    found = [RangeRow(*row) for row in (await session.execute(statement)).all()]
+    return page_of(found, limit=limit, key=lambda row: (row.range.created_at, row.range.public_id))

@@ -28,7 +28,7 @@ from saraban.numbering.series.domain.template import (
     stored_template,
 )
 from saraban.numbering.series.domain.tokens import ORIGINATOR
-from saraban.numbering.series.models import NumberCounter, NumberRange
+from saraban.numbering.series.models import NumberCounter, NumberRange, RangeRow
 from saraban.numbering.series.repository import (
     counter_state,
     ensure_counter,
@@ -67,15 +67,6 @@ class RangeReleased(DomainError):
     kind, code = ErrorKind.CONFLICT, "NUMBER_RANGE_RELEASED"
     says = Text("ช่วงเลขนี้ถูกปลดแล้ว", "This range is already released.")
     recovery = (REFRESH,)
-
-
-@dataclass(frozen=True, slots=True)
-class RangeRow:
-    """A range with the public id of whom it is kept for, and the last number its own counter gave."""
-
-    range: NumberRange
-    organization: UUID | None
-    last: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,19 +234,18 @@ async def list_ranges(
     """Return the ranges of a project, the released ones too, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
     ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
-    page = await repository.ranges_page(session, project_id=project.id, cursor=cursor, limit=limit)
-    return Page([RangeRow(*row) for row in page.items], page.next_cursor)
+    return await repository.ranges_page(session, project_id=project.id, cursor=cursor, limit=limit)
 
 
 async def read_range(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> RangeRow:
     """:raises NotFound: also for who may not see the counters of its project"""
     found = await repository.find_range(session, public_id)
     if found is None or not (
-        ctx.caller.may(VIEW_COUNTERS, here := Scope(project=found[0].project_id))
+        ctx.caller.may(VIEW_COUNTERS, here := Scope(project=found.range.project_id))
         or ctx.caller.may(MANAGE_NUMBERS, here)
     ):
         raise NotFound("There is no such range.")
-    return RangeRow(*found)
+    return found
 
 
 async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> NumberRange:

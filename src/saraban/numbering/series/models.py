@@ -390,3 +390,11 @@ class ImportRow(NamedTuple):
     project: UUID
     username: str
     user: UUID
+
+
+class RangeRow(NamedTuple):
+    """A range with the public id of whom it is kept for, and the last number its own counter gave."""
+
+    range: NumberRange
+    organization: UUID | None
+    last: int | None

@@ -155,7 +155,7 @@ async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedK
     withdrawn = {"is_current": False, "withdrawn_at": ctx.now}
     await writes.change_revision(session, revision_id=row.revision.id, values=withdrawn)
     before = await repository.newest_standing(session, document_id=row.document.id)
-    number = await numbering.restore_number(
+    number = await numbering.revise_number(
         ctx,
         session,
         holder=numbering.Holder(kind.rules.name, row.document.public_id),

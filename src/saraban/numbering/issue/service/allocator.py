@@ -423,11 +423,11 @@ async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSessi
 def _charge(waiter: Waiting, failure: Failure) -> None:
     pending = waiter.item
     try:
-        again = pending.attempts.after(failure, elapsed=pending.elapsed)
+        delay = pending.attempts.after(failure, elapsed=pending.elapsed)
     except DomainError as end:
         waiter.fail(end)
     else:
-        waiter.again(again.delay)
+        waiter.again(delay)
         if failure is not Failure.TAKEN:
             monitoring.RETRY.labels(attempt=str(pending.attempts.failures[failure]), reason=failure.value).inc()
 

@@ -75,7 +75,9 @@ def _key(known: Mapping[str, object], year: int) -> RecordedKey:
 
 async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, revision_label: str) -> str:
     """
-    Print the holder's number again with the next revision, from the stored format and values (REQ-NUM-06).
+    Print the holder's number with the next revision, or with an earlier one again, from the stored format and values (REQ-NUM-06).
+
+    What was printed stays taken.
 
     :returns: the new rendering; the same number where the format has no `{REV}`
     :raises NumberTaken: when another document's number already looks like it
@@ -90,22 +92,6 @@ async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: H
     entry.document_number, entry.revision_label = printed, revision_label
     await record_operation(ctx, session, entry, OperationCode.REVISE, old=old, new=printed)
     return printed
-
-
-async def restore_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, revision_label: str) -> str:
-    """
-    Take the holder's number back to an earlier revision; what was printed since stays taken.
-
-    :returns: the rendering that holds again
-    """
-    entry = await _held(session, holder)
-    old = entry.document_number
-    entry.revision_label = revision_label
-    entry.document_number = stored_template(entry.format_template).render(
-        entry.format_values, sequence=entry.sequence_number, revision=revision_label
-    )
-    await record_operation(ctx, session, entry, OperationCode.REVISE, old=old, new=entry.document_number)
-    return entry.document_number
 
 
 async def cancel_number(ctx: RequestContext, session: AsyncSession, *, holder: Holder, reason: str) -> None:
