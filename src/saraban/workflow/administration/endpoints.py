@@ -192,8 +192,8 @@ async def _say_what_starts(ctx: RequestContext, session: AsyncSession, shown: Ac
     )
     shown.started_by = [AssignedKindOut.model_validate(one) for one in found.seen]
     if shown.is_active and not found:
-        says = workflow_assignment.NOTHING_STARTS_IT
-        shown.warnings = [WorkflowWarning(code="NOTHING_STARTS_IT", message=LabelOut(th=says.th, en=says.en))]
+        message = LabelOut.model_validate(workflow_assignment.NOTHING_STARTS_IT)
+        shown.warnings = [WorkflowWarning(code="NOTHING_STARTS_IT", message=message)]
 
 
 def _refused_today(fault: FieldProblem) -> WorkflowWarning:

@@ -41,12 +41,6 @@ async def summaries(session: AsyncSession, *, code: str | None) -> Sequence[AnyR
     return (await session.execute(statement)).all()
 
 
-async def descriptions(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, Json]:
-    """What each of the versions says that it is for, as it was written."""
-    found = sa.select(_D.id, _D.dsl["description"].label("description")).where(_D.id.in_(ids))
-    return {row.id: row.description for row in await session.execute(found)}
-
-
 async def running_on(session: AsyncSession, definition_id: UUID) -> int:
     """How many instances run on a version."""
     statement = sa.select(sa.func.count()).where(
@@ -56,35 +50,27 @@ async def running_on(session: AsyncSession, definition_id: UUID) -> int:
 
 
 async def version_of(session: AsyncSession, code: str, version: int) -> WorkflowDefinition | None:
-    statement = sa.select(WorkflowDefinition).where(
-        WorkflowDefinition.workflow_code == code, WorkflowDefinition.version == version
-    )
-    return await session.scalar(statement)
+    return await session.scalar(sa.select(_D).where(_D.workflow_code == code, _D.version == version))
 
 
 async def locked_versions(session: AsyncSession, code: str) -> Sequence[WorkflowDefinition]:
     """All versions of a code, oldest first, locked until the transaction ends."""
-    statement = (
-        sa.select(WorkflowDefinition)
-        .where(WorkflowDefinition.workflow_code == code)
-        .order_by(WorkflowDefinition.version)
-        .with_for_update()
-    )
+    statement = sa.select(_D).where(_D.workflow_code == code).order_by(_D.version).with_for_update()
     return (await session.scalars(statement)).all()
 
 
 async def definitions(
     session: AsyncSession, *, code: str | None, cursor: str | None, limit: int
-) -> Sequence[WorkflowDefinition]:
-    """One more than `limit`, newest first, without the text of the definition."""
-    at, key = WorkflowDefinition.created_at, WorkflowDefinition.id
-    statement = sa.select(WorkflowDefinition).options(defer(WorkflowDefinition.dsl, raiseload=True))
+) -> Sequence[sa.Row[WorkflowDefinition, Json]]:
+    """Rows of (definition without its text, the description in it), one more than `limit`, newest first."""
+    at, key = _D.created_at, _D.id
+    statement = sa.select(_D, _D.dsl["description"]).options(defer(_D.dsl, raiseload=True))
     if code is not None:
-        statement = statement.where(WorkflowDefinition.workflow_code == code)
+        statement = statement.where(_D.workflow_code == code)
     if cursor:
         place = Cursor.decode(cursor)
         statement = statement.where(sa.or_(at < place.at, sa.and_(at == place.at, key < place.public_id)))
-    return (await session.scalars(statement.order_by(at.desc(), key.desc()).limit(limit + 1))).all()
+    return (await session.execute(statement.order_by(at.desc(), key.desc()).limit(limit + 1))).all()
 
 
 async def known_names(session: AsyncSession) -> tuple[frozenset[str], frozenset[str]]:

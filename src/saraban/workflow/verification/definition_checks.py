@@ -19,6 +19,13 @@ from saraban.workflow.language.registers import ACTOR, ALL_TYPES, DOCUMENT, KIND
 from saraban.workflow.language.schema import ContextSchema, payload_fields
 from saraban.workflow.verification import reachability
 
+Place = tuple[str, str]  # state, action
+MOST_IN_A_ROW = 20  # all in one transaction
+# What an end may say of itself beside a name that has always meant something; `completed` says neither yes nor no.
+_YES: tuple[Outcome, ...] = ("approved", "approved_with_comments")
+_NO: tuple[Outcome, ...] = ("revise_resubmit", "rejected")
+_SAME: Mapping[Outcome | None, tuple[Outcome, ...]] = {**dict.fromkeys(_YES, _YES), **dict.fromkeys(_NO, _NO)}
+
 
 def verify(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Definition:
     """
@@ -195,12 +202,6 @@ def _targets(definition: Definition, found: Faults) -> bool:
     return not unknown
 
 
-# What an end may say of itself beside a name that has always meant something; `completed` says neither yes nor no.
-_YES: tuple[Outcome, ...] = ("approved", "approved_with_comments")
-_NO: tuple[Outcome, ...] = ("revise_resubmit", "rejected")
-_SAME: Mapping[Outcome | None, tuple[Outcome, ...]] = {**dict.fromkeys(_YES, _YES), **dict.fromkeys(_NO, _NO)}
-
-
 def _outcomes(definition: Definition, found: Faults) -> None:
     """Refuse an `outcome` where nothing ends, and one that an end cannot have."""
     for index, state in enumerate(definition.states.values()):
@@ -278,10 +279,6 @@ def _ways_without(definition: Definition, name: str) -> dict[str, tuple[str, ...
                 ways[target] = (*ways[place], target)
                 waiting.append(target)
     return ways
-
-
-Place = tuple[str, str]  # state, action
-MOST_IN_A_ROW = 20  # all in one transaction
 
 
 def _automatic(definition: Definition, found: Faults) -> None:

@@ -13,6 +13,10 @@ from saraban.workflow.language.outcome import OUTCOMES, WORDS
 from saraban.workflow.language.registers import DRAFT, OF_SOME, Register
 from saraban.workflow.verification import reachability
 
+APPROVE_CODES = {offer.code: offer.says for offer in RFA_APPROVE_CODES}
+GOOD = frozenset({"approved", "approved_with_comments"})
+BAD = frozenset({"revise_resubmit", "rejected", "withdrawn"})
+_CONTRARY = {"1": BAD, "3": GOOD, "4": GOOD}  # by the first digit of the code; 5 says neither
 _TYPED: Final = frozenset({"*", "document", "document.documentType"})  # what conditions read of the document's type
 _TELLING: Final = _TYPED | {"document.kind", "actor", "actor.isAssignee", *(f"document.{name}" for name in OF_SOME)}
 
@@ -100,12 +104,6 @@ def _nobody(require: Require, register: Register) -> list[tuple[str, frozenset[s
     if require.organization_roles and not register.between:
         found.append(("organizationRoles", require.organization_roles))
     return found
-
-
-APPROVE_CODES = {offer.code: offer.says for offer in RFA_APPROVE_CODES}
-GOOD = frozenset({"approved", "approved_with_comments"})
-BAD = frozenset({"revise_resubmit", "rejected", "withdrawn"})
-_CONTRARY = {"1": BAD, "3": GOOD, "4": GOOD}  # by the first digit of the code; 5 says neither
 
 
 def _said(definition: Definition, found: Faults) -> None:

@@ -269,8 +269,7 @@ def _found(row: WorkflowDefinition | None, what: str) -> WorkflowDefinition:
 async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionView]:
     """Return versions newest first, without their text."""
     rows = await repository.definitions(session, code=code, cursor=cursor, limit=limit)
-    said = await repository.descriptions(session, [row.id for row in rows])
-    views = [_view(row, {"description": said[row.id]}, with_dsl=False) for row in rows]
+    views = [_view(row, {"description": said}) for row, said in rows]
     return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
 
 
@@ -327,7 +326,8 @@ async def _note(ctx: audit.AuditContext, session: AsyncSession, action: str, row
     )
 
 
-def _view(row: WorkflowDefinition, said: JsonObject | None = None, *, with_dsl: bool = True) -> DefinitionView:
+def _view(row: WorkflowDefinition, said: JsonObject | None = None) -> DefinitionView:
+    """:param said: its description alone, where its text was not read"""
     return DefinitionView(
         public_id=row.id,
         code=row.workflow_code,
@@ -335,7 +335,7 @@ def _view(row: WorkflowDefinition, said: JsonObject | None = None, *, with_dsl: 
         description=dsl.described(row.dsl if said is None else said),
         is_active=row.is_active,
         created_at=row.created_at,
-        dsl=row.dsl if with_dsl else None,
+        dsl=row.dsl if said is None else None,
     )
 
 

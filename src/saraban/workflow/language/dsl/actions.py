@@ -12,6 +12,12 @@ from saraban.workflow.language.definition import Condition, Require, Response, T
 from saraban.workflow.language.dsl import parts
 from saraban.workflow.language.faults import Faults, PartRefused, below
 
+MAX_RESPONSES = 30
+PARTIES = frozenset({"originator", "recipient", "assignee"})
+ORGANIZATION_ROLES = frozenset({"OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"})
+ALLOWED = frozenset(
+    {"to", "responses", "help", "comment", "attachments", "require", "condition", "events", "optional", "fields"}
+)
 MAX_EVENTS = 20
 NOTIFIED = frozenset({"originator", "recipient", "assignee", "submitter"})
 SUBMITTER = "submitter"
@@ -57,14 +63,6 @@ _KINDS: Mapping[str, Callable[[Json, str, Faults], object]] = {
     "assign": _assign,
     "auto_action": lambda action, at, found: parts.name(action, at, parts.ACTION, found),
 }
-
-
-MAX_RESPONSES = 30
-PARTIES = frozenset({"originator", "recipient", "assignee"})
-ORGANIZATION_ROLES = frozenset({"OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "OTHER"})
-ALLOWED = frozenset(
-    {"to", "responses", "help", "comment", "attachments", "require", "condition", "events", "optional", "fields"}
-)
 
 
 def read(action: str, raw: Json, at: str, found: Faults) -> Transition | None:

@@ -9,6 +9,17 @@ from saraban.kit.json import Json, JsonObject
 from saraban.kit.text import control_character, fold
 from saraban.workflow.language.faults import Faults
 
+MOST_LABEL = 100
+MOST_HELP = 500
+MOST_DESCRIPTION = 2000
+MOST_FIELDS = 100
+
+CODE = re.compile(r"[A-Z][A-Z0-9_]{0,49}")
+STATE = re.compile(r"[a-z][a-z0-9_]{0,49}")
+ACTION = re.compile(r"[a-z][a-z0-9_-]{0,49}")
+RESPONSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+*-]{0,19}")
+TOPIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(\.[a-z0-9_-]{1,40}){0,4}")
+
 
 def assigned(raw: Json) -> frozenset[UUID]:
     """Return the people whom a definition may name, before it is read: every text in it that can be a `publicId`."""
@@ -32,18 +43,6 @@ def user_id(raw: Json) -> UUID | None:
         return UUID(raw) if isinstance(raw, str) else None
     except ValueError:
         return None
-
-
-MOST_LABEL = 100
-MOST_HELP = 500
-MOST_DESCRIPTION = 2000
-MOST_FIELDS = 100
-
-CODE = re.compile(r"[A-Z][A-Z0-9_]{0,49}")
-STATE = re.compile(r"[a-z][a-z0-9_]{0,49}")
-ACTION = re.compile(r"[a-z][a-z0-9_-]{0,49}")
-RESPONSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+*-]{0,19}")
-TOPIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(\.[a-z0-9_-]{1,40}){0,4}")
 
 
 def name(raw: Json, at: str, pattern: re.Pattern[str], found: Faults) -> str | None:
