@@ -30,13 +30,8 @@ class RfaSummary(DocumentSummary):
     kind: str = Field(examples=["rfa"])
 
 
-class RfaAnswer(DocumentAnswer):
-    rfa_type: RfaTypeAnswer
-    approve_code: CodeAnswer | None
+class RfaAnswer(RfaSummary, DocumentAnswer):
     approved_date: date | None
-    document_number: str = Field(examples=["LCBP3-C2-RFA-TER-RPT-0001-A"])
-    document_type: str = Field(examples=["RFA"])
-    kind: str = Field(examples=["rfa"])
 
 
 class RfaPage(Schema):

@@ -21,10 +21,10 @@ class TransmittedDocument:
     """A document in a revision of a transmittal, as it was sent with it."""
 
     carrier_id: int
-    public_id: UUID
-    number: str
+    document_public_id: UUID
+    document_number: str
     revision_label: str | None
-    type_code: str
+    document_type: str
     subject: str
     quantity: int
     remarks: str | None

@@ -57,11 +57,8 @@ class TransmittalSummary(DocumentSummary):
     kind: str = Field(examples=["transmittal"])
 
 
-class TransmittalAnswer(DocumentAnswer):
-    purpose: Purpose | None
+class TransmittalAnswer(TransmittalSummary, DocumentAnswer):
     items: list[ItemAnswer]
-    document_type: str = Field(examples=["TRANSMITTAL"])
-    kind: str = Field(examples=["transmittal"])
 
 
 class TransmittalRevision(RevisionDetail):

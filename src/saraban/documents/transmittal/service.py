@@ -14,7 +14,6 @@ from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.transmittal import repository
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.documents.transmittal.schemas import (
-    ItemAnswer,
     NewTransmittal,
     TransmittalAnswer,
     TransmittalChanges,
@@ -102,7 +101,7 @@ class TransmittalKind(core.RevisionedKind):
     ) -> Mapping[int, Mapping[str, Any]]:
         fields = await self.in_list(session, rows, reach)
         sent = await repository.transmitted(session, revision_ids=list(fields))
-        return {key: {**more, "items": [_item(one) for one in sent.get(key, ())]} for key, more in fields.items()}
+        return {key: {**more, "items": sent.get(key, [])} for key, more in fields.items()}
 
     async def own_statuses(self, pipeline: Pipeline, revision_ids: Collection[int], reached: core.ReachedState) -> None:
         if reached.issued:
@@ -126,18 +125,6 @@ class TransmittalKind(core.RevisionedKind):
         if changes.items is not None:
             noted["items"] = await _change_items(ctx, session, row, changes.items)
         return noted
-
-
-def _item(one: repository.TransmittedDocument) -> ItemAnswer:
-    return ItemAnswer(
-        document_public_id=one.public_id,
-        document_number=one.number,
-        revision_label=one.revision_label,
-        document_type=one.type_code,
-        subject=one.subject,
-        quantity=one.quantity,
-        remarks=one.remarks,
-    )
 
 
 async def _issue_items(session: AsyncSession, revision_id: int) -> None:
@@ -175,11 +162,12 @@ async def _change_items(
     ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[TransmittedItem]
 ) -> tuple[Any, Any]:
     """
-    :raises AlreadyIssued: what went with this revision stays what it was, also where its workflow led back to an edit
+    :raises DocumentAlreadyIssued: what went with this revision stays what it was, also where its workflow led back to an edit
     """
     carried = await repository.transmitted(session, revision_ids=[row.revision.id])
     before = [
-        f"{one.quantity} {one.public_id} {one.remarks or ''}".rstrip() for one in carried.get(row.revision.id, ())
+        f"{one.quantity} {one.document_public_id} {one.remarks or ''}".rstrip()
+        for one in carried.get(row.revision.id, ())
     ]
     after = [f"{one.quantity} {one.document_public_id} {one.remarks or ''}".rstrip() for one in asked]
     if before != after:

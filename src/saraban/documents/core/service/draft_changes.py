@@ -183,7 +183,7 @@ async def change_files(ctx: RequestContext, session: AsyncSession, row: Document
 
 def check_printed(changes: DocumentChanges) -> None:
     """
-    :raises NumberAlreadyDrawn: naming every field that the number prints
+    :raises NumberAlreadyIssued: naming every field that the number prints
     """
     touched = [name for name in _PRINTED if name in changes.model_fields_set]
     if touched:
@@ -202,8 +202,8 @@ async def change_relations(
     """
     Replace recipients and references that are stated; give what was and what is by field, for the audit trail.
 
-    :raises NumberAlreadyDrawn: when the main recipient would be another one
-    :raises AlreadyIssued: when somebody who may have read it would not be a recipient any more
+    :raises NumberAlreadyIssued: when the main recipient would be another one
+    :raises DocumentAlreadyIssued: when somebody who may have read it would not be a recipient any more
     """
     noted: dict[str, tuple[Any, Any]] = {}
     if "recipients" in changes.model_fields_set:
@@ -225,7 +225,9 @@ async def _change_recipients(
         found = await recipients_of(session, project=project_of(row), originator_id=row.originator.id, asked=asked)
         if _main(after) != _main(before):
             raise NumberAlreadyIssued(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])
-        await _check_nobody_loses(session, row, {one for one, _ in before} - {one for one, _ in after})
+        gone = {one for one, _ in before} - {one for one, _ in after}
+        if gone and await repository.ever_issued(session, document_id=row.document.id):
+            raise DocumentAlreadyIssued(fields=[FieldProblem("/recipients", "issued", DocumentAlreadyIssued.says)])
         await writes.replace_recipients(
             session, document_id=row.document.id, recipients=[(organization.id, kind) for organization, kind in found]
         )
@@ -238,11 +240,6 @@ def _main(recipients: Sequence[tuple[UUID, str]]) -> UUID | None:
 
 def _said(recipients: Sequence[tuple[UUID, str]]) -> list[str]:
     return [f"{kind} {one}" for one, kind in recipients]
-
-
-async def _check_nobody_loses(session: AsyncSession, row: DocumentRow, gone: set[UUID]) -> None:
-    if gone and await repository.ever_issued(session, document_id=row.document.id):
-        raise DocumentAlreadyIssued(fields=[FieldProblem("/recipients", "issued", DocumentAlreadyIssued.says)])
 
 
 async def _change_references(

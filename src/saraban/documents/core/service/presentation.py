@@ -73,20 +73,8 @@ def coded(offers: tuple[MasterCode, ...], code: str, stored: str | None) -> Code
     return CodeAnswer(code=code, name=says.en, name_th=says.th)
 
 
-def _discipline(row: DocumentRow) -> CodeAnswer | None:
-    found = row.discipline
-    if found is None:
-        return None
-    name = found.code_name_en or found.code_name_th
-    return CodeAnswer(code=found.discipline_code, name=name, name_th=found.code_name_th)
-
-
-def _sub_type(row: DocumentRow) -> CodeAnswer | None:
-    found = row.sub_type
-    if found is None:
-        return None
-    name = found.sub_type_name_en or found.sub_type_name
-    return CodeAnswer(code=found.sub_type_code, name=name, name_th=found.sub_type_name)
+def _code(code: str, english: str | None, thai: str | None) -> CodeAnswer:
+    return CodeAnswer(code=code, name=english or thai, name_th=thai)
 
 
 def summary_fields(
@@ -99,6 +87,7 @@ def summary_fields(
 ) -> dict[str, Any]:
     """Return what a register shows of a document with revisions."""
     due = day_of(row.revision.due_date, zone)
+    discipline, sub_type = row.discipline, row.sub_type
     has_answer = envelope is not None and (envelope.terminal or envelope.current_state in rules.answered)
     return {
         "public_id": row.document.public_id,
@@ -115,8 +104,9 @@ def summary_fields(
         "due_date": due,
         "is_overdue": is_overdue(due, today=today, closed=has_answer or row.document.cancelled_at is not None),
         "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
-        "discipline": _discipline(row),
-        "sub_type": _sub_type(row),
+        "discipline": discipline
+        and _code(discipline.discipline_code, discipline.code_name_en, discipline.code_name_th),
+        "sub_type": sub_type and _code(sub_type.sub_type_code, sub_type.sub_type_name_en, sub_type.sub_type_name),
         "revision": revision_answer(row),
         "created_at": row.document.created_at,
         "created_by": person(row.author),

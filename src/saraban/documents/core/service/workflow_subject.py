@@ -6,7 +6,7 @@ master's rows.
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -117,8 +117,8 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
         },
         edit_permission=kind.edit,
         zone=zone,
-        seen_by=_readers(around),
-        open_to=_open(around),
+        seen_by=lambda person, state: may_see(reach(person), placement(around, state=state)),
+        open_to=partial(_is_open_to, around),
         source=around,
     )
 
@@ -134,24 +134,11 @@ def placement(around: SubjectContext, *, state: str | None = None) -> Placement:
     return Placement(row.project_id, row.contract_id, row.originator_id, around.sent_to, around.of_contract, issued)
 
 
-def _readers(around: SubjectContext) -> Callable[[Caller, str], bool]:
-    """Whoever may see the revision in a state: recipients and parties from the first on that issues it."""
-
-    def may(person: Caller, state: str) -> bool:
-        return may_see(reach(person), placement(around, state=state))
-
-    return may
-
-
-def _open(around: SubjectContext) -> Callable[[int, str], bool]:
-    """The organizations whose own right to view opens the revision in a state."""
-
-    def may(organization: int, state: str) -> bool:
-        place = placement(around, state=state)
-        taking_part = place.issued and (organization in place.recipients or organization in place.parties)
-        return taking_part or organization == place.originator
-
-    return may
+def _is_open_to(around: SubjectContext, organization: int, state: str) -> bool:
+    """Return whether an organization's own right to view opens the revision in a state."""
+    place = placement(around, state=state)
+    taking_part = place.issued and (organization in place.recipients or organization in place.parties)
+    return taking_part or organization == place.originator
 
 
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
