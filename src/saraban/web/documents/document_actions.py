@@ -156,7 +156,7 @@ async def answer(branch_id: UUID, form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/cancel")
 async def cancel(form: CurrentDocumentForm) -> Response:
-    """Ends the document, with a reason."""
+    """End the document, with a reason."""
     return await form.submit(_cancel, "cancel")
 
 
@@ -168,7 +168,7 @@ async def revise(form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/files")
 async def add_files(form: CurrentDocumentForm) -> Response:
-    """Puts uploaded files onto a draft, or takes one off it."""
+    """Put uploaded files onto a draft, or take one off it."""
     return await form.submit(_add_files, "")
 
 

@@ -262,7 +262,7 @@ def _asked(kind: WebKind, form: FormValues) -> numbering.NumberRequest:
 
 @router.post("/{path}/new")
 async def create(path: str, form: CurrentForm, services: Documents) -> Response:
-    """Writes the document and goes to it; a refusal comes back with everything that was typed."""
+    """Write the document and go to it; a refusal comes back with everything that was typed."""
     register = register_at(path)
     try:
         order = form.order(register.kind.new, payload_of(register, form.values))
@@ -347,7 +347,7 @@ async def edit_form(path: str, public_id: UUID, page: CurrentPage, session: Read
 
 @router.post("/{path}/{public_id}/edit")
 async def edit(path: str, public_id: UUID, form: CurrentForm, services: Documents) -> Response:
-    """Changes a draft, unless somebody else did since the form was opened."""
+    """Change a draft, unless somebody else did since the form was opened."""
     register = register_at(path)
     try:
         changes = form.order(register.kind.changes, changes_of(register, form.values))

@@ -326,7 +326,7 @@ async def by_kind(name: str, public_id: UUID, _page: CurrentPage) -> Response:
 
 @router.get("/files/{public_id}")
 async def file(public_id: UUID, _caller: CurrentCaller, inline: Annotated[str, Query(max_length=5)] = "") -> Response:
-    """Leads to the file; whether the caller may read it is decided there."""
+    """Lead to the file; whether the caller may read it is decided there."""
     address = FILE_CONTENT.format(public_id=public_id)
     return RedirectResponse(f"{address}?inline=true" if inline == "1" else address, status_code=307)
 

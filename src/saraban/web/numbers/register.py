@@ -156,13 +156,13 @@ async def void(public_id: UUID, form: CurrentForm, numbers: Numbers, once: Idemp
 
 @router.post("/numbers/{public_id}/confirm")
 async def confirm(public_id: UUID, form: CurrentForm) -> Response:
-    """Makes the reader's own reservation final."""
+    """Make the reader's own reservation final."""
     return await submit(form, partial(_confirm, public_id), partial(_show_number, public_id))
 
 
 @router.post("/numbers/{public_id}/cancel")
 async def cancel(public_id: UUID, form: CurrentForm) -> Response:
-    """Gives the reader's own reservation up."""
+    """Give the reader's own reservation up."""
     return await submit(form, partial(_cancel, public_id), partial(_show_number, public_id))
 
 

@@ -132,7 +132,7 @@ async def _delegate(form: SentForm, session: AsyncSession) -> str:
 
 @router.post("/delegations/{public_id}/revoke")
 async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
-    """Takes a delegation back at once."""
+    """Take a delegation back at once."""
     await db.transact(lambda session: delegations.revoke(page.context, session, public_id=public_id, if_match=None))
     return RedirectResponse(f"{DELEGATIONS}?done=revoked", status_code=303)
 

@@ -102,7 +102,7 @@ async def read_all(ctx: Context, db: Db) -> Response:
 async def open_one(
     public_id: UUID, ctx: Context, db: Db, to: Annotated[str, Form(max_length=200)] = "/notifications"
 ) -> Response:
-    """Marks it read and goes to what it is about."""
+    """Mark it read and go to what it is about."""
     await db.transact(lambda session: notifications.read(ctx, session, public_id=public_id))
     kind, _, _ = to.removeprefix("/").partition("/")
     known = {"webhooks", *(web.path for web in BY_NAME.values())}

@@ -126,7 +126,7 @@ async def remove(code: Code, form: CurrentForm) -> Response:
 
 @router.post("/{code}/members")
 async def place(code: Code, form: CurrentForm) -> Response:
-    """Puts somebody into the team, or changes the place of who is in it."""
+    """Put somebody into the team, or change the place of who is in it."""
     return await submit(form, partial(_place, code), partial(_show_again, code))
 
 

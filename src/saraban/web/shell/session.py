@@ -187,7 +187,7 @@ async def log_in(
     password: Annotated[str, Form(max_length=128)] = "",
     next: Annotated[str, Form(max_length=2000)] = HOME,
 ) -> Response:
-    """Opens a session in two HttpOnly cookies."""
+    """Open a session in two HttpOnly cookies."""
     refuse_cross_site(request)
     try:
         opened = await identity.log_in(
@@ -209,7 +209,7 @@ async def log_in(
 
 @router.post("/logout")
 async def log_out(request: Request, db: Db, address: Address, clock: Now) -> Response:
-    """Ends the session on this device; doing it twice is no error."""
+    """End the session on this device; doing it twice is no error."""
     refuse_cross_site(request)
     token = request.cookies.get(REFRESH_COOKIE)
     if token:
@@ -232,7 +232,7 @@ async def choose_language(
     lang: Annotated[str, Form(pattern="^(th|en)$")],
     next: Annotated[str, Form(max_length=2000)] = "/login",
 ) -> Response:
-    """Switches the language here, and remembers it with the account of whoever is signed in."""
+    """Switch the language here, and remember it with the account of whoever is signed in."""
     refuse_cross_site(request)
     target = next if next == "/login" else inside(next)
     response = RedirectResponse(target, status_code=303)
@@ -254,7 +254,7 @@ async def choose_project(
     project: Annotated[str, Form(max_length=40)] = "",
     next: Annotated[str, Form(max_length=2000)] = HOME,
 ) -> Response:
-    """Limits registers and new documents to one project; whether the caller takes part in it is asked there."""
+    """Limit registers and new documents to one project; whether the caller takes part in it is asked there."""
     response = RedirectResponse(inside(next), status_code=303)
     if project:
         response.set_cookie(PROJECT_COOKIE, project, max_age=30 * 86400, path="/", httponly=True, samesite="lax")
@@ -333,7 +333,7 @@ async def accept(
     password: Typed = "",
     repeat: Typed = "",
 ) -> Response:
-    """Sets the password and goes on to the log-in; whoever was signed in here before is not any more."""
+    """Set the password and go on to the log-in; whoever was signed in here before is not any more."""
     refuse_cross_site(request)
     try:
         _require_same(password, repeat)
@@ -366,7 +366,7 @@ async def change(
     password: Typed = "",
     repeat: Typed = "",
 ) -> Response:
-    """Replaces the own password; the session of this browser goes on, the others end."""
+    """Replace the own password; the session of this browser goes on, the others end."""
     try:
         _require_same(password, repeat)
         await identity.change_password(

@@ -184,7 +184,7 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> P
 
 @router.post("")
 async def publish(form: CurrentForm, idempotency: Idempotent, definitions: Definitions) -> Response:
-    """Keeps the text as the next version, once for a form; the page with the faults and the text when it cannot."""
+    """Keep the text as the next version, once for a form; the page with the faults and the text when it cannot."""
     page, typed, activates = form.page, form.text("text") or "", form.text("activate") == "1"
     page.caller.require_somewhere(MANAGE)
     ctx = form.context if form.context.key else page.context.with_key(str(new_id()))

@@ -71,7 +71,7 @@ async def show(code: Code, version: Version, page: CurrentPage, session: ReadSes
 
 @router.post("")
 async def migrate(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
-    """Says what would become of each document; `do=move` does it to those that can go on."""
+    """Say what would become of each document; `do=move` does it to those that can go on."""
     page, moves = form.page, form.text("do") == "move"
     page.caller.require_somewhere(MANAGE)
     mapping = await _mapping(form, code)
