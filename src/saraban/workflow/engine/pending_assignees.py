@@ -151,7 +151,7 @@ def concerns(person: Caller, definition: Definition, state: str) -> bool:
     return _in_person(definition, state, person, holds)
 
 
-def asks_for_himself(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
+def asks_in_person(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
     """Return whether a state asks a person by name or for what they hold, and they may see what it is about."""
     asked = _in_person(definition, state, person, lambda require: meets(require, person, subject))
     return asked and subject.seen_by(person, state)

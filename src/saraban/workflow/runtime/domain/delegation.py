@@ -27,7 +27,7 @@ _TAKE_BACK = Text("ยกเลิกการมอบหมายเดิม�
 
 
 class DelegateAway(DomainError):
-    """The chosen person has lent his own steps in the same days: what is lent cannot be lent on."""
+    """The chosen person has lent their own steps in the same days: what is lent cannot be lent on."""
 
     kind, code = ErrorKind.CONFLICT, "DELEGATE_AWAY"
     says = Text(
@@ -119,7 +119,7 @@ def check_days(starts_on: date, ends_on: date, *, today: date) -> None:
 
 def check_people(delegator: UUID, delegate: UUID) -> None:
     """
-    :raises Invalid: when somebody delegates to himself
+    :raises Invalid: when somebody delegates to themselves
     """
     if delegator == delegate:
         raise invalid("/delegatePublicId", "self", "มอบหมายให้ตนเองไม่ได้", "You cannot delegate to yourself.")
@@ -129,7 +129,7 @@ def check_against(wanted: Delegation, known: Iterable[Delegation]) -> None:
     """
     Hold a new delegation against all others of both people.
 
-    :raises DelegateAway: when the delegate lends his own steps in the same days
+    :raises DelegateAway: when the delegate lends their own steps in the same days
     :raises DelegationChained: when somebody has lent to the delegator in the same days
     :raises DelegationOverlaps: when the delegator has lent the same matter in the same days
     """
@@ -150,7 +150,7 @@ def _at(refusal: type[DomainError], pointer: str) -> DomainError:
 
 def lent(delegator: Caller, delegate: Caller) -> Caller | None:
     """
-    Return the delegator as the delegate may act for him, or None when nothing can be lent.
+    Return the delegator as the delegate may act for them, or None when nothing can be lent.
 
     Only organizations that both work for count, because what a person sees follows them; a grant that gives everything is
     left out whole, with all the permissions that came with it.
@@ -176,7 +176,7 @@ def standing(
     moment: datetime,
 ) -> tuple[tuple[Delegation, Caller], ...]:
     """
-    Return what counts at a moment for one person: each delegation to him with the lent caller.
+    Return what counts at a moment for one person: each delegation to them with the lent caller.
 
     :param people: the delegators whose accounts are open, with rights of their own, by user id
     """
@@ -200,7 +200,7 @@ def in_place_of(own: Facts, seat: Caller) -> Facts:
 
 
 def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Caller]) -> tuple[ActionChoice, ...]:
-    """Return what the caller may do now, in his own right or for others, in the order of the definition."""
+    """Return what the caller may do now, in their own right or for others, in the order of the definition."""
     mine = {choice.code: choice for choice in decisions.available(definition, state, own)}
     others: dict[str, list[Person]] = {}
     words: dict[str, ActionChoice] = {}
@@ -224,7 +224,7 @@ def chosen(
     Return the facts of the one in whose place the caller acts.
 
     :param named: whom the request names; without it there must be one alone who could
-    :raises ActionForbidden: when nobody who has lent his steps to the caller may take this one
+    :raises ActionForbidden: when nobody who has lent their steps to the caller may take this one
     :raises Invalid: when the one who is named has lent nothing here, or several could and none is named
     """
     if named is not None:
@@ -258,7 +258,7 @@ def _may(definition: Definition, state: str, action: str, asked: Facts) -> bool:
 
 
 def several(people: Iterable[Caller]) -> Invalid:
-    """Return the refusal for who must say whose place he takes, with a fault for each person it could be."""
+    """Return the refusal for who must say whose place they take, with a fault for each person it could be."""
     says = Text("ระบุว่าทำแทนผู้ใด เช่น {name} ({publicId})", "State whom you act for, such as {name} ({publicId}).")
     fields = [
         FieldProblem(POINTER, "ambiguous", says, {"name": one.display_name, "publicId": str(one.public_id)})

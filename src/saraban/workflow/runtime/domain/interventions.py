@@ -1,7 +1,7 @@
 """
 What an administrator does to a running instance against its definition or beside it: who may, and what step comes of it.
 
-Like `engine.advance` it decides and saves nothing. Nobody steers what his own organization has sent to others.
+Like `engine.advance` it decides and saves nothing. Nobody steers what their own organization has sent to others.
 """
 
 from collections.abc import Collection
@@ -177,7 +177,7 @@ def reassigned(definition: Definition, state: str, *, person: Caller, facts: Sub
 
 def check_seen(state: str, *, person: Caller, facts: SubjectFacts) -> None:
     """
-    :raises Invalid: at `/userPublicId`, when the person could not even open what he is given
+    :raises Invalid: at `/userPublicId`, when the person could not even open what they are given
     """
     if not facts.seen_by(person, state):
         th, en = "บุคคลนี้ไม่มีสิทธิ์เห็นเอกสารนี้", "This person may not see the document."
@@ -210,7 +210,7 @@ def reassigned_branch(
 
 
 def may_take_over(definition: Definition, state: str, person: Caller, facts: SubjectFacts) -> bool:
-    """Return whether a state can be given to a person: he sees it and meets what an action requires, in his own right."""
+    """Return whether a state can be given to a person: they see it and meet what an action requires, in their own right."""
     return facts.seen_by(person, state) and decisions.may_act(
         definition, state, decisions.Facts(person, facts, assigned_user_id=person.user_id)
     )

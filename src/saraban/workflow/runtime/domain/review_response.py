@@ -65,7 +65,7 @@ def may_answer(
     """
     Return whether the caller is whom a branch asks. Nobody else answers in their place, an administrator neither.
 
-    Whoever submitted the document answers only where the definition asks for him by name, and never for somebody else.
+    Whoever submitted the document answers only where the definition asks for them by name, and never for somebody else.
 
     :param seats: the caller's, in the project of the document
     :param deputy: who answers in the caller's place

@@ -82,7 +82,7 @@ async def in_states(
 
 
 async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Instance]:
-    """The running instances that have somebody among those whom they wait for, his account open or closed."""
+    """The running instances that have somebody among those whom they wait for, their account open or closed."""
     item = WorkflowWorkItem
     mine = sa.exists().where(item.instance_id == _ROW.id, User.user_id == item.user_id, User.public_id == public_id)
     return await _running(session, mine)
@@ -230,7 +230,7 @@ async def await_people(
     session: AsyncSession, *, instance_id: UUID, state: str, users: Collection[int], now: datetime
 ) -> frozenset[int]:
     """
-    Make these the people an instance waits for; who was waited for before keeps his place in the inbox.
+    Make these the people an instance waits for; who was waited for before keeps their place in the inbox.
 
     Gives those who were not.
     """
@@ -279,11 +279,11 @@ async def asking_teams(session: AsyncSession) -> Sequence[Instance]:
 
 
 async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[Instance, WorkflowBranch]]:
-    """The running instances with their branches that ask somebody by name, or for a role, team or discipline of his."""
+    """The running instances with their branches that ask somebody by name, or for a role, team or discipline of theirs."""
     kind, name, seat = WorkflowBranch.assignee_kind, WorkflowBranch.assignee_name, ReviewTeamMember
     teams = sa.select(ReviewTeam.team_code).join(seat, seat.team_id == ReviewTeam.id)
     disciplines = sa.select(seat.discipline_code).where(seat.discipline_code.is_not(None))
-    his = sa.or_(
+    theirs = sa.or_(
         sa.and_(kind == "user", name == str(person.public_id)),
         sa.and_(kind == "role", name.in_(person.roles)),
         sa.and_(kind == "team", name.in_(teams.where(seat.user_id == person.user_id))),
@@ -292,7 +292,7 @@ async def asking(session: AsyncSession, *, person: Caller) -> Sequence[tuple[Ins
     statement = (
         sa.select(WorkflowInstance, WorkflowBranch)
         .join(WorkflowBranch, WorkflowBranch.instance_id == WorkflowInstance.id)
-        .where(WorkflowInstance.status == InstanceStatus.ACTIVE, WorkflowBranch.status == BranchStatus.PENDING, his)
+        .where(WorkflowInstance.status == InstanceStatus.ACTIVE, WorkflowBranch.status == BranchStatus.PENDING, theirs)
     )
     rows = [(row.WorkflowInstance, row.WorkflowBranch) for row in (await session.execute(statement)).all()]
     for found in {row for pair in rows for row in pair}:

@@ -103,7 +103,7 @@ async def _asked_to_act(
             row.id
             for row in rows
             if (facts := known.get(row.id)) is not None
-            and pending_assignees.asks_for_himself(
+            and pending_assignees.asks_in_person(
                 await definitions.load(session, row.definition_id), row.current_state, person, facts
             )
         ]

@@ -79,7 +79,7 @@ async def people(session: AsyncSession, one: InstanceState) -> dict[Assignee, fr
     Return, for each who is asked by a branch that still waits, everybody who may see the subject and answer; for
     those who write it down: what people may do is not changed until the transaction ends.
 
-    Who submitted it is among them only where a branch names him.
+    Who submitted it is among them only where a branch names them.
     """
     rows = await assignee_rows.of_instances(session, [one.row.id])
     waiting = [row for row in rows if row.status == BranchStatus.PENDING]

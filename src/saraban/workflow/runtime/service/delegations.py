@@ -66,7 +66,7 @@ async def delegators_of(
     ctx: RequestContext, session: AsyncSession, *, workflow_code: str, project_id: int | None
 ) -> Sequence[Caller]:
     """
-    Return those in whose place the caller may act now in one matter, each with what of his rights is lent.
+    Return those in whose place the caller may act now in one matter, each with what of their rights is lent.
 
     A permission or a seat of theirs is as good as the caller's own, with two exceptions that the engine knows: neither of
     both may be the submitter where a step says so, and nobody lends the right to everything.
@@ -192,7 +192,7 @@ async def revoke(ctx: RequestContext, session: AsyncSession, *, public_id: UUID,
     """
     Take a delegation back, from this moment on; what is over or was taken back stays as it is.
 
-    :raises NotFound: when there is none of the caller's own, nor of anybody whose account he manages
+    :raises NotFound: when there is none of the caller's own, nor of anybody whose account they manage
     :raises DelegationChanged: when `if_match` names another version
     """
     found = await delegation_rows.one(session, public_id=public_id, locked=True)
@@ -211,7 +211,7 @@ async def revoke(ctx: RequestContext, session: AsyncSession, *, public_id: UUID,
 
 async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DelegationView:
     """
-    :raises NotFound: when there is none that concerns the caller, or somebody whose account he manages
+    :raises NotFound: when there is none that concerns the caller, or somebody whose account they manage
     """
     found = await delegation_rows.one(session, public_id=public_id)
     concerned = found is not None and found.delegate.user_id == ctx.caller.user_id
@@ -224,7 +224,7 @@ async def listing(
     ctx: RequestContext, session: AsyncSession, *, person: UUID | None = None, cursor: str | None, limit: int
 ) -> Page[DelegationView]:
     """
-    Return what a person has lent and was lent, newest first: the caller's own, or those of somebody he manages.
+    Return what a person has lent and was lent, newest first: the caller's own, or those of somebody they manage.
 
     :raises NotFound: when the caller does not manage `person`
     """

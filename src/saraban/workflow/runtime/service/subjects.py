@@ -31,7 +31,7 @@ class SubjectStep:
     A step of one subject, as its port hears of it.
 
     :param facts: as the port gave them
-    :param caller: whose step it is: who acts, or the person in whose place he does
+    :param caller: whose step it is: who acts, or the person in whose place they do
     :param meaning: what its definition says of it
     """
 

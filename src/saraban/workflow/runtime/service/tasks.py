@@ -292,7 +292,7 @@ async def _actionable(
 
 
 def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) -> tuple[Person, ...]:
-    """Whom it waits for, each once; nobody in particular when the caller may act in his own right."""
+    """Whom it waits for, each once; nobody in particular when the caller may act in their own right."""
     if any(choice.in_own_right for choice in asks) or any(branch.in_own_right for branch in offered):
         return ()
     lent = [person for choice in asks for person in choice.on_behalf_of]

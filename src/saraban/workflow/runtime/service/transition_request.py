@@ -64,7 +64,7 @@ class Command:
 
     :param client_version_no: the `versionNo` the client saw; when it is old the answer is 409
     :param if_match: version numbers from `If-Match`; when none is the present one the answer is 412
-    :param on_behalf_of: the person in whose place the caller means to act; the caller himself for his own right alone
+    :param on_behalf_of: the person in whose place the caller means to act; the caller themselves for their own right alone
     """
 
     action: str
