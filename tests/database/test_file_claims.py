@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of step files leads
 from saraban.attachments import service as attachments
 from saraban.attachments.adapters import MemoryStorage
-from saraban.attachments.service import AttachmentRow, UploadRules
+from saraban.attachments.service import AttachmentRow, FileStore, UploadRules
 from saraban.identity.domain.context import Caller
 from saraban.identity.models import User
 from saraban.kit.clock import FixedClock
@@ -38,12 +38,9 @@ async def upload(db: Database, caller: Caller) -> AttachmentRow:
     clock = FixedClock(NOW, ZoneInfo("Asia/Bangkok"))
     return await attachments.upload(
         context(caller=caller, address=""),
-        db,
-        MemoryStorage(),
+        FileStore(db, MemoryStorage(), UploadRules(), clock),
         name="แบบ.pdf",
         chunks=chunks(),
-        rules=UploadRules(),
-        clock=clock,
     )
 
 

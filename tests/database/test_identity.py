@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from saraban.identity import service as identity
 from saraban.identity.models import RefreshToken, User
+from saraban.identity.schemas import OrganizationSearch
 from saraban.identity.service import (
     Device,
     LogInThrottle,
@@ -120,10 +121,9 @@ class TestCallers:
             page = await projects.list_projects(context(caller=viewer), session)
             (line,) = page.items
             detail = await projects.read_project(context(caller=viewer), session, public_id=line.public_id)
-            organizations = await identity.list_organizations(context(caller=viewer), session, search="ผรม", limit=1)
-            rest = await identity.list_organizations(
-                context(caller=viewer), session, search="ผรม", limit=1, cursor=organizations.next_cursor
-            )
+            ctx, wanted = context(caller=viewer), OrganizationSearch(search="ผรม")
+            organizations = await identity.list_organizations(ctx, session, wanted, cursor=None, limit=1)
+            rest = await identity.list_organizations(ctx, session, wanted, cursor=organizations.next_cursor, limit=1)
 
         assert [one.contract_code for one in detail.contracts] == ["LCBP3-C2", "LCBP3-C2-M"]
         assert {one.organization_code for one in organizations.items + rest.items} == {"ผรม.1", "ผรม.2"}

@@ -8,7 +8,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from saraban.attachments.domain import Storage
-from saraban.attachments.service import AccessRules, UploadRules
+from saraban.attachments.service import AccessRules, FileStore
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.http import async_dependency
 
@@ -39,8 +39,9 @@ def readers(request: Request) -> AccessRules:
     return request.app.state.readers  # type: ignore[no-any-return]
 
 
-def upload_rules(request: Request) -> UploadRules:
-    return request.app.state.uploads  # type: ignore[no-any-return]
+def file_store(request: Request) -> FileStore:
+    state = request.app.state
+    return FileStore(state.db, state.storage, state.uploads, state.clock)
 
 
 class SentFile:
@@ -163,5 +164,5 @@ def _malformed() -> Invalid:
 
 FileStorage = Annotated[Storage, Depends(async_dependency(storage))]
 Readers = Annotated[AccessRules, Depends(async_dependency(readers))]
-Uploads = Annotated[UploadRules, Depends(async_dependency(upload_rules))]
+Files = Annotated[FileStore, Depends(async_dependency(file_store))]
 OneFile = Annotated[SentFile, Depends(sent_file)]

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from saraban.attachments import service as attachments
-from saraban.attachments.dependencies import MULTIPART, FileStorage, OneFile, Readers, Uploads
+from saraban.attachments.dependencies import MULTIPART, Files, FileStorage, OneFile, Readers
 from saraban.attachments.domain import (
     BY_MIME_TYPE,
     AttachmentRow,
@@ -18,7 +18,7 @@ from saraban.attachments.domain import (
 )
 from saraban.attachments.schemas import AttachmentDetail, UploadedFile
 from saraban.identity.dependencies import Context, KeyedContext, guarded
-from saraban.kit.http import Db, Idempotent, Now, PathId, ReadSession, problem_response, read_after_commit, respond
+from saraban.kit.http import Idempotent, PathId, ReadSession, problem_response, read_after_commit, respond
 
 router = APIRouter(prefix="/attachments", tags=["attachments"])
 
@@ -41,25 +41,14 @@ _BINARY: dict[int | str, dict[str, Any]] = {
     summary="Upload a file for a later document",
     openapi_extra=MULTIPART,
 )
-async def upload(
-    ctx: KeyedContext,
-    sent: OneFile,
-    db: Db,
-    idempotency: Idempotent,
-    storage: FileStorage,
-    rules: Uploads,
-    clock: Now,
-    readers: Readers,
-) -> Response:
+async def upload(ctx: KeyedContext, sent: OneFile, idempotency: Idempotent, store: Files, readers: Readers) -> Response:
     """
     Takes PDF, DOCX, XLSX, DWG, ZIP, JPEG and PNG, told by content. The file is the uploader's alone until a document
     or a workflow step names its `publicId`, and is removed when none has by `expiresAt`. With an `Idempotency-Key` the
     same file sent again is kept once, and answered with as it is now; another file under that key is refused.
     """
-    receipt = await attachments.upload_once(
-        ctx, db, idempotency, storage, name=sent.name, chunks=sent.chunks(), rules=rules, clock=clock
-    )
-    async with read_after_commit(db) as session:
+    receipt = await attachments.upload_once(ctx, store, idempotency, name=sent.name, chunks=sent.chunks())
+    async with read_after_commit(store.db) as session:
         row = await attachments.find(ctx, session, public_id=receipt.resource_id, rules=readers)
     return respond(UploadedFile.model_validate(row), status=201, receipt=receipt)
 

@@ -45,6 +45,16 @@ class UploadRules:
     keep: timedelta = timedelta(hours=24)
 
 
+@dataclass(frozen=True, slots=True)
+class FileStore:
+    """Where the rows and the bytes of files go, by which rules and which clock."""
+
+    db: Database
+    storage: Storage
+    rules: UploadRules
+    clock: Clock
+
+
 class FileTooLarge(DomainError):
     """The file has more bytes than the setting allows."""
 
@@ -98,15 +108,7 @@ class UploadStream:
 
 
 async def upload(
-    ctx: RequestContext,
-    db: Database,
-    storage: Storage,
-    *,
-    name: str,
-    chunks: AsyncIterator[bytes],
-    rules: UploadRules,
-    clock: Clock,
-    claim: Claim | None = None,
+    ctx: RequestContext, store: FileStore, *, name: str, chunks: AsyncIterator[bytes], claim: Claim | None = None
 ) -> AttachmentRow:
     """
     Store a file for `caller` and give its temporary row.
@@ -118,15 +120,16 @@ async def upload(
     :raises FileTypeRefused: when the content is not of a taken kind, or not of the kind its name says
     :raises FileTooLarge: as soon as the limit is passed
     """
-    row = _new_row(acceptable_file_name(name), ctx.caller, clock)
+    db, storage = store.db, store.storage
+    row = _new_row(acceptable_file_name(name), ctx.caller, store.clock)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
     await db.transact(lambda session: _begin(session, row))
-    record = _UploadRecord(ctx, public_id, name, clock)
+    record = _UploadRecord(ctx, public_id, name, store)
     try:
-        stream = UploadStream(chunks, rules.max_bytes)
+        stream = UploadStream(chunks, store.rules.max_bytes)
         await storage.write(key, stream.pour())
         await _check_kind(storage, key, name)
-        return await db.transact(lambda session: _complete(session, record, stream, keep=rules.keep, claim=claim))
+        return await db.transact(lambda session: _complete(session, record, stream, claim))
     except Exception as error:
         if await db.transact(lambda session: _is_complete(session, record)):
             raise  # its COMMIT went through, though the answer to it was lost
@@ -137,15 +140,7 @@ async def upload(
 
 
 async def upload_once(
-    ctx: RequestContext,
-    db: Database,
-    idempotency: Idempotency,
-    storage: Storage,
-    *,
-    name: str,
-    chunks: AsyncIterator[bytes],
-    rules: UploadRules,
-    clock: Clock,
+    ctx: RequestContext, store: FileStore, idempotency: Idempotency, *, name: str, chunks: AsyncIterator[bytes]
 ) -> Receipt:
     """
     Do `upload` once for a key.
@@ -154,10 +149,8 @@ async def upload_once(
     """
     async with idempotency.claim(Operation.of(ctx, OPERATION, {"file": acceptable_file_name(name)})) as claim:
         if claim.receipt is None:
-            return _receipt(
-                await upload(ctx, db, storage, name=name, chunks=chunks, rules=rules, clock=clock, claim=claim)
-            )
-    await require_same_file(claim.receipt, UploadStream(chunks, rules.max_bytes))
+            return _receipt(await upload(ctx, store, name=name, chunks=chunks, claim=claim))
+    await require_same_file(claim.receipt, UploadStream(chunks, store.rules.max_bytes))
     return claim.receipt
 
 
@@ -198,7 +191,7 @@ class _UploadRecord:
     ctx: RequestContext
     public_id: UUID
     name: str
-    clock: Clock
+    store: FileStore
 
     async def lock_row(self, session: AsyncSession) -> Attachment | None:
         return (await repository.lock(session, public_ids=[self.public_id])).get(self.public_id)
@@ -208,7 +201,7 @@ class _UploadRecord:
     ) -> None:
         told = {"fileName": self.name, **details}
         entry = audit.AuditEntry(f"attachment.{action}", "attachment", str(self.public_id), told, severity=severity)
-        await audit.record(replace(self.ctx, now=self.clock.now()), session, entry)
+        await audit.record(replace(self.ctx, now=self.store.clock.now()), session, entry)
 
 
 def _claimed(name: str) -> domain.FileKind:
@@ -248,13 +241,13 @@ async def _begin(session: AsyncSession, row: Attachment) -> None:
 
 
 async def _complete(
-    session: AsyncSession, record: _UploadRecord, stream: UploadStream, *, keep: timedelta, claim: Claim | None
+    session: AsyncSession, record: _UploadRecord, stream: UploadStream, claim: Claim | None
 ) -> AttachmentRow:
     row = await record.lock_row(session)
     if row is None:
         raise invalid(FILE_FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
     row.file_size, row.checksum = stream.size, stream.digest.hexdigest()
-    row.expires_at = record.clock.now() + keep
+    row.expires_at = record.store.clock.now() + record.store.rules.keep
     await record.note(session, "upload", size=row.file_size, checksum=row.checksum)
     done = repository.as_row(row)
     if claim is not None:

@@ -55,10 +55,9 @@ def list_(
     page = reading(
         lambda ctx, session: events.list_events(
             session,
-            state=events.EventState(state) if state else None,
-            name=name,
-            recorded_before=ctx.now - least if least is not None else None,
-            cursor=None,
+            events.EventSearch(
+                events.EventState(state) if state else None, name, ctx.now - least if least is not None else None
+            ),
             limit=limit,
         )
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from uuid import UUID
 
 from saraban.kit.json import JsonObject
@@ -28,6 +29,21 @@ class Event:
     def uuid_in(self, name: str) -> UUID:
         """Return a public id of the payload."""
         return UUID(str(self.payload[name]))
+
+
+class EventState(StrEnum):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class EventSearch:
+    """Which events are listed; what is given narrows it."""
+
+    state: EventState | None = None
+    name: str | None = None
+    recorded_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

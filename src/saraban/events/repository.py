@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from saraban.events.domain import Lane
+from saraban.events.domain import EventSearch, EventState, Lane
 from saraban.events.models import DeadLetter, OutboxEvent
 from saraban.kit.db import AnyRow, table_of
 from saraban.kit.pagination import newest_first
@@ -173,40 +173,30 @@ async def event(session: AsyncSession, public_id: UUID) -> OutboxEvent | None:
 
 
 async def events_page(
-    session: AsyncSession,
-    *,
-    delivered: bool | None,
-    name: str | None,
-    recorded_before: datetime | None,
-    cursor: str | None,
-    limit: int,
+    session: AsyncSession, wanted: EventSearch, *, cursor: str | None, limit: int
 ) -> Sequence[OutboxEvent]:
     statement = sa.select(OutboxEvent)
-    if delivered is not None:
-        at = OutboxEvent.delivered_at
-        statement = statement.where(at.is_not(None) if delivered else at.is_(None))
-    if name is not None:
-        statement = statement.where(OutboxEvent.name == name)
-    if recorded_before is not None:
-        statement = statement.where(OutboxEvent.created_at < recorded_before)
-    statement = newest_first(
-        statement, at=OutboxEvent.created_at, public_id=OutboxEvent.public_id, cursor=cursor, limit=limit
-    )
-    return (await session.scalars(statement)).all()
+    if wanted.state is not None:
+        done = OutboxEvent.delivered_at
+        statement = statement.where(done.is_not(None) if wanted.state is EventState.DELIVERED else done.is_(None))
+    if wanted.name is not None:
+        statement = statement.where(OutboxEvent.name == wanted.name)
+    at, key = OutboxEvent.created_at, OutboxEvent.public_id
+    if wanted.recorded_before is not None:
+        statement = statement.where(at < wanted.recorded_before)
+    return (await session.scalars(newest_first(statement, at=at, public_id=key, cursor=cursor, limit=limit))).all()
 
 
 async def dead_letters_page(
-    session: AsyncSession, *, name: str | None, recorded_before: datetime | None, cursor: str | None, limit: int
+    session: AsyncSession, wanted: EventSearch, *, cursor: str | None, limit: int
 ) -> Sequence[DeadLetter]:
     statement = sa.select(DeadLetter)
-    if name is not None:
-        statement = statement.where(DeadLetter.name == name)
-    if recorded_before is not None:
-        statement = statement.where(DeadLetter.recorded_at < recorded_before)
-    statement = newest_first(
-        statement, at=DeadLetter.recorded_at, public_id=DeadLetter.event_uuid, cursor=cursor, limit=limit
-    )
-    return (await session.scalars(statement)).all()
+    if wanted.name is not None:
+        statement = statement.where(DeadLetter.name == wanted.name)
+    at, key = DeadLetter.recorded_at, DeadLetter.event_uuid
+    if wanted.recorded_before is not None:
+        statement = statement.where(at < wanted.recorded_before)
+    return (await session.scalars(newest_first(statement, at=at, public_id=key, cursor=cursor, limit=limit))).all()
 
 
 async def count_reported_since(session: AsyncSession, *, since: datetime) -> int:

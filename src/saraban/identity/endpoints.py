@@ -6,10 +6,10 @@ from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
 from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, Context, Throttle, Tokens
-from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.schemas import (
     LogIn,
     OrganizationPage,
+    OrganizationSearch,
     OrganizationSummary,
     PasswordChange,
     Profile,
@@ -17,7 +17,6 @@ from saraban.identity.schemas import (
     TokenPair,
 )
 from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession, async_dependency
-from saraban.kit.schema import SingleLine
 
 router = APIRouter()
 
@@ -84,15 +83,12 @@ async def me(ctx: Context, session: ReadSession) -> Profile:
 async def list_organizations(
     ctx: Context,
     session: ReadSession,
-    search: Annotated[
-        Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or the name.", examples=["ผรม"])
-    ] = None,
-    role: Annotated[PartyRole | None, Query(description="Their role.")] = None,
+    wanted: Annotated[OrganizationSearch, Query()],
     cursor: PageCursor = None,
     limit: PageLimit = 50,
 ) -> OrganizationPage:
     """The register of organizations, newest first. Retired ones are shown to administrators only."""
-    return await service.list_organizations(ctx, session, search=search, role=role, cursor=cursor, limit=limit)
+    return await service.list_organizations(ctx, session, wanted, cursor=cursor, limit=limit)
 
 
 @router.get("/organizations/{publicId}", tags=["organizations"], summary="Read an organization")

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from saraban.identity.domain.catalogue import SYSTEM_USERNAME
+from saraban.identity.domain.catalogue import SYSTEM_USERNAME, role_names_of
 from saraban.identity.models import (
     Organization,
     OrganizationRole,
@@ -23,6 +23,7 @@ from saraban.identity.models import (
     UserInvitation,
     UserPreference,
 )
+from saraban.identity.schemas import OrganizationSearch
 from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
 from saraban.kit.pagination import newest_first
 
@@ -227,24 +228,19 @@ def _organizations() -> AnySelect:
 
 
 async def organization_page(
-    session: AsyncSession,
-    *,
-    search: str | None,
-    roles: Sequence[str],
-    inactive_too: bool,
-    cursor: str | None,
-    limit: int,
+    session: AsyncSession, wanted: OrganizationSearch, *, inactive_too: bool, cursor: str | None, limit: int
 ) -> Sequence[AnyRow]:
     statement = _organizations()
-    if search:
+    if wanted.search:
         statement = statement.where(
             sa.or_(
-                Organization.organization_code.contains(search, autoescape=True),
-                Organization.organization_name.contains(search, autoescape=True),
+                Organization.organization_code.contains(wanted.search, autoescape=True),
+                Organization.organization_name.contains(wanted.search, autoescape=True),
             )
         )
-    if roles:
-        statement = statement.where(sa.func.coalesce(OrganizationRole.role_name, "GUEST").in_(roles))
+    if wanted.role:
+        name = sa.func.coalesce(OrganizationRole.role_name, "GUEST")
+        statement = statement.where(name.in_(role_names_of(wanted.role)))
     if not inactive_too:
         statement = statement.where(Organization.is_active)
     statement = newest_first(
@@ -346,10 +342,10 @@ async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any
 
 
 async def members(
-    session: AsyncSession, organization_ids: frozenset[int], permission: str | None, *, project_id: int | None = None
+    session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None
 ) -> Sequence[AnyRow]:
     """
-    One row for each active person, no program, who works for one of them and may do `permission` somewhere.
+    One row for each active person, no program, who works for one of them.
 
     :param project_id: or has a role in this project
     """
@@ -365,8 +361,6 @@ async def members(
         .where(belongs, *_acts())
         .order_by(User.username)
     )
-    if permission is not None:
-        statement = statement.where(_may([permission]))
     return list((await session.execute(statement)).all())
 
 

@@ -70,6 +70,13 @@ class OrganizationSummary(Schema):
     is_active: bool
 
 
+class OrganizationSearch(Schema):
+    search: Annotated[str, SingleLine(100)] | None = Field(
+        None, description="Part of the code or the name.", examples=["ผรม"]
+    )
+    role: PartyRole | None = Field(None, description="Their role.")
+
+
 class OrganizationPage(Schema):
     items: list[OrganizationSummary]
     next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")

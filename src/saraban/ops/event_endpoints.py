@@ -87,7 +87,7 @@ async def listing(
     """Those recorded last come first. For whoever may see the logs of the system."""
     ctx.caller.require(SEES, Scope())
     before = None if older_than_seconds is None else ctx.now - timedelta(seconds=older_than_seconds)
-    page = await events.list_events(session, state=state, name=name, recorded_before=before, cursor=cursor, limit=limit)
+    page = await events.list_events(session, events.EventSearch(state, name, before), cursor=cursor, limit=limit)
     return EventPage.model_validate(page)
 
 

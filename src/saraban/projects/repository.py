@@ -87,11 +87,11 @@ async def visible_project(
 async def members(session: AsyncSession, *, project_id: int) -> Rows:
     statement = (
         sa.select(
-            Organization.public_id,
+            Organization.public_id.label("organization_public_id"),
             Organization.organization_code,
             Organization.organization_name,
             Organization.organization_name_en,
-            ProjectOrganization.role_in_project,
+            ProjectOrganization.role_in_project.label("role"),
         )
         .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
         .where(ProjectOrganization.project_id == project_id, Organization.is_active, Organization.deleted_at.is_(None))

@@ -135,7 +135,7 @@ async def rfa_types(session: AsyncSession, *, project_id: int) -> Sequence[RfaTy
 
 async def sub_types(session: AsyncSession, *, project_id: int) -> Rows:
     statement = (
-        sa.select(CorrespondenceSubType, CorrespondenceType.type_code)
+        sa.select(CorrespondenceSubType, CorrespondenceType.type_code, CorrespondenceSubType.contract_id)
         .join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
         .order_by(CorrespondenceType.sort_order, CorrespondenceType.type_code, CorrespondenceSubType.sub_type_code)
     )

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from saraban.identity.domain.account import DeliveryPreferences
 from saraban.notifications.domain.delivery_preferences import (
     ACTION,
     KINDS,
-    DeliveryPreferences,
     NoticeKind,
     channels_of,
     is_quiet,

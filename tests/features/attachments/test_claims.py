@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.attachments.adapters import MemoryStorage
 from saraban.attachments.models import Attachment
-from saraban.attachments.service import AttachmentRow, InvalidAttachments, UploadRules
+from saraban.attachments.service import AttachmentRow, FileStore, InvalidAttachments, UploadRules
 from saraban.bootstrap import System
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
@@ -46,12 +46,9 @@ class Desk:
 
         return await attachments.upload(
             context(caller=self.caller, address="127.0.0.1"),
-            self.db,
-            self.storage,
+            FileStore(self.db, self.storage, UploadRules(), self.clock),
             name="a.pdf",
             chunks=chunks(),
-            rules=UploadRules(),
-            clock=self.clock,
         )
 
     async def claim(self, *public_ids: UUID, now: datetime = NOW) -> list[AttachmentRow]:
@@ -200,10 +197,7 @@ class TestCleanUp:
 
         await attachments.upload(
             context(caller=desk.caller, address=""),
-            desk.db,
-            desk.storage,
+            FileStore(desk.db, desk.storage, UploadRules(), desk.clock),
             name="a.pdf",
             chunks=peek(),
-            rules=UploadRules(),
-            clock=desk.clock,
         )

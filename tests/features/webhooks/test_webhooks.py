@@ -194,7 +194,7 @@ class TestMessages:
 
         assert sorted(url for url, _, _ in receiver.got) == [HOOK] * 2 + [f"{HOOK}/quiet"] * 2
         async with app.state.db.reading() as session:
-            waiting = (await events.list_events(session, state="waiting", limit=20)).items
+            waiting = (await events.list_events(session, events.EventSearch(events.EventState.WAITING), limit=20)).items
         turns = sorted(one.next_try_at for one in waiting if one.next_try_at is not None)
         assert len(turns) == 4
         # They come one after the other, not all at once before everybody else's.

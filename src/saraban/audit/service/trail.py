@@ -125,7 +125,6 @@ async def list_records(
     entity_type: str | None = None,
     entity_id: str | None = None,
     action: str | None = None,
-    actor_public_id: UUID | None = None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[AuditRecord]:
@@ -134,7 +133,6 @@ async def list_records(
         AuditLog.entity_type: entity_type,
         AuditLog.entity_id: entity_id,
         AuditLog.action: action,
-        AuditLog.actor_uuid: actor_public_id,
     }
     conditions = [column == value for column, value in chosen.items() if value is not None]
     statement = newest_first(

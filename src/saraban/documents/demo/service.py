@@ -179,9 +179,8 @@ async def _upload(ctx: RequestContext, stage: DemoServices, name: str) -> UUID:
         yield content(name)
 
     clock = FixedClock(ctx.now, ctx.zone)
-    row = await attachments.upload(
-        ctx, stage.db, stage.storage, name=name, chunks=chunks(), rules=stage.uploads, clock=clock
-    )
+    store = attachments.FileStore(stage.db, stage.storage, stage.uploads, clock)
+    row = await attachments.upload(ctx, store, name=name, chunks=chunks())
     return row.public_id
 
 

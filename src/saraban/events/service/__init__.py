@@ -1,10 +1,9 @@
 """What other features and the doors use of `events`."""
 
-from saraban.events.domain import Event
+from saraban.events.domain import Event, EventSearch, EventState
 from saraban.events.service.dead_letters import (
     DEAD_QUEUE,
     DeadLetterView,
-    EventState,
     EventView,
     add_dead_letter,
     delete_dead_letter,
@@ -42,6 +41,7 @@ __all__ = [
     "DeadLetterView",
     "Event",
     "EventClaim",
+    "EventSearch",
     "EventState",
     "EventView",
     "Handlers",

@@ -4,14 +4,12 @@ What operators see of events and do with those that were given up: dead letters 
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
-from saraban.events.domain import Event
+from saraban.events.domain import Event, EventSearch, EventState
 from saraban.events.models import DeadLetter, OutboxEvent
 from saraban.kit.db import notify_after_commit
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
@@ -165,12 +163,6 @@ def _dead(row: DeadLetter) -> DeadLetterView:
     )
 
 
-class EventState(StrEnum):
-    WAITING = "waiting"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-
-
 @dataclass(frozen=True, slots=True)
 class EventView:
     """
@@ -200,22 +192,14 @@ class EventView:
 
 
 async def list_events(
-    session: AsyncSession,
-    *,
-    state: EventState | None = None,
-    name: str | None = None,
-    recorded_before: datetime | None = None,
-    cursor: str | None = None,
-    limit: int = 50,
+    session: AsyncSession, wanted: EventSearch, *, cursor: str | None = None, limit: int = 50
 ) -> Page[EventView]:
-    """Return events, those recorded last first; each filter that is given narrows it."""
-    chosen: dict[str, Any] = {"name": name, "recorded_before": recorded_before, "cursor": cursor, "limit": limit}
+    """Return events, those recorded last first."""
     found: list[EventView] = []
-    if state is not EventState.DEAD:
-        delivered = None if state is None else state is EventState.DELIVERED
-        found += map(_outbox_view, await repository.events_page(session, delivered=delivered, **chosen))
-    if state in {None, EventState.DEAD}:
-        found += map(_dead_letter_view, await repository.dead_letters_page(session, **chosen))
+    if wanted.state is not EventState.DEAD:
+        found += map(_outbox_view, await repository.events_page(session, wanted, cursor=cursor, limit=limit))
+    if wanted.state in {None, EventState.DEAD}:
+        found += map(_dead_letter_view, await repository.dead_letters_page(session, wanted, cursor=cursor, limit=limit))
     found.sort(key=lambda view: (view.recorded_at, view.public_id), reverse=True)
     return page_of(found[: limit + 1], limit=limit, key=lambda view: (view.recorded_at, view.public_id))
 

@@ -1,11 +1,34 @@
-"""How user names, addresses, people's names and passwords are spelled, and which are acceptable."""
+"""How user names, addresses, people's names and passwords are spelled, which are acceptable, and how somebody wants to be told."""
 
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from saraban.kit.errors import Text, invalid
+from saraban.kit.json import JsonObject
 from saraban.kit.text import control_character, fold
 
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 8, 128
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryPreferences:
+    """
+    What one person chose; hours are those of the deployment's zone. The kinds of notice are the business of `notifications`.
+
+    :param channels: by kind, `{"inApp": bool, "email": bool, "webhook": bool}`; a kind that is not there goes by the
+        first two: nothing is sent to a machine that nobody asked for
+    """
+
+    by_mail: bool = True
+    digest: bool = False
+    digest_hour: int = 8
+    quiet_from: int | None = None
+    quiet_until: int | None = None
+    channels: Mapping[str, JsonObject] = field(default_factory=dict)
+
+    def chose(self, kind: str, channel: str) -> bool:
+        return bool(self.channels.get(kind, {}).get(channel, channel != "webhook"))
 
 
 def canonical_username(username: str) -> str:

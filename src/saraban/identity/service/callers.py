@@ -15,10 +15,17 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
-from saraban.identity.domain.catalogue import SYSTEM_USERNAME, party_role, role_names_of
+from saraban.identity.domain.catalogue import SYSTEM_USERNAME, party_role
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, RequestContext
 from saraban.identity.models import User
-from saraban.identity.schemas import HeldRole, HeldRoleScope, OrganizationPage, OrganizationSummary, Profile
+from saraban.identity.schemas import (
+    HeldRole,
+    HeldRoleScope,
+    OrganizationPage,
+    OrganizationSearch,
+    OrganizationSummary,
+    Profile,
+)
 from saraban.identity.service.sessions import NotSignedIn
 from saraban.kit.clock import Clock
 from saraban.kit.db import AnyRow, Database
@@ -27,22 +34,10 @@ from saraban.kit.pagination import page_of
 
 
 async def list_organizations(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    search: str | None = None,
-    role: str | None = None,
-    cursor: str | None = None,
-    limit: int = 50,
+    ctx: RequestContext, session: AsyncSession, wanted: OrganizationSearch, *, cursor: str | None, limit: int
 ) -> OrganizationPage:
-    rows = await repository.organization_page(
-        session,
-        search=search,
-        roles=role_names_of(role) if role else (),
-        inactive_too=ctx.caller.may_anywhere("organization.view"),
-        cursor=cursor,
-        limit=limit,
-    )
+    all_of_them = ctx.caller.may_anywhere("organization.view")
+    rows = await repository.organization_page(session, wanted, inactive_too=all_of_them, cursor=cursor, limit=limit)
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
     return OrganizationPage(items=[organization_summary(row) for row in page.items], next_cursor=page.next_cursor)
 
@@ -180,14 +175,10 @@ async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
 
 
 async def users_of(
-    session: AsyncSession,
-    organization_ids: frozenset[int],
-    permission: str | None = None,
-    *,
-    project_id: int | None = None,
+    session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None
 ) -> tuple[OrganizationMember, ...]:
     """
-    Return the active people who work for one of the organizations and, if asked, may do `permission`.
+    Return the active people who work for one of the organizations.
 
     Service accounts are no people: nobody reads what they are told, and nobody answers what they are asked.
 
@@ -195,7 +186,7 @@ async def users_of(
     """
     if not organization_ids and project_id is None:
         return ()
-    rows = await repository.members(session, organization_ids, permission, project_id=project_id)
+    rows = await repository.members(session, organization_ids, project_id=project_id)
     return tuple(OrganizationMember(row.user_id, row.public_id, row.username, display_name(row)) for row in rows)
 
 

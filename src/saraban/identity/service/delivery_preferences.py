@@ -1,19 +1,17 @@
 """Where people are reached and how they want to be told; what the kinds of notice are is for `notifications` to say."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
+from saraban.identity.domain.account import DeliveryPreferences
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserPreference
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import invalid
-from saraban.kit.json import JsonObject
-
-DIGEST_HOUR = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +24,7 @@ class DeliveryProfile:
     email: str
     language: str
     is_open: bool
-    by_mail: bool
-    digest: bool
-    digest_hour: int
-    quiet_from: int | None
-    quiet_until: int | None
-    channels: Mapping[str, JsonObject]
+    preferences: DeliveryPreferences
 
 
 async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, DeliveryProfile]:
@@ -41,24 +34,14 @@ async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[
     return {row[0].user_id: _delivery(*row) for row in await repository.users_with_preferences(session, user_ids)}
 
 
-async def save_delivery_preferences(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    by_mail: bool,
-    digest: bool,
-    digest_hour: int,
-    quiet_from: int | None,
-    quiet_until: int | None,
-    channels: Mapping[str, JsonObject],
-) -> None:
+async def save_delivery_preferences(ctx: RequestContext, session: AsyncSession, chosen: DeliveryPreferences) -> None:
     """Save how the caller wants to be notified from now on."""
     row = await repository.lock_preference(session, user_id=ctx.caller.user_id)
     if row is None:
         row = UserPreference(user_id=ctx.caller.user_id, language=ctx.caller.language)
         session.add(row)
-    row.notify_email, row.digest_mode, row.digest_hour = by_mail, digest, digest_hour
-    row.quiet_from, row.quiet_until, row.channels = quiet_from, quiet_until, dict(channels)
+    row.notify_email, row.digest_mode, row.digest_hour = chosen.by_mail, chosen.digest, chosen.digest_hour
+    row.quiet_from, row.quiet_until, row.channels = chosen.quiet_from, chosen.quiet_until, dict(chosen.channels)
     row.updated_at = ctx.now
     await session.flush()
 
@@ -83,10 +66,16 @@ def _delivery(user: User, chosen: UserPreference | None) -> DeliveryProfile:
         email=user.email,
         language=chosen.language if chosen else "th",
         is_open=user.is_active and not user.is_service and user.deleted_at is None,
-        by_mail=chosen.notify_email if chosen else True,
-        digest=chosen.digest_mode if chosen else False,
-        digest_hour=chosen.digest_hour if chosen else DIGEST_HOUR,
-        quiet_from=chosen.quiet_from if chosen else None,
-        quiet_until=chosen.quiet_until if chosen else None,
-        channels=(chosen.channels or {}) if chosen else {},
+        preferences=_preferences(chosen) if chosen else DeliveryPreferences(),
+    )
+
+
+def _preferences(row: UserPreference) -> DeliveryPreferences:
+    return DeliveryPreferences(
+        by_mail=row.notify_email,
+        digest=row.digest_mode,
+        digest_hour=row.digest_hour,
+        quiet_from=row.quiet_from,
+        quiet_until=row.quiet_until,
+        channels=row.channels or {},
     )

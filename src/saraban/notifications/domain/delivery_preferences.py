@@ -3,14 +3,12 @@ The kinds of notice that a person chooses channels for (several templates are on
 person is told, and when the e-mail goes out: digests, quiet hours, several changes in one letter.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, Literal, get_args
 from zoneinfo import ZoneInfo
 
+from saraban.identity.domain.account import DeliveryPreferences
 from saraban.kit.errors import Text
-from saraban.kit.json import JsonObject
 
 NoticeKind = Literal["waiting", "reminder", "finished", "moved", "created", "revised", "cancelled", "webhook"]
 KINDS: Final[tuple[NoticeKind, ...]] = get_args(NoticeKind)
@@ -48,26 +46,6 @@ _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
 def kind_of(template: str) -> NoticeKind:
     """Return the kind that a template belongs to."""
     return _OF_TEMPLATE[template]
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryPreferences:
-    """
-    What one person chose; hours are those of the deployment's zone.
-
-    :param channels: by kind, `{"inApp": bool, "email": bool, "webhook": bool}`; a kind that is not there goes by the
-        first two: nothing is sent to a machine that nobody asked for
-    """
-
-    by_mail: bool = True
-    digest: bool = False
-    digest_hour: int = 8
-    quiet_from: int | None = None
-    quiet_until: int | None = None
-    channels: Mapping[str, JsonObject] = field(default_factory=dict)
-
-    def chose(self, kind: NoticeKind, channel: str) -> bool:
-        return bool(self.channels.get(kind, {}).get(channel, channel != "webhook"))
 
 
 def channels_of(preferences: DeliveryPreferences, kind: NoticeKind, *, mail_is_on: bool) -> tuple[bool, bool]:

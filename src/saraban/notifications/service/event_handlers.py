@@ -19,7 +19,6 @@ from saraban.notifications.domain.notices import WEBHOOK_OFF, Notice, notices, r
 from saraban.notifications.repository import DocumentParties
 from saraban.notifications.service import mail_queue
 from saraban.notifications.service.mail_queue import MailSettings
-from saraban.notifications.service.preferences import preferences_of
 from saraban.workflow.engine.pending_assignees import ACTS, SubjectState
 from saraban.workflow.runtime.service.assignees import NotificationAudience, audience_of
 from saraban.workflow.runtime.service.delegations import Delegates, delegates_of
@@ -217,7 +216,7 @@ async def _tell(
     chosen = await identity.load_delivery_profiles(
         session, user_ids={user for _, _, readers in telling for user in readers}
     )
-    preferences = {user: preferences_of(delivery) for user, delivery in chosen.items()}
+    preferences = {user: delivery.preferences for user, delivery in chosen.items()}
     rows: list[dict[str, object]] = []
     lines: list[dict[str, object]] = []
     hooked: list[NewEvent] = []

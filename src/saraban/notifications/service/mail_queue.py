@@ -20,13 +20,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import service as events
 from saraban.events.service import Event
 from saraban.identity import service as identity
+from saraban.identity.domain.account import DeliveryPreferences
 from saraban.identity.service import DeliveryProfile
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id
 from saraban.kit.json import JsonObject
 from saraban.notifications import repository
-from saraban.notifications.domain.delivery_preferences import DeliveryPreferences, after_quiet, send_time
+from saraban.notifications.domain.delivery_preferences import after_quiet, send_time
 from saraban.notifications.domain.mail_message import (
     INVITATION,
     Mailer,
@@ -38,7 +39,6 @@ from saraban.notifications.domain.mail_message import (
 )
 from saraban.notifications.domain.notices import Notice, render_notice
 from saraban.notifications.models import MailLine
-from saraban.notifications.service.preferences import preferences_of
 
 log = structlog.get_logger(__name__)
 
@@ -183,7 +183,7 @@ async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int
     else:
         batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
     # It may be late: the server was away, or no worker ran. Quiet hours count when a mail goes, not when it was written.
-    goes_at = after_quiet(preferences_of(reader), now, mail_settings.zone)
+    goes_at = after_quiet(reader.preferences, now, mail_settings.zone)
     goes = reader.is_open and goes_at == now
     for line in lines:
         if not reader.is_open:

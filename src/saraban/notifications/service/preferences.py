@@ -3,17 +3,18 @@
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
+from saraban.identity.domain.account import DeliveryPreferences
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.service import DeliveryProfile
 from saraban.kit.errors import invalid
-from saraban.notifications.domain.delivery_preferences import ACTION, KINDS, DeliveryPreferences
+from saraban.kit.json import JsonObject
+from saraban.notifications.domain.delivery_preferences import ACTION, KINDS
 from saraban.notifications.schemas import ChannelChoice, PreferencesAnswer, PreferencesOrder
 
 
 async def read_preferences(ctx: RequestContext, session: AsyncSession, *, mail_is_on: bool) -> PreferencesAnswer:
     """Return the caller's choices, each kind of notice among them."""
     chosen = (await identity.load_delivery_profiles(session, user_ids=[ctx.caller.user_id]))[ctx.caller.user_id]
-    preferences = preferences_of(chosen)
+    preferences = chosen.preferences
     return PreferencesAnswer(
         address=chosen.email,
         mail_is_on=mail_is_on,
@@ -51,27 +52,11 @@ async def save_preferences(ctx: RequestContext, session: AsyncSession, *, order:
                 "เรื่องที่ต้องดำเนินการต้องแจ้งอย่างน้อยหนึ่งช่องทาง",
                 "Tasks that need your action must have at least one channel.",
             )
-    await identity.save_delivery_preferences(
-        ctx,
-        session,
-        by_mail=order.email,
-        digest=order.digest,
-        digest_hour=order.digest_hour,
-        quiet_from=order.quiet_from,
-        quiet_until=order.quiet_until,
-        channels={
-            choice.kind: {"inApp": choice.in_app, "email": choice.email, "webhook": choice.webhook}
-            for choice in order.channels
-        },
+    channels: dict[str, JsonObject] = {
+        choice.kind: {"inApp": choice.in_app, "email": choice.email, "webhook": choice.webhook}
+        for choice in order.channels
+    }
+    chosen = DeliveryPreferences(
+        order.email, order.digest, order.digest_hour, order.quiet_from, order.quiet_until, channels
     )
-
-
-def preferences_of(chosen: DeliveryProfile) -> DeliveryPreferences:
-    return DeliveryPreferences(
-        by_mail=chosen.by_mail,
-        digest=chosen.digest,
-        digest_hour=chosen.digest_hour,
-        quiet_from=chosen.quiet_from,
-        quiet_until=chosen.quiet_until,
-        channels=chosen.channels,
-    )
+    await identity.save_delivery_preferences(ctx, session, chosen)

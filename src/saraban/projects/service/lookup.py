@@ -68,13 +68,13 @@ async def find_organization(
     return OrganizationRef(row.id, row.public_id, row.organization_code, row.organization_name, party_role(row.role))
 
 
-async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str) -> ContractRef:
+async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID) -> ContractRef:
     """
-    :raises Invalid: at `pointer`, when the contract is not one of the project
+    :raises Invalid: when the contract is not one of the project
     """
     row = await repository.contract(session, project_id=project.id, public_id=public_id)
     if row is None:
-        raise unknown(pointer, str(public_id))
+        raise unknown(CONTRACT_POINTER, str(public_id))
     return ContractRef(row.id, row.public_id, row.contract_code, row.contract_name)
 
 
@@ -89,38 +89,34 @@ async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRe
 
 
 async def find_discipline(
-    session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str, pointer: str
+    session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str
 ) -> DisciplineRef:
     """
-    :raises Invalid: at `pointer` when unknown, at `/contractPublicId` when several contracts have the code
+    :raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code
     """
-    row = _only(await repository.disciplines(session, _of(project, contract, code)), code, pointer)
+    row = _only(await repository.disciplines(session, _of(project, contract, code)), code, "/disciplineCode")
     return DisciplineRef(row.id, row.code, row.contract_id)
 
 
 async def find_rfa_type(
-    session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str, pointer: str
+    session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str
 ) -> RfaTypeRef:
     """
-    :raises Invalid: at `pointer` when unknown, at `/contractPublicId` when several contracts have the code
+    :raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code
     """
-    row = _only(await repository.rfa_types(session, _of(project, contract, code)), code, pointer)
+    row = _only(await repository.rfa_types(session, _of(project, contract, code)), code, "/rfaTypeCode")
     return RfaTypeRef(row.id, row.code, row.contract_id)
 
 
 async def find_sub_type(
-    session: AsyncSession,
-    *,
-    project: ProjectRef,
-    contract: ContractRef | None,
-    type_id: int,
-    code: str,
-    pointer: str,
+    session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, type_id: int, code: str
 ) -> SubTypeRef:
     """
-    :raises Invalid: at `pointer` when unknown for this document type, at `/contractPublicId` when ambiguous
+    :raises Invalid: at its own field when unknown for this document type, at `/contractPublicId` when ambiguous
     """
-    row = _only(await repository.sub_types(session, _of(project, contract, code), type_id=type_id), code, pointer)
+    row = _only(
+        await repository.sub_types(session, _of(project, contract, code), type_id=type_id), code, "/subTypeCode"
+    )
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 

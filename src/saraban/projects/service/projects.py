@@ -121,17 +121,7 @@ async def visible_project(ctx: RequestContext, session: AsyncSession, public_id:
 
 
 async def _members(session: AsyncSession, project: Project) -> list[PartySummary]:
-    rows = await repository.members(session, project_id=project.id)
-    return [
-        PartySummary(
-            public_id=row.public_id,
-            organization_code=row.organization_code,
-            organization_name=row.organization_name,
-            organization_name_en=row.organization_name_en,
-            role=party_role(row.role_in_project),
-        )
-        for row in rows
-    ]
+    return [_party(row) for row in await repository.members(session, project_id=project.id)]
 
 
 async def _contracts(session: AsyncSession, project: Project) -> list[ContractSummary]:

@@ -4,10 +4,14 @@ Fills in the master data of the product.
 It may run any number of times: it adds what is missing and changes nothing that is there.
 """
 
+from collections.abc import Callable
+from typing import Any, Final
+
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.service.first_run import SHIPPED_AT, add_missing
 from saraban.projects.domain import master_data as shipped
+from saraban.projects.domain.master_data import MasterCode
 from saraban.projects.models import (
     CirculationStatusCode,
     CorrespondenceStatus,
@@ -17,53 +21,26 @@ from saraban.projects.models import (
 )
 
 _STAMPS = {"created_at": SHIPPED_AT, "updated_at": SHIPPED_AT}
+# The column of the code, what ships, and what its row says beside the code and its place.
+_TABLES: Final[tuple[tuple[Any, tuple[MasterCode, ...], Callable[[MasterCode], dict[str, Any]]], ...]] = (
+    (CorrespondenceType.type_code, shipped.CORRESPONDENCE_TYPES, lambda one: {"type_name": one.says.en, **_STAMPS}),
+    (CorrespondenceStatus.status_code, shipped.CORRESPONDENCE_STATUSES, lambda one: {"status_name": one.says.en}),
+    (
+        RfaStatusCode.status_code,
+        shipped.RFA_STATUSES,
+        lambda one: {"status_name": one.says.en, "description": one.says.th},
+    ),
+    (
+        RfaApproveCode.approve_code,
+        shipped.RFA_APPROVE_CODES,
+        lambda one: {"approve_name": one.says.en, "description": one.says.th},
+    ),
+    (CirculationStatusCode.code, shipped.CIRCULATION_STATUSES, lambda one: {"description": one.says.en}),
+)
 
 
 async def seed_master_data(session: AsyncSession) -> None:
     """Fill in document types, statuses, approve codes."""
-    await add_missing(
-        session,
-        CorrespondenceType.type_code,
-        (
-            CorrespondenceType(type_code=one.code, type_name=one.says.en, sort_order=one.order, **_STAMPS)
-            for one in shipped.CORRESPONDENCE_TYPES
-        ),
-    )
-    await add_missing(
-        session,
-        CorrespondenceStatus.status_code,
-        (
-            CorrespondenceStatus(status_code=one.code, status_name=one.says.en, sort_order=one.order)
-            for one in shipped.CORRESPONDENCE_STATUSES
-        ),
-    )
-    await _rfa_codes(session)
-    await add_missing(
-        session,
-        CirculationStatusCode.code,
-        (
-            CirculationStatusCode(code=one.code, description=one.says.en, sort_order=one.order)
-            for one in shipped.CIRCULATION_STATUSES
-        ),
-    )
-
-
-async def _rfa_codes(session: AsyncSession) -> None:
-    await add_missing(
-        session,
-        RfaStatusCode.status_code,
-        (
-            RfaStatusCode(status_code=one.code, status_name=one.says.en, description=one.says.th, sort_order=one.order)
-            for one in shipped.RFA_STATUSES
-        ),
-    )
-    await add_missing(
-        session,
-        RfaApproveCode.approve_code,
-        (
-            RfaApproveCode(
-                approve_code=one.code, approve_name=one.says.en, description=one.says.th, sort_order=one.order
-            )
-            for one in shipped.RFA_APPROVE_CODES
-        ),
-    )
+    for code, offers, names in _TABLES:
+        rows = (code.class_(**{code.key: one.code, "sort_order": one.order}, **names(one)) for one in offers)
+        await add_missing(session, code, rows)

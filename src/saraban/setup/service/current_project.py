@@ -109,9 +109,7 @@ async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Json]]:
         [row for row in await repository.rfa_types(session, project_id=key) if row.is_active],
         lambda row: _named(row.type_code, row.type_name_th, row.type_name_en),
     )
-    sub_types: dict[int, list[dict[str, Json]]] = defaultdict(list)
-    for row in await repository.sub_types(session, project_id=key):
-        sub_types[row.CorrespondenceSubType.contract_id].append(_sub_type(row))
+    sub_types = _by_contract(await repository.sub_types(session, project_id=key), _sub_type)
     return [
         {
             **_contract(row),

@@ -4,11 +4,12 @@ Saves what a project file adds and changes, and closes what it leaves out where 
 What has rules of its own goes through the service that keeps them, whose refusals get the line and key of the file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -40,6 +41,9 @@ from saraban.setup.domain.comparison import ChangeType, Difference, ProjectItems
 from saraban.setup.domain.project_yaml import ReadFile, YamlPath, located
 from saraban.setup.service.current_project import WEEKDAY_OF
 from saraban.workflow.administration.service import workflow_assignment
+
+Key = TypeVar("Key")
+Row = TypeVar("Row")
 
 REASON: Final = "ตามไฟล์โครงการ / Project file"
 
@@ -88,6 +92,14 @@ class ApplyContext:
         return located(self.read.lines, replace(problem, pointer=pointer_of(("body", *place))), place)
 
 
+def row_of(saving: ApplyContext, rows: dict[Key, Row], key: Key, new: Callable[[], Row]) -> Row:
+    """Return the row that is there, or a new one."""
+    if key not in rows:
+        rows[key] = new()
+        saving.session.add(rows[key])
+    return rows[key]
+
+
 def fill(row: object, values: Values, columns: Mapping[str, str]) -> None:
     for key, column in columns.items():
         if key in values:
@@ -99,16 +111,11 @@ async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) 
     saving.organizations = {row.organization_code: row for row in await repository.organizations(session)}
     roles = {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
     for one in those:
-        row = saving.organizations.get(one.path[1])
-        if row is None:
-            member = saving.wanted.found.get(("members", one.path[1]))
-            row = Organization(
-                organization_code=one.path[1],
-                role_id=roles.get(member.values["role"]) if member else None,
-                created_at=saving.ctx.now,
-            )
-            session.add(row)
-            saving.organizations[one.path[1]] = row
+        code = one.path[1]
+        member = saving.wanted.found.get(("members", code))
+        role_id = roles.get(member.values["role"]) if member else None
+        new = partial(Organization, organization_code=code, role_id=role_id, created_at=saving.ctx.now)
+        row = row_of(saving, saving.organizations, code, new)
         fill(row, one.values, {"name": "organization_name", "nameEn": "organization_name_en"})
         row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
 
@@ -116,12 +123,9 @@ async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) 
 async def save_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
     rows = {row.type_code: row for row in await repository.types(saving.session)}
     for one in those:
-        if one.path[1] not in rows:
-            last = max((row.sort_order for row in rows.values()), default=0)
-            row = CorrespondenceType(type_code=one.path[1], sort_order=last + 10, created_at=saving.ctx.now)
-            saving.session.add(row)
-            rows[one.path[1]] = row
-        row = rows[one.path[1]]
+        code, last = one.path[1], max((row.sort_order for row in rows.values()), default=0)
+        new = partial(CorrespondenceType, type_code=code, sort_order=last + 10, created_at=saving.ctx.now)
+        row = row_of(saving, rows, code, new)
         row.type_name, row.is_active, row.deleted_at, row.updated_at = one.values["name"], True, None, saving.ctx.now
     await saving.session.flush()
     saving.types = {code: row.id for code, row in rows.items()}
@@ -154,11 +158,9 @@ async def save_contracts(saving: ApplyContext, those: Sequence[Difference]) -> N
     rows = await repository.contracts(saving.session, codes=(), project_id=key)
     saving.contracts = {row.contract_code: row for row in rows}
     for one in those:
-        row = saving.contracts.get(one.path[1])
-        if row is None:
-            row = Contract(project_id=key, contract_code=one.path[1], created_at=saving.ctx.now)
-            saving.session.add(row)
-            saving.contracts[one.path[1]] = row
+        code = one.path[1]
+        new = partial(Contract, project_id=key, contract_code=code, created_at=saving.ctx.now)
+        row = row_of(saving, saving.contracts, code, new)
         fill(row, one.values, {"name": "contract_name", "nameEn": "contract_name_en"})
         for name, column in (("startDate", "start_date"), ("endDate", "end_date")):
             if name in one.values:
@@ -182,10 +184,8 @@ async def save_disciplines(saving: ApplyContext, those: Sequence[Difference]) ->
     known = {(row.contract_id, row.discipline_code): row for row in rows}
     for one in those:
         key = saving.contracts[one.path[1]].id, one.path[3]
-        row = known.get(key)
-        if row is None:
-            row = Discipline(contract_id=key[0], discipline_code=key[1], created_at=saving.ctx.now)
-            saving.session.add(row)
+        new = partial(Discipline, contract_id=key[0], discipline_code=key[1], created_at=saving.ctx.now)
+        row = row_of(saving, known, key, new)
         fill(row, one.values, {"nameTh": "code_name_th", "nameEn": "code_name_en"})
         row.is_active, row.updated_at = True, saving.ctx.now
 
@@ -195,32 +195,19 @@ async def save_rfa_types(saving: ApplyContext, those: Sequence[Difference]) -> N
     known = {(row.contract_id, row.type_code): row for row in rows}
     for one in those:
         key = saving.contracts[one.path[1]].id, one.path[3]
-        row = known.get(key)
-        if row is None:
-            row = RfaType(contract_id=key[0], type_code=key[1])
-            saving.session.add(row)
+        row = row_of(saving, known, key, partial(RfaType, contract_id=key[0], type_code=key[1]))
         fill(row, one.values, {"nameTh": "type_name_th", "nameEn": "type_name_en"})
         row.is_active = True
 
 
 async def save_sub_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
     rows = await repository.sub_types(saving.session, project_id=saving.project_row.id)
-    known = {
-        (row.CorrespondenceSubType.contract_id, row.type_code, row.CorrespondenceSubType.sub_type_code): row[0]
-        for row in rows
-    }
+    known = {(row.contract_id, row.type_code, row[0].sub_type_code): row[0] for row in rows}
     columns = {"number": "sub_type_number", "nameTh": "sub_type_name", "nameEn": "sub_type_name_en"}
     for one in those:
         key = saving.contracts[one.path[1]].id, one.values["type"], one.values["code"]
-        row = known.get(key)
-        if row is None:
-            row = CorrespondenceSubType(
-                contract_id=key[0],
-                correspondence_type_id=saving.types[key[1]],
-                sub_type_code=key[2],
-                created_at=saving.ctx.now,
-            )
-            saving.session.add(row)
+        keys = {"contract_id": key[0], "correspondence_type_id": saving.types[key[1]], "sub_type_code": key[2]}
+        row = row_of(saving, known, key, partial(CorrespondenceSubType, **keys, created_at=saving.ctx.now))
         fill(row, one.values, columns)
 
 

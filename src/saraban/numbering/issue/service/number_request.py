@@ -330,9 +330,7 @@ async def _parties(session: AsyncSession, request: NumberRequest) -> NumberParti
     )
     contract = None
     if request.contract_public_id is not None:
-        contract = await projects.find_contract(
-            session, project=project, public_id=request.contract_public_id, pointer="/contractPublicId"
-        )
+        contract = await projects.find_contract(session, project=project, public_id=request.contract_public_id)
     parties = NumberParties(project, kind, originator, None, contract, None, None, None)
     return await _with_recipient(session, request, await _with_codes(session, request, parties))
 
@@ -356,12 +354,10 @@ async def _with_codes(session: AsyncSession, request: NumberRequest, parties: Nu
     discipline = rfa_type = sub_type = None
     if request.discipline_code:
         discipline = await projects.find_discipline(
-            session, project=project, contract=contract, code=request.discipline_code, pointer="/disciplineCode"
+            session, project=project, contract=contract, code=request.discipline_code
         )
     if request.rfa_type_code:
-        rfa_type = await projects.find_rfa_type(
-            session, project=project, contract=contract, code=request.rfa_type_code, pointer="/rfaTypeCode"
-        )
+        rfa_type = await projects.find_rfa_type(session, project=project, contract=contract, code=request.rfa_type_code)
     if request.sub_type_code:
         sub_type = await projects.find_sub_type(
             session,
@@ -369,6 +365,5 @@ async def _with_codes(session: AsyncSession, request: NumberRequest, parties: Nu
             contract=contract,
             type_id=parties.type.id,
             code=request.sub_type_code,
-            pointer="/subTypeCode",
         )
     return replace(parties, discipline=discipline, rfa_type=rfa_type, sub_type=sub_type)
