@@ -71,6 +71,8 @@ class OrganizationSummary(Schema):
 
 
 class OrganizationSearch(Schema):
+    model_config = ConfigDict(extra="ignore")  # the place in the list is asked for beside it
+
     search: Annotated[str, SingleLine(100)] | None = Field(
         None, description="Part of the code or the name.", examples=["ผรม"]
     )
