@@ -135,8 +135,8 @@ class TestCodes:
         async with people_db.reading() as session:
             project = await projects.find_project_by_code(session, code="LCBP3-C2")
             with pytest.raises(Invalid):
-                await projects.find_discipline(session, project=project, contract=None, code=code, pointer="/x")
-            found = await projects.find_discipline(session, project=project, contract=None, code="TER", pointer="/x")
+                await projects.find_discipline(session, project=project, contract=None, code=code)
+            found = await projects.find_discipline(session, project=project, contract=None, code="TER")
             codes = await projects.printable_codes(session, project_id=project.id)
             parties = await projects.parties(session, project_id=project.id, contract_id=found.contract_id)
 

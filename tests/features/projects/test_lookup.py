@@ -33,7 +33,7 @@ async def in_project(db: Database, ask: Callable[[AsyncSession, projects.Project
 async def contract_of(session: AsyncSession, project: projects.ProjectRef, code: str) -> projects.ContractRef:
     public_id = await session.scalar(sa.select(Contract.public_id).where(Contract.contract_code == code))
     assert public_id is not None
-    return await projects.find_contract(session, project=project, public_id=public_id, pointer="/contractPublicId")
+    return await projects.find_contract(session, project=project, public_id=public_id)
 
 
 def faults(refusal: pytest.ExceptionInfo[Invalid]) -> list[tuple[str, str]]:
@@ -267,16 +267,14 @@ def _discipline(
 ) -> Callable[[AsyncSession, projects.ProjectRef], Awaitable[Any]]:
     async def ask(session: AsyncSession, project: projects.ProjectRef) -> Any:
         named = await contract_of(session, project, contract) if contract else None
-        return await projects.find_discipline(
-            session, project=project, contract=named, code=code, pointer="/disciplineCode"
-        )
+        return await projects.find_discipline(session, project=project, contract=named, code=code)
 
     return ask
 
 
 def _rfa_type(code: str) -> Callable[[AsyncSession, projects.ProjectRef], Awaitable[Any]]:
     async def ask(session: AsyncSession, project: projects.ProjectRef) -> Any:
-        return await projects.find_rfa_type(session, project=project, contract=None, code=code, pointer="/rfaTypeCode")
+        return await projects.find_rfa_type(session, project=project, contract=None, code=code)
 
     return ask
 
@@ -284,8 +282,6 @@ def _rfa_type(code: str) -> Callable[[AsyncSession, projects.ProjectRef], Awaita
 def _sub_type(kind: str, code: str) -> Callable[[AsyncSession, projects.ProjectRef], Awaitable[Any]]:
     async def ask(session: AsyncSession, project: projects.ProjectRef) -> Any:
         of = await projects.find_type(session, code=kind, pointer="/correspondenceTypeCode")
-        return await projects.find_sub_type(
-            session, project=project, contract=None, type_id=of.id, code=code, pointer="/subTypeCode"
-        )
+        return await projects.find_sub_type(session, project=project, contract=None, type_id=of.id, code=code)
 
     return ask
