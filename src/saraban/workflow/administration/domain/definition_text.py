@@ -6,10 +6,10 @@ version to another.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import count
+from itertools import count, islice
 from operator import itemgetter
 from typing import Literal
 
@@ -19,8 +19,8 @@ from saraban.workflow.language.faults import below, escaped
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
-_MOST_REPEATS = 20
-_Way = tuple["_Way", str] | None
+_MOST_REPEATS = 10  # each is looked for in the text once more
+_Way = tuple["_Way", tuple[str, bool]] | None
 
 
 class InvalidJson(ValueError):
@@ -64,15 +64,24 @@ class JsonText:
 
         :raises JsonTooDeep: where it is too deep to be looked through
         """
-        found = []
-        for way, key in _repeats(_loads(self.text, _RepeatingObject)):
-            at = _skip(self.text, 0)
-            for name in way:
-                at = [value for each, _, value in _members(self.text, at) if each == name][-1]
-            first, *_, last = [place for each, place, _ in _members(self.text, at) if each == key]
-            values = {"key": key[:60], "first": self._line_of(first), "second": self._line_of(last)}
-            found.append((last, FieldProblem(reduce(below, (*way, key), root), "duplicate_key", TWICE, values)))
-        return tuple(fault for _, fault in sorted(found, key=itemgetter(0)))
+        try:
+            found = [self._repeat(way, key, root) for way, key in _repeats(_loads(self.text, _RepeatingObject))]
+        except RecursionError as fault:
+            raise JsonTooDeep from fault
+        return tuple(problem for _, problem in sorted(found, key=itemgetter(0)))
+
+    def _repeat(self, way: Sequence[tuple[str, bool]], key: str, root: str) -> tuple[int, FieldProblem]:
+        """(place of its last value, what is said of it)"""
+        at = _skip(self.text, 0)
+        for name, repeated in way:
+            inside = (value for each, _, value in _members(self.text, at) if each == name)
+            at = (
+                [*inside][-1] if repeated else next(inside)
+            )  # what stands once is found without reading what follows it
+        first, *_, last = [place for each, place, _ in _members(self.text, at) if each == key]
+        values = {"key": key[:60], "first": self._line_of(first), "second": self._line_of(last)}
+        pointer = reduce(below, (*(name for name, _ in way), key), root)
+        return last, FieldProblem(pointer, "duplicate_key", TWICE, values)
 
     def _line_of(self, at: int) -> int:
         return self.text.count("\n", 0, at) + 1
@@ -100,7 +109,7 @@ class _RepeatingObject(dict[str, Json]):
     def __init__(self, pairs: list[tuple[str, Json]]) -> None:
         super().__init__(pairs)
         counts = Counter(key for key, _ in pairs) if len(pairs) > len(self) else {}
-        self.repeated = [key for key, count in counts.items() if count > 1]
+        self.repeated = dict.fromkeys(key for key, count in counts.items() if count > 1)
 
 
 def _loads(text: str, make: Callable[[list[tuple[str, Json]]], Json] | None = None) -> Json:
@@ -113,24 +122,25 @@ def _loads(text: str, make: Callable[[list[tuple[str, Json]]], Json] | None = No
     return value
 
 
-def _repeats(tree: Json) -> list[tuple[list[str], str]]:
+def _repeats(tree: Json) -> list[tuple[list[tuple[str, bool]], str]]:
     """(way to the object, key) of some keys that stand twice; a way is made only for those, since it can be long."""
-    found: list[tuple[list[str], str]] = []
+    found: list[tuple[list[tuple[str, bool]], str]] = []
     waiting: list[tuple[Json, _Way]] = [(tree, None)]
     while waiting and len(found) < _MOST_REPEATS:
         node, way = waiting.pop()
-        if isinstance(node, _RepeatingObject):
-            found += [(_unrolled(way), key) for key in node.repeated]
+        repeated = node.repeated if isinstance(node, _RepeatingObject) else {}
+        found += [(_unrolled(way), key) for key in islice(repeated, _MOST_REPEATS - len(found))]
         inside = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-        waiting += [(value, (way, str(key))) for key, value in inside]
+        waiting += [(value, (way, (str(key), key in repeated))) for key, value in inside]
     return found
 
 
-def _unrolled(way: _Way) -> list[str]:
+def _unrolled(way: _Way) -> list[tuple[str, bool]]:
+    """The keys of a way, each with whether it stands more than once in its object."""
     names = []
     while way is not None:
-        way, name = way
-        names.append(name)
+        way, step = way
+        names.append(step)
     return names[::-1]
 
 
