@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from saraban.kit.schema import Day, Schema, SingleLine
 from saraban.numbering.issue.domain import LONGEST_REASON, SHORTEST_REASON, SHORTEST_RESET_REASON
@@ -70,7 +70,9 @@ class NumberOut(Schema):
     """A number of the ledger."""
 
     public_id: UUID
-    document_number: str = Field(validation_alias="number", examples=["คคง.-สคฉ.3-0001-2569"])
+    document_number: str = Field(
+        validation_alias=AliasChoices("number", "documentNumber"), examples=["คคง.-สคฉ.3-0001-2569"]
+    )
     sequence: int = Field(examples=[1])
     year: int = Field(description="A.D.", examples=[2026])
     template: str = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
@@ -91,7 +93,8 @@ class ReservationOut(NumberOut):
     """A number that is kept for the caller until it expires."""
 
     reservation_token: UUID = Field(
-        validation_alias="public_id", description="Confirm it, cancel it, or give it to a document that is created."
+        validation_alias=AliasChoices("public_id", "reservationToken"),
+        description="Confirm it, cancel it, or give it to a document that is created.",
     )
     expires_at: datetime
 
@@ -153,10 +156,11 @@ class CoveringRangeOut(Schema):
 
     public_id: UUID
     kind: RangeKind
-    first_number: int = Field(validation_alias="first")
-    last_number: int = Field(validation_alias="last")
+    first_number: int = Field(validation_alias=AliasChoices("first", "firstNumber"))
+    last_number: int = Field(validation_alias=AliasChoices("last", "lastNumber"))
     organization_public_id: UUID | None = Field(
-        validation_alias="organization", description="The only organization that may use it."
+        validation_alias=AliasChoices("organization", "organizationPublicId"),
+        description="The only organization that may use it.",
     )
     refuses: bool = Field(description="The number cannot be stated: blocked, or reserved for another organization.")
 
@@ -164,14 +168,17 @@ class CoveringRangeOut(Schema):
 class ManualNumberEffectOut(Schema):
     """What registering the number would do; nothing was done."""
 
-    document_number: str = Field(validation_alias="number", examples=["คคง.-สคฉ.3-0001-2569"])
+    document_number: str = Field(
+        validation_alias=AliasChoices("number", "documentNumber"), examples=["คคง.-สคฉ.3-0001-2569"]
+    )
     sequence: int
     series: str
     counter: int = Field(description="The last number of the series.")
     jump: int = Field(description="By how much the counter would move with `moveCounter`.")
     taken: bool
     range: CoveringRangeOut | None = Field(
-        validation_alias="closed", description="The range that the number lies in; the series steps over it."
+        validation_alias=AliasChoices("closed", "range"),
+        description="The range that the number lies in; the series steps over it.",
     )
 
 
