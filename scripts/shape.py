@@ -107,7 +107,7 @@ class Trace:
     """The modules of ours that run between the first line of an endpoint and its last commit."""
 
     def __init__(self) -> None:
-        self._begun = False
+        self._around: set[str] | None = None  # what called the endpoint, and is entered again whenever it goes on
         self._since_commit: set[str] = set()
         self.modules: set[str] = set()
 
@@ -115,13 +115,21 @@ class Trace:
         if event != "call":
             return
         name = frame.f_globals.get("__name__", "")
-        self._begun = self._begun or ENDPOINTS.search(name) is not None
-        if not self._begun:
-            return
-        if name.startswith("saraban."):
+        if self._around is None:
+            if not ENDPOINTS.search(name):
+                return
+            self._around = {caller.f_globals.get("__name__", "") for caller in _callers(frame)}
+        if name.startswith("saraban.") and name not in self._around:
             self._since_commit.add(name)
         elif frame.f_code is AsyncSession.commit.__code__:
             self.modules |= self._since_commit
+
+
+def _callers(frame: FrameType) -> Iterator[FrameType]:
+    caller = frame.f_back
+    while caller is not None:
+        yield caller
+        caller = caller.f_back
 
 
 @dataclass(frozen=True, slots=True)
