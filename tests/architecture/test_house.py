@@ -16,6 +16,9 @@ SOURCE = ROOT / "src" / "saraban"
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "data", "info", "misc"}
 # The database's own transactions, and the allocator's shared one (two named exceptions of the house).
 MAY_COMMIT = {"kit/db.py", "kit/idempotency.py", "numbering/issue/service/allocator.py"}
+STATEMENTS = {f"sa.{verb}" for verb in ("select", "insert", "update", "delete", "text")}
+# What the migrations know of the database, and the partitions of its tables, are nobody's rows.
+BUILD_STATEMENTS = {"ops/health.py", "worker/timers.py"}
 DOORS = (
     *("cli/", "worker/", "ops/", "app.py", "bootstrap.py", "web/"),
     *("kit/db.py", "kit/http.py", "kit/idempotency.py"),
@@ -88,6 +91,20 @@ def test_every_module_says_what_it_is_for() -> None:
     silent = [place(path) for path in modules() if not ast.get_docstring(parsed(path))]
 
     assert [name for name in silent if not name.endswith("__init__.py")] == []
+
+
+def test_only_repositories_build_statements() -> None:
+    """Services open a session, pass what a repository gives them, and send it."""
+    guilty = [
+        f"{place(path)}:{call.lineno}"
+        for path in modules()
+        if not {"kit", "repository", "repository.py", "models.py"} & set(path.relative_to(SOURCE).parts)
+        and place(path) not in BUILD_STATEMENTS
+        for call in ast.walk(parsed(path))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in STATEMENTS
+    ]
+
+    assert guilty == []
 
 
 def test_only_the_doors_catch_everything() -> None:

@@ -1,6 +1,6 @@
-"""The statements of sealing. The two journals' tables are named as text: one belongs to a feature above this one."""
+"""The statements of the trail and of sealing. The two journals' tables are named as text: one belongs to a feature above this one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,8 +19,10 @@ from saraban.audit.domain.journals import (
     pack,
     unpack,
 )
-from saraban.audit.models import ALLOW_PURGE, AuditBlock
-from saraban.kit.db import Database, UtcDateTime
+from saraban.audit.models import ALLOW_PURGE, AuditBlock, AuditLog
+from saraban.kit.db import Database, UtcDateTime, table_of
+from saraban.kit.pagination import newest_first
+from saraban.kit.pipeline import Pipeline
 
 _USERS = sa.table("users", sa.column("user_id"), sa.column("uuid"))
 _PROJECTS = sa.table("projects", sa.column("id"), sa.column("uuid"))
@@ -168,3 +170,33 @@ def header_of(row: AuditBlock) -> BlockHeader:
 def listed_rows(row: AuditBlock) -> list[RowDigest] | None:
     """Return a block's own list of its rows; None once they were deleted."""
     return None if row.row_list is None else unpack(row.row_list)
+
+
+_INSERT = sa.insert(table_of(AuditLog))
+
+
+async def insert_entry(session: AsyncSession, row: Mapping[str, object]) -> None:
+    await session.execute(_INSERT, dict(row))
+
+
+def queue_entries(pipeline: Pipeline, rows: Sequence[Mapping[str, object]]) -> None:
+    pipeline.insert(table_of(AuditLog), rows)
+
+
+async def entries(
+    session: AsyncSession, wanted: Mapping[str, str | None], *, cursor: str | None, limit: int
+) -> Sequence[AuditLog]:
+    """
+    Return rows of the trail, newest first, one more than the page has.
+
+    :param wanted: by column; None takes every value
+    """
+    columns = table_of(AuditLog).c
+    statement = newest_first(
+        sa.select(AuditLog).where(*(columns[name] == value for name, value in wanted.items() if value is not None)),
+        at=AuditLog.created_at,
+        public_id=AuditLog.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    return (await session.scalars(statement)).all()

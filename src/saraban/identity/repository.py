@@ -8,7 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME, role_names_of
 from saraban.identity.models import (
@@ -398,3 +398,24 @@ def _may(permissions: Any) -> sa.ColumnElement[bool]:
         .where(Permission.permission_id == RolePermission.permission_id)
         .where(Permission.permission_name.in_(permissions))
     )
+
+
+async def values_of(session: AsyncSession, column: InstrumentedAttribute[str]) -> set[str]:
+    return set(await session.scalars(sa.select(column)))
+
+
+async def keys_of(
+    session: AsyncSession, name: InstrumentedAttribute[str], key: InstrumentedAttribute[int]
+) -> dict[str, int]:
+    return {row[0]: row[1] for row in await session.execute(sa.select(name, key))}
+
+
+async def role_permissions(session: AsyncSession) -> set[tuple[int, int]]:
+    rows = await session.execute(sa.select(RolePermission.role_id, RolePermission.permission_id))
+    return {(row.role_id, row.permission_id) for row in rows}
+
+
+async def lift_limits(session: AsyncSession, usernames: Collection[str]) -> None:
+    """Let programs issue as many numbers as they ask for; a limit that somebody set stays."""
+    unset = sa.and_(User.username.in_(usernames), User.draws_per_minute.is_(None))
+    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from saraban.identity.models import Organization, Role, User, UserAssignment
+from saraban.identity.models import Organization, OrganizationRole, Role, User, UserAssignment
 from saraban.kit.db import AnyRow, Base, table_of
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberFormat
 from saraban.projects.models import (
@@ -42,6 +42,10 @@ async def project(session: AsyncSession, *, code: str) -> Project | None:
 
 async def organizations(session: AsyncSession) -> Sequence[Organization]:
     return (await session.scalars(sa.select(Organization).order_by(Organization.organization_code))).all()
+
+
+async def organization_roles(session: AsyncSession) -> dict[str, int]:
+    return {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
 
 
 async def types(session: AsyncSession) -> Sequence[CorrespondenceType]:
@@ -289,3 +293,7 @@ async def is_party(session: AsyncSession, *, project_id: int, organization_id: i
         ContractOrganization.organization_id == organization_id
     )
     return await session.scalar(_of_project(statement, ContractOrganization, project_id).limit(1)) is not None
+
+
+async def delete_where(session: AsyncSession, model: type[Base], **columns: int) -> None:
+    await session.execute(sa.delete(model).filter_by(**columns))

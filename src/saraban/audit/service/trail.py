@@ -10,14 +10,13 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit import repository
 from saraban.audit.models import AuditLog, Severity
-from saraban.kit.db import table_of
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.json import JsonObject
-from saraban.kit.pagination import Page, newest_first, page_of
+from saraban.kit.pagination import Page, page_of
 from saraban.kit.pipeline import Pipeline
 
 
@@ -53,9 +52,6 @@ class AuditOrigin:
     caller: Actor | None
     now: datetime
     address: str = ""
-
-
-_INSERT = sa.insert(table_of(AuditLog))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +91,12 @@ class AuditEntry:
 async def record(ctx: AuditContext, session: AsyncSession, entry: AuditEntry) -> None:
     """Add one row, in the caller's transaction."""
     await session.flush()  # what it tells of, where that is still in the session's memory
-    await session.execute(_INSERT, _row(ctx, entry))
+    await repository.insert_entry(session, _row(ctx, entry))
 
 
 def queue(pipeline: Pipeline, entries: Sequence[tuple[AuditContext, AuditEntry]]) -> None:
     """Add the rows of several entries, in their order, when the pipeline is sent."""
-    pipeline.insert(table_of(AuditLog), [_row(ctx, entry) for ctx, entry in entries])
+    repository.queue_entries(pipeline, [_row(ctx, entry) for ctx, entry in entries])
 
 
 def _row(ctx: AuditContext, entry: AuditEntry) -> dict[str, object]:
@@ -129,20 +125,9 @@ async def list_records(
     limit: int = 50,
 ) -> Page[AuditRecord]:
     """Return the trail newest first; each filter that is given narrows it."""
-    chosen = {
-        AuditLog.entity_type: entity_type,
-        AuditLog.entity_id: entity_id,
-        AuditLog.action: action,
-    }
-    conditions = [column == value for column, value in chosen.items() if value is not None]
-    statement = newest_first(
-        sa.select(AuditLog).where(*conditions),
-        at=AuditLog.created_at,
-        public_id=AuditLog.public_id,
-        cursor=cursor,
-        limit=limit,
-    )
-    rows = [_record(row) for row in (await session.scalars(statement)).all()]
+    wanted = {"entity_type": entity_type, "entity_id": entity_id, "action": action}
+    found = await repository.entries(session, wanted, cursor=cursor, limit=limit)
+    rows = [_record(row) for row in found]
     return page_of(rows, limit=limit, key=lambda record: (record.created_at, record.public_id))
 
 

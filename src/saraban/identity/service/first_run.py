@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
@@ -68,26 +67,26 @@ async def seed_catalogue(session: AsyncSession) -> None:
 
 async def add_missing(session: AsyncSession, code: Any, rows: Iterable[Any]) -> None:
     """Add the rows whose value in the column `code` is not there yet."""
-    known = set(await session.scalars(sa.select(code)))
+    known = await repository.values_of(session, code)
     session.add_all(row for row in rows if getattr(row, code.key) not in known)
     await session.flush()
 
 
 async def _matrix(session: AsyncSession) -> None:
-    roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
-    permissions = {row.permission_name: row.permission_id for row in await session.scalars(sa.select(Permission))}
+    roles = await repository.keys_of(session, Role.role_name, Role.role_id)
+    permissions = await repository.keys_of(session, Permission.permission_name, Permission.permission_id)
     wanted = {
         (roles[offer.name], permissions[name])
         for offer in catalogue.ROLES
         for name in catalogue.permissions_of(offer.name)
     }
-    there = {(row.role_id, row.permission_id) for row in await session.scalars(sa.select(RolePermission))}
+    there = await repository.role_permissions(session)
     session.add_all(RolePermission(role_id=role, permission_id=one) for role, one in sorted(wanted - there))
     await session.flush()
 
 
 async def _system_user(session: AsyncSession) -> None:
-    if await session.scalar(sa.select(User.user_id).where(User.username == catalogue.SYSTEM_USERNAME)):
+    if await repository.user_named(session, username=catalogue.SYSTEM_USERNAME):
         return
     session.add(
         User(
@@ -109,15 +108,13 @@ async def seed_demo_accounts(session: AsyncSession, *, password: str = catalogue
 
     The demo project must be there (`setup.service.demo`).
     """
-    known = set(await session.scalars(sa.select(User.username)))
-    roles = {row.role_name: row.role_id for row in await session.scalars(sa.select(Role))}
+    known = await repository.values_of(session, User.username)
+    roles = await repository.keys_of(session, Role.role_name, Role.role_id)
     for account in catalogue.DEMO_ACCOUNTS:
         if account.username not in known:
             await _open_account(session, account, roles, password_hash=await passwords.hash_password(password))
-    # A program draws more than a person may; a limit that somebody set stays.
     services = [account.username for account in catalogue.DEMO_ACCOUNTS if account.is_service]
-    unset = sa.and_(User.username.in_(services), User.draws_per_minute.is_(None))
-    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))
+    await repository.lift_limits(session, services)
 
 
 async def _open_account(

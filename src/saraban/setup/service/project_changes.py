@@ -12,12 +12,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.models import Organization, OrganizationRole, User
+from saraban.identity.models import Organization
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.problem import pointer_of
@@ -109,7 +108,7 @@ def fill(row: object, values: Values, columns: Mapping[str, str]) -> None:
 async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) -> None:
     session = saving.session
     saving.organizations = {row.organization_code: row for row in await repository.organizations(session)}
-    roles = {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
+    roles = await repository.organization_roles(session)
     for one in those:
         code = one.path[1]
         member = saving.wanted.found.get(("members", code))
@@ -226,8 +225,7 @@ async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None
 
 async def _account(saving: ApplyContext, one: Difference) -> None:
     """What may differ of an account: the address, the names and the organization."""
-    row = await saving.session.scalar(sa.select(User).where(User.username == one.path[1]))
-    assert row is not None
+    row = (await repository.accounts(saving.session))[one.path[1]].User
     fill(row, one.values, {"email": "email", "firstName": "first_name", "lastName": "last_name"})
     if "organization" in one.values:
         row.primary_organization_id = saving.organizations[one.values["organization"]].id
@@ -402,7 +400,7 @@ async def _member(saving: ApplyContext, code: str) -> bool:
     asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
     if await repository.is_party(saving.session, **asked) or await repository.has_numbers(saving.session, **asked):
         return False
-    await saving.session.execute(sa.delete(ProjectOrganization).filter_by(**asked))
+    await repository.delete_where(saving.session, ProjectOrganization, **asked)
     return True
 
 
@@ -412,7 +410,7 @@ async def _party(saving: ApplyContext, contract: str, code: str) -> bool:
     if await repository.has_numbers(saving.session, **asked):
         return False
     here = {"contract_id": saving.contracts[contract].id, "organization_id": organization.id}
-    await saving.session.execute(sa.delete(ContractOrganization).filter_by(**here))
+    await repository.delete_where(saving.session, ContractOrganization, **here)
     return True
 
 
