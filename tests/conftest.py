@@ -91,12 +91,6 @@ LONG = (
 settings.register_profile("untimed", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
-# The tests whose coverage of numbering counts.
-MEASURED = tuple(
-    f"tests/{place}/"
-    for place in ("domain/numbering", "features/numbering", "features/documents", "features/web", "database")
-)
-
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -115,9 +109,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take minutes begin: whoever met one at the end would work alone (with `--no-loadscope-reorder`)."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
-    for item in items:  # what is measured costs a fifth more time
-        if not item.nodeid.startswith(MEASURED):
-            item.add_marker("no_cover")
 
 
 @pytest.hookimpl(trylast=True)

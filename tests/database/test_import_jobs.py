@@ -19,7 +19,7 @@ from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
 from saraban.numbering import service as numbering
 from saraban.numbering.imports import repository
-from saraban.numbering.imports.service.uploads import LEASE
+from saraban.numbering.imports.service.import_worker import LEASE
 from saraban.numbering.series.models import LedgerEntry, NumberImport
 from saraban.numbering.service import ImportWorker
 from tests.conftest import PASSWORD

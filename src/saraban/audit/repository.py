@@ -184,7 +184,7 @@ def queue_entries(pipeline: Pipeline, rows: Sequence[Mapping[str, object]]) -> N
 
 
 async def entries(
-    session: AsyncSession, wanted: Mapping[str, str | None], *, cursor: str | None, limit: int
+    session: AsyncSession, wanted: Mapping[str, object], *, cursor: str | None, limit: int
 ) -> Sequence[AuditLog]:
     """
     Return rows of the trail, newest first, one more than the page has.

@@ -103,12 +103,11 @@ def void(
     """
     from saraban.numbering import service as numbering
 
-    voided = _changed(
-        account,
-        project,
-        number,
-        lambda ctx, session, named: numbering.void_number(ctx, session, public_id=named, reason=reason),
-    )
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "Issued":
+        named = await number_named(ctx, session, project, number)
+        return await numbering.void_number(ctx, session, public_id=named, reason=reason)
+
+    voided = as_account(account, step).number
     tell(f"{voided} เป็นโมฆะแล้ว", f"{voided} is void.")
 
 
@@ -330,7 +329,7 @@ def _changed(
     number: str,
     verb: "Callable[[RequestContext, AsyncSession, UUID], Awaitable[Issued]]",
 ) -> str:
-    """Do something with one number, named as it is printed or by its public id, and return it as it is printed."""
+    """Do something with a reservation, named by its number or its token, and return the number as it is printed."""
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "Issued":
         try:

@@ -27,7 +27,7 @@ from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_f
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
-from saraban.kit.pipeline import DriverConnection, SqlStatement, update_statement
+from saraban.kit.pipeline import DriverConnection, SqlStatement, flush_pending, update_statement
 
 log = structlog.get_logger(__name__)
 _PATIENCE = 1.0  # seconds
@@ -154,6 +154,8 @@ async def complete_claims(session: SessionOrConnection, done: Iterable[tuple[Cla
     keyed = [(claim, receipt) for claim, receipt in done if claim.row is not None]
     if not keyed:
         return []
+    if isinstance(session, AsyncSession):
+        await flush_pending(session)  # what refuses the work's own rows is told before
     driver = await DriverConnection.of(session)
     changed = await driver.run([claim.completion(driver, receipt) for claim, receipt in keyed])
     return [claim for (claim, _), count in zip(keyed, changed, strict=True) if count != 1]

@@ -12,10 +12,10 @@ from saraban.numbering.formats.service import (
     read_format,
     save_format,
 )
+from saraban.numbering.imports.service.import_worker import ImportWorker
 from saraban.numbering.imports.service.uploads import (
     CounterMove,
     ImportFile,
-    ImportWorker,
     list_imports,
     read_import,
     start_import,

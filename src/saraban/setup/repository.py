@@ -71,6 +71,10 @@ async def accounts(session: AsyncSession) -> dict[str, AnyRow]:
     return {row.User.username: row for row in await _rows(session, statement)}
 
 
+async def account(session: AsyncSession, *, username: str) -> User:
+    return (await session.scalars(sa.select(User).where(User.username == username))).one()
+
+
 async def codes(session: AsyncSession, *, project_id: int | None) -> set[tuple[str, str]]:
     """Every code there is, closed or not, with the list of a project file in which it stands; of contracts, the project's."""
     found: set[tuple[str, str]] = set()

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, read_after_commit, respond
-from saraban.kit.idempotency import Idempotency
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
 from saraban.webhooks import schemas, service
@@ -170,15 +170,25 @@ async def _once(
     operation: Operation,
     work: Callable[[AsyncSession], Awaitable[service.Webhook]],
 ) -> tuple[Receipt, service.Webhook]:
-    """Do the work once for a key; return what it did, and the webhook as it is now."""
-    receipt = await idempotency.run(operation, partial(_receipt, work))
-    async with read_after_commit(db) as session:
-        return receipt, await service.read(ctx, session, receipt.resource_id)
+    """
+    Do the work once for a key; return what it made, and of a repetition the webhook as it is now.
+
+    A new secret is told once: from the hand that made it, whatever becomes of the webhook in the next moment.
+    """
+    async with idempotency.claim(operation) as claim:
+        if claim.receipt is None:
+            return await db.transact(partial(_complete, claim, work))
+    async with db.reading() as session:
+        return claim.receipt, await service.read(ctx, session, claim.receipt.resource_id)
 
 
-async def _receipt(work: Callable[[AsyncSession], Awaitable[service.Webhook]], session: AsyncSession) -> Receipt:
+async def _complete(
+    claim: Claim, work: Callable[[AsyncSession], Awaitable[service.Webhook]], session: AsyncSession
+) -> tuple[Receipt, service.Webhook]:
     row = await work(session)
-    return Receipt("webhook", row.public_id, {"version": row.version})
+    receipt = Receipt("webhook", row.public_id, {"version": row.version})
+    await claim.complete(session, receipt)
+    return receipt, row
 
 
 def _created(receipt: Receipt, row: service.Webhook) -> Response:

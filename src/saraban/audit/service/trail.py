@@ -121,11 +121,12 @@ async def list_records(
     entity_type: str | None = None,
     entity_id: str | None = None,
     action: str | None = None,
+    actor_public_id: UUID | None = None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[AuditRecord]:
     """Return the trail newest first; each filter that is given narrows it."""
-    wanted = {"entity_type": entity_type, "entity_id": entity_id, "action": action}
+    wanted = {"entity_type": entity_type, "entity_id": entity_id, "action": action, "actor_uuid": actor_public_id}
     found = await repository.entries(session, wanted, cursor=cursor, limit=limit)
     rows = [_record(row) for row in found]
     return page_of(rows, limit=limit, key=lambda record: (record.created_at, record.public_id))

@@ -225,7 +225,7 @@ async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None
 
 async def _account(saving: ApplyContext, one: Difference) -> None:
     """What may differ of an account: the address, the names and the organization."""
-    row = (await repository.accounts(saving.session))[one.path[1]].User
+    row = await repository.account(saving.session, username=one.path[1])
     fill(row, one.values, {"email": "email", "firstName": "first_name", "lastName": "last_name"})
     if "organization" in one.values:
         row.primary_organization_id = saving.organizations[one.values["organization"]].id

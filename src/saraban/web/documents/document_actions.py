@@ -86,12 +86,15 @@ class DocumentForm(SentForm):
         return self.order(schema, shared | more)
 
     async def intervene(self, wanted: Callable[..., Awaitable[Transitioned]], command: Command) -> None:
-        await wanted(self.context, self.transitions, public_id=await self.instance(), command=command)
+        instance = await self.instance()
+        await await_first_answer(
+            lambda: wanted(self.keyed_context, self.transitions, public_id=instance, command=command)
+        )
 
     async def submit(self, work: Callable[["DocumentForm"], Awaitable[None]], dialog: str) -> Response:
         """Back to the document when it worked; the document with the refusal on it when it did not."""
         try:
-            await await_first_answer(partial(work, self))
+            await work(self)
         except DomainError as error:
             if has_own_page(error):
                 raise
@@ -213,7 +216,8 @@ async def _act(form: DocumentForm) -> None:
         "onBehalfOf": form.text("onBehalfOf"),
     }
     order = form.order(TransitionIn, said)
-    await form.transitions.take(form.context, public_id=instance, command=Command.of(order))
+    command = Command.of(order)
+    await await_first_answer(lambda: form.transitions.take(form.keyed_context, public_id=instance, command=command))
 
 
 async def _answer(branch_id: UUID, form: DocumentForm) -> None:
@@ -227,12 +231,14 @@ async def _answer(branch_id: UUID, form: DocumentForm) -> None:
     }
     order = form.order(BranchAnswerIn, asked)
     command = Command.answering(order)
-    await review.answer(form.context, form.transitions, public_id=instance, branch_public_id=branch_id, command=command)
+    answered = partial(review.answer, public_id=instance, branch_public_id=branch_id, command=command)
+    await await_first_answer(lambda: answered(form.keyed_context, form.transitions))
 
 
 async def _cancel(form: DocumentForm) -> None:
     order = form.order(Cancellation, {"reason": form.text("reason") or ""})
-    await core.cancel(form.context, form.services, form.register.kind, form.public_id, order.reason)
+    kind = form.register.kind
+    await await_first_answer(lambda: core.cancel(form.keyed_context, form.services, kind, form.public_id, order.reason))
 
 
 async def _revise(form: DocumentForm) -> None:
@@ -241,7 +247,7 @@ async def _revise(form: DocumentForm) -> None:
         raise NotFound("A circulation sheet has no revisions.")
     asked = form.filled("subject", "body", "dueDate")
     order = form.order(NewRevision, {**asked, "attachmentPublicIds": texts(form.values, "attachment")})
-    await core.revise(form.context, form.services, kind, form.public_id, order)
+    await await_first_answer(lambda: core.revise(form.keyed_context, form.services, kind, form.public_id, order))
 
 
 async def _add_files(form: DocumentForm) -> None:
@@ -258,7 +264,8 @@ async def _respond(form: DocumentForm) -> None:
         "comment": form.text("comment"),
         "onBehalfOf": form.text("onBehalfOf"),
     }
-    await circulations.respond(form.context, form.services, form.public_id, form.order(AssigneeResponse, asked))
+    order = form.order(AssigneeResponse, asked)
+    await await_first_answer(lambda: circulations.respond(form.keyed_context, form.services, form.public_id, order))
 
 
 def _command(action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Command:

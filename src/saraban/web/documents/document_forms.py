@@ -267,7 +267,7 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
     try:
         order = form.order(register.kind.new, payload_of(register, form.values))
         await limit_issuing(form.page.request, form.context)
-        receipt = await await_first_answer(partial(core.create, form.context, services, register.kind, order))
+        receipt = await await_first_answer(partial(core.create, form.keyed_context, services, register.kind, order))
     except DomainError as error:
         if error.kind is ErrorKind.BROKEN:
             raise

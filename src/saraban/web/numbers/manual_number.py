@@ -108,7 +108,7 @@ async def state(form: CurrentForm, once: Idempotent) -> Response:
     try:
         order = form.order(ManualNumberIn, _payload(form.values))
         await limit_issuing(page.request, page.context)
-        ctx = form.context if form.context.key else page.context.with_key(str(new_id()))
+        ctx = form.keyed_context if form.keyed_context.key else page.context.with_key(str(new_id()))
         operation = Operation.of(ctx, "PAGE /numbers/by-hand", order)
         receipt = await await_first_answer(lambda: once.run(operation, partial(_stated, ctx, order, operation.token)))
     except DomainError as error:

@@ -178,7 +178,7 @@ async def _void(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
 
 async def _replaced(form: SentForm, numbers: numbering.Allocator, once: Idempotency, order: VoidIn) -> UUID:
     """A form that is sent twice issues one number."""
-    ctx, void = form.context, numbering.NumberToVoid(order.public_id, order.reason)
+    ctx, void = form.keyed_context, numbering.NumberToVoid(order.public_id, order.reason)
     async with form.db.reading() as session:
         wanted = await numbering.request_like(ctx, session, public_id=order.public_id)
     operation = Operation.of(ctx, "PAGE /numbers/void", {"publicId": str(order.public_id)})

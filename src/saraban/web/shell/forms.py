@@ -57,7 +57,11 @@ class SentForm:
 
     @property
     def context(self) -> RequestContext:
-        """With the key of the form, so that a second click is the first one again."""
+        return self.page.context
+
+    @property
+    def keyed_context(self) -> RequestContext:
+        """With the key of the form, for what is done under a claim: a second click is the first one again."""
         key = self.text("key")
         return self.page.context.with_key(key[:128] if key else None)
 

@@ -187,7 +187,7 @@ async def publish(form: CurrentForm, idempotency: Idempotent, definitions: Defin
     """Keep the text as the next version, once for a form; the page with the faults and the text when it cannot."""
     page, typed, activates = form.page, form.text("text") or "", form.text("activate") == "1"
     page.caller.require_somewhere(MANAGE)
-    ctx = form.context if form.context.key else page.context.with_key(str(new_id()))
+    ctx = form.keyed_context if form.keyed_context.key else page.context.with_key(str(new_id()))
     try:
         async with form.db.reading() as session:
             verdict = await _verdict(form, session, typed)

@@ -109,8 +109,8 @@ async def publish_definition(
     receipt = await idempotency.run(Operation.of(ctx, "POST /workflow/definitions", body), work)
     async with read_after_commit(db) as session:
         shown = PublishedOut.model_validate(await versions.read(session, public_id=receipt.resource_id))
+        await definitions.delete(code=shown.code, version=shown.version)
         await _say_what_starts(ctx, session, shown)
-    await definitions.delete(code=shown.code, version=shown.version)
     return respond(shown, status=201, receipt=receipt)
 
 
