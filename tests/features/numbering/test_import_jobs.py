@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from saraban.attachments.adapters import FolderStorage
 from saraban.audit.models import AuditLog
 from saraban.kit.db import Database
-from saraban.numbering.imports.service import uploads
+from saraban.numbering.imports.service import import_worker, uploads
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport
 from tests.conftest import SignIn
 from tests.number_imports import URL, Desk, letter, sheet_of, work_of
@@ -188,7 +188,7 @@ class TestCheck:
     async def test_shows_the_first_faults_and_has_all_in_the_workbook(
         self, desk: Desk, nobody: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(uploads, "MOST_FAULTS", 2)
+        monkeypatch.setattr(import_worker, "MOST_FAULTS", 2)
         found = await desk.checked(letter(1), *[[f"X-{n}", *nobody[1:]] for n in range(5)])
 
         answer = await desk.client.get(f"{URL}/{found['publicId']}/result")

@@ -23,7 +23,7 @@ from saraban.attachments.models import Attachment
 from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.db import Database, DatabaseFault, database_fault
-from saraban.numbering.imports.service import legacy_import, uploads
+from saraban.numbering.imports.service import import_worker, legacy_import
 from saraban.numbering.register.service.ledger import SheetWriter
 from saraban.numbering.series.models import LedgerEntry
 from saraban.ops import health
@@ -149,7 +149,7 @@ class TestImport:
                 (Path(self.name) / "source.csv").symlink_to("/dev/full")
                 return self.name
 
-        monkeypatch.setattr(uploads, "TemporaryDirectory", FullFolder)
+        monkeypatch.setattr(import_worker, "TemporaryDirectory", FullFolder)
         sent = await desk.send(letter(1))
         with pytest.raises(OSError, match="No space"):
             await work_of(desk.app).round()
