@@ -174,7 +174,6 @@ class BatchQueue(Generic[Item, Result]):
         lane = asyncio.current_task()
         assert lane is not None
         try:
-            await asyncio.sleep(0)  # whoever asks in the same turn of the loop comes along
             while (pause := self._pause()) is not None:
                 if pause:
                     await asyncio.sleep(min(pause, _LOOK))

@@ -115,7 +115,7 @@ class Allocator:
         if self.failures.waiting:
             self.failures.write()
         if pending.tried:  # found again after a commit whose end this very request did not see
-            return replace(issued, repeated=False)
+            return replace(issued, repeated=False) if issued.repeated else issued
         if issued.repeated and request.claim is not None:
             await request.claim.complete_found(request.receipt(issued))
         return issued
