@@ -9,7 +9,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from saraban.attachments.domain import Storage
 from saraban.attachments.service import AccessRules, FileStore
-from saraban.kit.errors import Invalid, invalid
+from saraban.kit.errors import Invalid, invalid, required
 from saraban.kit.http import async_dependency
 
 MAX_PART_HEADERS = 8 * 1024
@@ -75,7 +75,7 @@ class SentFile:
         """Read up to the file's first bytes, so that its name is known."""
         while not self._seen:
             if not await self._read():
-                raise invalid("/file", "required", "จำเป็นต้องระบุ", "Required")
+                raise required("/file")
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """

@@ -145,6 +145,15 @@ def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Inva
     return Invalid(f"{pointer}: {problem.text.say('en', values)}", fields=[problem])
 
 
+# The one wording for a value that is missing, wherever it is asked for.
+REQUIRED = Text("จำเป็นต้องระบุ", "Required")
+
+
+def required(pointer: str) -> Invalid:
+    """Return the `Invalid` for a field that was left empty."""
+    return invalid(pointer, "required", REQUIRED.th, REQUIRED.en)
+
+
 def unknown(pointer: str, what: str) -> Invalid:
     """Return the `Invalid` for a code or id that names nothing the caller may use here."""
     return invalid(pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” was not found.", value=what)

@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 from pydantic_core import ErrorDetails
 
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
+from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.json import Json
 from saraban.kit.schema import TOO_DEEP
 
@@ -70,7 +70,6 @@ def to_problem(error: DomainError, *, language: str, trace_id: str) -> dict[str,
     }
 
 
-_REQUIRED = Text("จำเป็นต้องระบุ", "Required")
 _TOO_LONG = Text("ยาวเกินไป (สูงสุด {max_length} ตัวอักษร)", "This is too long (at most {max_length} characters).")
 _TOO_SHORT = Text("สั้นเกินไป (อย่างน้อย {min_length} ตัวอักษร)", "This is too short (at least {min_length} characters).")
 _LARGE = Text("มากเกินไป (สูงสุด {limit})", "This is too large (at most {limit}).")
@@ -89,7 +88,7 @@ _JSON = Text("เนื้อหาไม่ใช่ JSON ที่ถูกต
 _MALFORMED = Text("รูปแบบไม่ถูกต้อง", "The format is not valid.")
 
 _WORDS: dict[str, tuple[str, Text]] = {
-    "missing": ("required", _REQUIRED),
+    "missing": ("required", REQUIRED),
     "extra_forbidden": ("unknown_field", Text("ไม่รู้จักฟิลด์นี้", "Unknown field.")),
     "string_too_long": ("too_long", _TOO_LONG),
     "bytes_too_long": ("too_long", _TOO_LONG),
@@ -168,7 +167,7 @@ def _problem(error: ErrorDetails) -> FieldProblem:
     if "th" in context:  # a rule of ours, which brought its sentences
         return FieldProblem(pointer, kind, Text(context["th"], error["msg"]))
     if kind in _BLANKABLE and context.get("min_length") == 1:
-        return FieldProblem(pointer, "required", _REQUIRED)
+        return FieldProblem(pointer, "required", REQUIRED)
     code, text = _WORDS.get(kind, ("malformed", _MALFORMED))
     return FieldProblem(pointer, code, text, _values(context))
 

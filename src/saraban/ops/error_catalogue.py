@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, Final
 
 import saraban
-from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.kit.errors import REQUIRED, DomainError, FieldProblem
 from saraban.kit.problem import STATUS
 
 # A part of the API description; FastAPI makes it, and gives it no other type.
@@ -287,7 +287,6 @@ _RETRY: Final = {
     "RATE_LIMITED": 12.0,
     "WEBHOOK_SECRETS_TOO_MANY": 86_400.0,
 }
-_REQUIRED = Text("จำเป็นต้องระบุ", "Required")
 _POINTERS: Final[dict[str, tuple[str, str]]] = {
     "VALIDATION_ERROR": ("/subject", "required"),
     "IDEMPOTENCY_KEY_REUSED": ("header:Idempotency-Key", "reused"),
@@ -308,7 +307,7 @@ def sample_error(error: type[DomainError]) -> DomainError:
     refusal = error.__new__(error)
     values = _VALUES | _LIMITS.get(error.code, {})
     pointer = _POINTERS.get(error.code)
-    text = _REQUIRED if error.code == "VALIDATION_ERROR" else error.says
+    text = REQUIRED if error.code == "VALIDATION_ERROR" else error.says
     fields = [FieldProblem(pointer[0], pointer[1], text, values)] if pointer else []
     DomainError.__init__(refusal, fields=fields, values=values, retry_after=_RETRY.get(error.code))
     return refusal

@@ -23,7 +23,7 @@ from saraban.documents.transmittal.schemas import (
     TransmittedItem,
 )
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid
+from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid, required
 from saraban.kit.pipeline import Pipeline
 
 TRANSMITTAL_RULES = KindRules(
@@ -115,7 +115,7 @@ class TransmittalKind(core.RevisionedKind):
         noted: dict[str, tuple[Any, Any]] = {}
         for name in ("purpose", "items"):
             if name in changes.model_fields_set and getattr(changes, name) is None:
-                raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "Required")
+                raise required(f"/{name}")
         if changes.purpose is not None:
             noted["purpose"] = (
                 (await repository.purposes(session, document_ids={row.document.id}))[row.document.id],

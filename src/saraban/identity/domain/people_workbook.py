@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
-from saraban.kit.errors import FieldProblem, Text, invalid
+from saraban.kit.errors import REQUIRED, FieldProblem, Text, invalid
 from saraban.kit.text import fold
 
 
@@ -107,10 +107,10 @@ def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson],
         name = canonical_username(cells["username"])
         first = found.get(name)
         if not name:
-            faults.append(_fault(line, "username", "required", "จำเป็นต้องระบุ", "Required"))
+            faults.append(_fault(line, "username", "required", REQUIRED.th, REQUIRED.en))
         elif first is None:
             faults += [
-                _fault(line, column.key, "required", "จำเป็นต้องระบุ", "Required")
+                _fault(line, column.key, "required", REQUIRED.th, REQUIRED.en)
                 for column in COLUMNS
                 if column.needed and not cells[column.key]
             ]
@@ -142,7 +142,7 @@ def _role(line: int, cells: dict[str, str]) -> tuple[tuple[RequestedRole, ...], 
         text = Text("บทบาทนี้กำหนดที่ระดับ {scope}", "This role is given at the level {scope}.")
         return (), [FieldProblem(f"/{line}/level", "mismatch", text, {"scope": offer.scope})]
     if (offer.scope == catalogue.GLOBAL) == bool(place):
-        th, en = ("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.") if place else ("จำเป็นต้องระบุ", "Required")
+        th, en = ("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.") if place else (REQUIRED.th, REQUIRED.en)
         return (), [_fault(line, "place", "mismatch", th, en)]
     return (RequestedRole(line, offer.name, offer.scope, place),), []
 

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
+from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.text import control_character, fold
 from saraban.numbering.series.domain.counter import LARGEST_STATED, ad_year
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template
@@ -169,7 +169,7 @@ def _beside(
 
 def _wrong(column: RegisterColumn, text: str) -> list[FieldProblem]:
     if column.needed and not text:
-        return [row_problem(column.key, "required", "จำเป็นต้องระบุ", "Required")]
+        return [row_problem(column.key, "required", REQUIRED.th, REQUIRED.en)]
     if len(text) > column.longest:
         return [
             row_problem(

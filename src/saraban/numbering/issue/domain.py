@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from saraban.kit.errors import ASK_ADMIN, REFRESH, RETRY, DomainError, ErrorKind, Invalid, Text, invalid
+from saraban.kit.errors import ASK_ADMIN, REFRESH, RETRY, DomainError, ErrorKind, Invalid, Text, invalid, required
 from saraban.kit.text import control_character, fold
 from saraban.numbering.series.domain.states import NumberState
 
@@ -108,7 +108,7 @@ def checked_reason(reason: str, *, shortest: int = SHORTEST_REASON) -> str:
     """
     text = fold(reason).strip()
     if not text:
-        raise _refusal("required", "จำเป็นต้องระบุ", "Required")
+        raise required("/reason")
     if len(text) < shortest:
         raise _refusal(
             "too_short", "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are required.", least=shortest

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
-from saraban.kit.errors import FieldProblem
+from saraban.kit.errors import REQUIRED, FieldProblem
 from saraban.kit.text import fold
 from saraban.setup.domain.comparison import Codes, FileItem, ProjectItems
 from saraban.setup.domain.project_yaml import ReadFile
@@ -115,7 +115,7 @@ class _ReferenceCheck:
             th, en = "ระดับ Global ไม่มี place", "The level Global has no place."
             yield self.read.fault((*item.at, "place"), "not_needed", th, en)
         elif level != GLOBAL and place is None:
-            yield self.read.fault((*item.at, "place"), "required", "จำเป็นต้องระบุ", "Required")
+            yield self.read.fault((*item.at, "place"), "required", REQUIRED.th, REQUIRED.en)
         yield from self._one(item, "place", level.lower(), self._places(level))
 
     def _places(self, level: str) -> AbstractSet[str]:

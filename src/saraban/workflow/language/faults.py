@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from uuid import UUID
 
-from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.errors import REQUIRED, FieldProblem, Text
 from saraban.kit.json import Json, JsonObject
 
 MOST = 100
@@ -61,7 +61,7 @@ class Faults:
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")
             return None
         for key in sorted(needed - set(raw)):
-            self.add(below(at, key), "required", "จำเป็นต้องระบุ", "Required")
+            self.add(below(at, key), "required", REQUIRED.th, REQUIRED.en)
         for key in raw:
             if key not in needed | allowed:
                 self.add(below(at, key), "unknown_key", "ไม่รู้จักคีย์นี้", "This key is not known.")

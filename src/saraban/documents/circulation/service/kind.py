@@ -51,7 +51,7 @@ from saraban.documents.core.schemas import ReferenceAnswer, RegisterSearch
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid, required
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
@@ -380,7 +380,7 @@ def _values(changes: CirculationChanges, now: datetime, zone: ZoneInfo) -> dict[
     given = changes.model_fields_set
     for name in ("subject", "priority", "assignees"):
         if name in given and getattr(changes, name) is None:
-            raise invalid(f"/{name}", "required", "จำเป็นต้องระบุ", "Required")
+            raise required(f"/{name}")
     check_day(changes.deadline_date, local_date(now, zone), "/deadlineDate")
     return {_COLUMNS[name]: getattr(changes, name) for name in given & _COLUMNS.keys()}
 

@@ -29,7 +29,7 @@ from saraban.documents.core.service.drafts import check_dates, check_due, recipi
 from saraban.documents.core.service.kind import AnyKind, DocumentServices
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, required
 from saraban.kit.schema import Schema
 from saraban.projects.service import ProjectRef
 
@@ -115,7 +115,7 @@ def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone
     given = changes.model_fields_set
     for name in _REQUIRED:
         if name in given and getattr(changes, name) is None:
-            raise invalid(f"/{alias(name)}", "required", "จำเป็นต้องระบุ", "Required")
+            raise required(f"/{alias(name)}")
     values = {name: getattr(changes, name) for name in _PLAIN if name in given}
     if "due_date" in given:
         values["due_date"] = end_of_day(changes.due_date, zone)
@@ -217,7 +217,7 @@ async def _change_recipients(
     session: AsyncSession, row: DocumentRow, asked: Sequence[AskedRecipient] | None
 ) -> tuple[Any, Any]:
     if asked is None:
-        raise invalid("/recipients", "required", "จำเป็นต้องระบุ", "Required")
+        raise required("/recipients")
     known = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
     before = [(one.organization.public_id, one.recipient_type) for one in known]
     after = [(one.organization_public_id, one.recipient_type) for one in asked]

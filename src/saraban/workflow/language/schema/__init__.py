@@ -14,7 +14,7 @@ from itertools import islice
 
 import jsonschema_rs
 
-from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.errors import REQUIRED, FieldProblem, Text
 from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language.faults import NOT_JSON, PartRefused, Size, below, parts
 from saraban.workflow.language.schema import grammar
@@ -116,7 +116,6 @@ def _listed(errors: Iterable[jsonschema_rs.ValidationError]) -> tuple[FieldProbl
     return tuple(islice(found.values(), MOST))
 
 
-REQUIRED = Text("จำเป็นต้องระบุ", "Required")
 UNKNOWN_KEY = Text("ไม่รู้จักคีย์นี้", "This key is not known.")
 OTHER = Text("ค่านี้ไม่เป็นไปตามสคีมา", "This does not fit the schema.")
 

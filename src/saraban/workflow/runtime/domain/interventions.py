@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Final
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Scope
-from saraban.kit.errors import Invalid, Text, invalid
+from saraban.kit.errors import Invalid, Text, invalid, required
 from saraban.kit.text import fold
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Step, TransitionNotPossible
@@ -52,7 +52,7 @@ def checked_reason(reason: str) -> str:
     """
     text = fold(reason).strip()
     if not text:
-        raise invalid("/reason", "required", "จำเป็นต้องระบุ", "Required")
+        raise required("/reason")
     if len(text) < SHORTEST:
         th, en = "ต้องมีอย่างน้อย {least} ตัวอักษร", "At least {least} characters are required."
         raise invalid("/reason", "too_short", th, en, least=SHORTEST)
