@@ -38,7 +38,6 @@ from saraban.numbering.issue.service.number_plan import free_sequences
 from saraban.numbering.issue.service.number_request import DRAWING, DRAWING_CATEGORIES, forget_resolutions, not_of_type
 from saraban.numbering.series.domain import tokens
 from saraban.numbering.series.domain.counter import (
-    CounterState,
     Period,
     PrintedCodes,
     SequenceExhausted,
@@ -55,7 +54,7 @@ from saraban.numbering.series.domain.template import (
     stored_template,
 )
 from saraban.numbering.series.models import FormatRow, NumberFormat
-from saraban.numbering.series.repository import counter_state, raise_versions
+from saraban.numbering.series.repository import counter_or_new, raise_versions
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef, TypeRef
 
@@ -452,7 +451,7 @@ async def _next(
         return how.template.base(values, sequence=sequence)
 
     key = SeriesKey(project_id, series, 0)
-    state = await counter_state(session, key, lock=False) or CounterState(0, 0)
+    state = await counter_or_new(session, key)
     free = await free_sequences(session, key, state, number=number, base=base, count=NEXT)
     if how.refuses and how.template.overflows(free[-1]):
         raise SequenceExhausted

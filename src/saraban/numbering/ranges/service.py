@@ -30,7 +30,7 @@ from saraban.numbering.series.domain.template import (
 from saraban.numbering.series.domain.tokens import ORIGINATOR
 from saraban.numbering.series.models import NumberCounter, NumberRange, RangeRow
 from saraban.numbering.series.repository import (
-    counter_state,
+    counter_or_new,
     ensure_counter,
     format_for,
     locked_counter,
@@ -100,7 +100,7 @@ async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, d
     check_main_series(plan)
     await _planned_owner(session, plan, draft)
     key = SeriesKey(plan.project.id, plan.series, 0)
-    state = await counter_state(session, key, lock=False) or CounterState(0, 0)
+    state = await counter_or_new(session, key)
     await _check_open(session, key, draft, state.last_number)
     closed = tuple(sorted((*state.closed, SequenceRange(draft.first, draft.last))))
     following = await _following(session, plan, key, replace(state, closed=closed))

@@ -58,6 +58,11 @@ async def ensure_counter(session: AsyncSession, *, key: CounterKey, series: str,
         await session.execute(statement.on_duplicate_key_update(series=COUNTERS.c.series))
 
 
+async def counter_or_new(connected: SessionOrConnection, key: SeriesKey) -> CounterState:
+    """Read where a series stands, without a lock; one that nobody counted in stands at 0."""
+    return await counter_state(connected, key, lock=False) or CounterState(0, 0)
+
+
 async def counter_state(connected: SessionOrConnection, key: SeriesKey, *, lock: bool) -> CounterState | None:
     """
     Read a counter with everything its next numbers depend on.

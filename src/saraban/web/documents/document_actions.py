@@ -21,7 +21,7 @@ from saraban.web.documents.document_page import needs_files, show_document, vers
 from saraban.web.documents.registers import DocumentRegister, register_at
 from saraban.web.documents.step_form import payload_of_step
 from saraban.web.shell import labels
-from saraban.web.shell.forms import CurrentForm, FormState, SentForm, await_first_answer, has_own_page, texts
+from saraban.web.shell.forms import CurrentForm, FormState, SentForm, has_own_page, texts
 from saraban.web.shell.page import CurrentPage
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, TerminationIn
@@ -87,9 +87,7 @@ class DocumentForm(SentForm):
 
     async def intervene(self, wanted: Callable[..., Awaitable[Transitioned]], command: Command) -> None:
         instance = await self.instance()
-        await await_first_answer(
-            lambda: wanted(self.keyed_context, self.transitions, public_id=instance, command=command)
-        )
+        await self.once(lambda ctx: wanted(ctx, self.transitions, public_id=instance, command=command))
 
     async def submit(self, work: Callable[["DocumentForm"], Awaitable[None]], dialog: str) -> Response:
         """Back to the document when it worked; the document with the refusal on it when it did not."""
@@ -217,7 +215,7 @@ async def _act(form: DocumentForm) -> None:
     }
     order = form.order(TransitionIn, said)
     command = Command.of(order)
-    await await_first_answer(lambda: form.transitions.take(form.keyed_context, public_id=instance, command=command))
+    await form.once(lambda ctx: form.transitions.take(ctx, public_id=instance, command=command))
 
 
 async def _answer(branch_id: UUID, form: DocumentForm) -> None:
@@ -232,13 +230,13 @@ async def _answer(branch_id: UUID, form: DocumentForm) -> None:
     order = form.order(BranchAnswerIn, asked)
     command = Command.answering(order)
     answered = partial(review.answer, public_id=instance, branch_public_id=branch_id, command=command)
-    await await_first_answer(lambda: answered(form.keyed_context, form.transitions))
+    await form.once(lambda ctx: answered(ctx, form.transitions))
 
 
 async def _cancel(form: DocumentForm) -> None:
     order = form.order(Cancellation, {"reason": form.text("reason") or ""})
     kind = form.register.kind
-    await await_first_answer(lambda: core.cancel(form.keyed_context, form.services, kind, form.public_id, order.reason))
+    await form.once(lambda ctx: core.cancel(ctx, form.services, kind, form.public_id, order.reason))
 
 
 async def _revise(form: DocumentForm) -> None:
@@ -247,7 +245,7 @@ async def _revise(form: DocumentForm) -> None:
         raise NotFound("A circulation sheet has no revisions.")
     asked = form.filled("subject", "body", "dueDate")
     order = form.order(NewRevision, {**asked, "attachmentPublicIds": texts(form.values, "attachment")})
-    await await_first_answer(lambda: core.revise(form.keyed_context, form.services, kind, form.public_id, order))
+    await form.once(lambda ctx: core.revise(ctx, form.services, kind, form.public_id, order))
 
 
 async def _add_files(form: DocumentForm) -> None:
@@ -265,7 +263,7 @@ async def _respond(form: DocumentForm) -> None:
         "onBehalfOf": form.text("onBehalfOf"),
     }
     order = form.order(AssigneeResponse, asked)
-    await await_first_answer(lambda: circulations.respond(form.keyed_context, form.services, form.public_id, order))
+    await form.once(lambda ctx: circulations.respond(ctx, form.services, form.public_id, order))
 
 
 def _command(action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Command:

@@ -36,7 +36,6 @@ from saraban.web.shell.forms import (
     CurrentForm,
     FormState,
     FormValues,
-    await_first_answer,
     form_errors,
     id_of,
     number_or_text,
@@ -267,7 +266,7 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
     try:
         order = form.order(register.kind.new, payload_of(register, form.values))
         await limit_issuing(form.page.request, form.context)
-        receipt = await await_first_answer(partial(core.create, form.keyed_context, services, register.kind, order))
+        receipt = await form.once(lambda ctx: core.create(ctx, services, register.kind, order))
     except DomainError as error:
         if error.kind is ErrorKind.BROKEN:
             raise

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Idempotent, PageCursor, ReadSession
 from saraban.kit.idempotency import Idempotency
@@ -25,7 +26,6 @@ from saraban.web.shell.forms import (
     FormState,
     FormValues,
     SentForm,
-    await_first_answer,
     form_errors,
     show_again,
     submit,
@@ -148,7 +148,7 @@ async def void(public_id: UUID, form: CurrentForm, numbers: Numbers, once: Idemp
     try:
         order = _void_order(public_id, form)
         await limit_issuing(form.page.request, form.context)
-        number = await await_first_answer(lambda: _replaced(form, numbers, once, order))
+        number = await form.once(lambda ctx: _replaced(ctx, form, numbers, once, order))
     except DomainError as error:
         return await show_again(form, error, partial(_show_number, public_id))
     return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
@@ -176,9 +176,11 @@ async def _void(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
     return f"/numbers/{public_id}?done=void"
 
 
-async def _replaced(form: SentForm, numbers: numbering.Allocator, once: Idempotency, order: VoidIn) -> UUID:
+async def _replaced(
+    ctx: RequestContext, form: SentForm, numbers: numbering.Allocator, once: Idempotency, order: VoidIn
+) -> UUID:
     """A form that is sent twice issues one number."""
-    ctx, void = form.keyed_context, numbering.NumberToVoid(order.public_id, order.reason)
+    void = numbering.NumberToVoid(order.public_id, order.reason)
     async with form.db.reading() as session:
         wanted = await numbering.request_like(ctx, session, public_id=order.public_id)
     operation = Operation.of(ctx, "PAGE /numbers/void", {"publicId": str(order.public_id)})

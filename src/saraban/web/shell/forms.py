@@ -65,6 +65,10 @@ class SentForm:
         key = self.text("key")
         return self.page.context.with_key(key[:128] if key else None)
 
+    async def once(self, work: Callable[[RequestContext], Awaitable[T]]) -> T:
+        """Do what is claimed under the form's key; a second click waits for the first one's answer."""
+        return await await_first_answer(lambda: work(self.keyed_context))
+
     @property
     def project(self) -> UUID:
         return project_in(self.values)

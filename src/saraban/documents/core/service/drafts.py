@@ -201,7 +201,7 @@ async def check(
             discipline_code=order.discipline_code,
         ),
     )
-    contract_id = contract_of(plan)
+    contract_id = plan.parties.contract_id
     taking_part = await fetch(session, projects.parties_query(project.id, contract_id))
     return DocumentDraft(order, plan, recipients, references, contract_id, taking_part, own)
 
@@ -229,13 +229,6 @@ def _named_by(plan: numbering.Plan) -> str:
     if plan.contract:
         return "/contractPublicId"
     return "/disciplineCode" if plan.discipline else "/subTypeCode"
-
-
-def contract_of(plan: numbering.Plan) -> int | None:
-    """Return the contract a document belongs to: the stated one, or that of its discipline or type."""
-    owners = (plan.rfa_type, plan.discipline, plan.sub_type)
-    found = [plan.contract.id] if plan.contract else [one.contract_id for one in owners if one]
-    return found[0] if found else None
 
 
 async def insert(

@@ -4,6 +4,7 @@
 
 # What subtypes override says what it is given.
 
+from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, ClassVar
@@ -73,9 +74,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     # What a subtype says.
 
+    @abstractmethod
     def type_codes(self, new: Any) -> tuple[str, str | None]:
         """Return the document type of a new document, and its RFA type."""
-        raise NotImplementedError
 
     async def check_own(self, ctx: RequestContext, session: AsyncSession, new: Any) -> object:
         """Check what only the subtype has of a new document, and return what is to be written of it."""

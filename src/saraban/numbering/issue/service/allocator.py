@@ -396,15 +396,16 @@ async def _write_rows(session: AsyncSession, issued: Iterable[tuple[Waiting, Iss
             raise _OwnRowsFailed(waiter) from error
 
 
-async def _complete_claims(connected: SessionOrConnection, issued: Iterable[tuple[Waiting, Issued]]) -> None:
+async def _complete_claims(connected: SessionOrConnection, issued: Sequence[tuple[Waiting, Issued]]) -> None:
     """Store the receipts of those who sent a key; who lost it is refused, and the others are served again."""
-    claims = {
-        waiter.item.request.claim: (waiter, waiter.item.request.receipt(one))
+    receipts = [
+        (claim, waiter.item.request.receipt(one))
         for waiter, one in issued
-        if waiter.item.request.claim is not None
-    }
-    for lost in await complete_claims(connected, [(claim, receipt) for claim, (_, receipt) in claims.items()]):
-        raise _OwnRowsFailed(claims[lost][0]) from KeyInUse(retry_after=1)
+        if (claim := waiter.item.request.claim) is not None
+    ]
+    if lost := await complete_claims(connected, receipts):
+        loser = next(waiter for waiter, _ in issued if waiter.item.request.claim is lost[0])
+        raise _OwnRowsFailed(loser) from KeyInUse(retry_after=1)
 
 
 async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSession) -> Issued:

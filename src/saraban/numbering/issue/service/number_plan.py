@@ -58,7 +58,7 @@ from saraban.numbering.series.domain.template import (
     reason_text,
 )
 from saraban.numbering.series.domain.tokens import REV, SEQ
-from saraban.numbering.series.repository import counter_state
+from saraban.numbering.series.repository import counter_or_new
 from saraban.projects.service import (
     ContractRef,
     DisciplineRef,
@@ -322,7 +322,7 @@ async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
     :raises SequenceExhausted: where issuing would be refused too
     """
     key = SeriesKey(plan.project.id, plan.series, plan.range)
-    state = await counter_state(session, key, lock=False) or CounterState(0, 0)
+    state = await counter_or_new(session, key)
     (sequence,) = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=1)
     if sequence > (LARGEST if state.end is None else state.end) or (
         plan.refuses_overflow and plan.template.overflows(sequence)

@@ -75,9 +75,8 @@ class JsonText:
         at = _skip(self.text, 0)
         for name, repeated in way:
             inside = (value for each, _, value in _members(self.text, at) if each == name)
-            at = (
-                [*inside][-1] if repeated else next(inside)
-            )  # what stands once is found without reading what follows it
+            # What stands once is found without reading what follows it.
+            at = [*inside][-1] if repeated else next(inside)
         first, *_, last = [place for each, place, _ in _members(self.text, at) if each == key]
         values = {"key": key[:60], "first": self._line_of(first), "second": self._line_of(last)}
         pointer = reduce(below, (*(name for name, _ in way), key), root)
