@@ -189,14 +189,15 @@ class Allocator:
     async def _attempt(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
         await self._answer_committed(waiters)
         await self._ensure_counter(series, waiters[0].item.plan)
-        left = [waiter.item.attempts.left(waiter.item.elapsed) for waiter in waiters if not waiter.answer.done()]
-        if not left:
+        oldest = min((waiter.item.arrived for waiter in waiters if not waiter.answer.done()), default=None)
+        if oldest is None:
             return
+        left = self._budget.deadline - (stopwatch() - oldest)
         path = series.lock_path
         path.kind = self._locks.path
         monitoring.LOCK_ATTEMPTS.inc()
         try:
-            async with self._locks.hold(series.name, within=max(min(self._lock_timeout, *left), 0.05)):
+            async with self._locks.hold(series.name, within=max(min(self._lock_timeout, left), 0.05)):
                 if path.kind == "redis":
                     monitoring.REDIS_SUCCESS.inc()
                     monitoring.REDIS_UP.set(1)
@@ -213,8 +214,9 @@ class Allocator:
             return
         batch = [waiter.item for waiter in waiters]
         monitoring.BATCH.observe(len(batch))
+        now = stopwatch()
         for pending in batch:
-            pending.tried, pending.waited = True, pending.elapsed
+            pending.tried, pending.waited = True, now - pending.arrived
             monitoring.LOCK_WAIT.observe(pending.waited)
         path = series.lock_path
         path.remembered = self._remembered.get(series.name)
@@ -232,14 +234,16 @@ class Allocator:
         self._remember(series.name, issued_batch.counter)
         path.locks_row = path.searches = False
         series.met = None
+        undelivered = []
         for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True):
             if isinstance(outcome, Issued):
                 waiter.succeed(outcome)
+                if waiter.left:
+                    undelivered.append((waiter.item, outcome))
             elif isinstance(outcome, DomainError):
                 waiter.fail(outcome)
-        for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True):
-            if waiter.left and isinstance(outcome, Issued):
-                await self._cancel(waiter.item, outcome)
+        for pending, issued_number in undelivered:
+            await self._cancel(pending, issued_number)
 
     async def _replan(self, waiter: Waiting) -> None:
         """The format was changed between the plan and the issue. One after the other, so that their order stays."""
