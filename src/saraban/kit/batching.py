@@ -204,6 +204,7 @@ class BatchQueue(Generic[Item, Result]):
                     await asyncio.sleep(min(pause, _LOOK))
                 elif batch := self._take():
                     await self._run_in_time(lane, batch)
+                    await asyncio.sleep(0)  # who was answered and asks again at once is in the next batch
         finally:
             self._lanes.discard(lane)  # at once: whoever comes next must find it so
             if not self._lanes and self._on_idle is not None:
