@@ -4,11 +4,13 @@ Rows of people, the organizations they work for, what their roles allow, and the
 Rules live in `domain`; which organization takes part in which project is `projects`' business.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Bundle, Mapped, mapped_column
 from sqlalchemy.schema import conv
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
@@ -50,7 +52,8 @@ class User(HasPublicId, Base):
 
     user_id: Mapped[int] = mapped_column(primary_key=True)
     username: Mapped[str] = mapped_column(Code(50), unique=True)
-    password_hash: Mapped[str] = mapped_column(sa.String(255))
+    # Whoever compares it or replaces it asks for it: nobody else reads it along.
+    password_hash: Mapped[str] = mapped_column(sa.String(255), deferred=True, deferred_raiseload=True)
     first_name: Mapped[str | None] = mapped_column(sa.String(50))
     last_name: Mapped[str | None] = mapped_column(sa.String(50))
     email: Mapped[str] = mapped_column(Code(100), unique=True)
@@ -70,6 +73,25 @@ class User(HasPublicId, Base):
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]
+
+
+class UserName(NamedTuple):
+    """As much of an account as others are shown."""
+
+    public_id: UUID
+    first_name: str | None
+    last_name: str | None
+    username: str
+
+
+def name_columns(person: type[User]) -> Sequence[sa.ColumnElement[Any]]:
+    """Return the columns of a `UserName`."""
+    return [getattr(person, name) for name in UserName._fields]
+
+
+def named(name: str, person: type[User]) -> Bundle[Any]:
+    """Return a person among the columns of a row, with what they are called by."""
+    return Bundle(name, *name_columns(person))
 
 
 class UserInvitation(Base):

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute, aliased
+from sqlalchemy.orm import InstrumentedAttribute, aliased, undefer
 
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME, role_names_of
 from saraban.identity.models import (
@@ -49,8 +49,12 @@ async def contract_keys(session: AsyncSession, *, code: str) -> AnyRow | None:
     return (await session.execute(statement)).one_or_none()
 
 
-async def user_named(session: AsyncSession, *, username: str) -> User | None:
-    return await session.scalar(sa.select(User).where(User.username == username, User.deleted_at.is_(None)))
+async def user_named(session: AsyncSession, *, username: str, with_password: bool = False) -> User | None:
+    """
+    :param with_password: for whoever compares it: nobody else reads its hash
+    """
+    statement = sa.select(User).where(User.username == username, User.deleted_at.is_(None))
+    return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
 
 async def is_taken(session: AsyncSession, *, username: str, email: str) -> bool:
@@ -76,11 +80,15 @@ async def lock_rights(session: AsyncSession, *, alone: bool) -> None:
     await session.execute(first.with_for_update(read=not alone))
 
 
-async def list_accounts(session: AsyncSession) -> Sequence[AnyRow]:
-    """One row for each account: the user, its organization's code, its role names."""
+async def list_accounts(session: AsyncSession, *, no_password: str) -> Sequence[AnyRow]:
+    """
+    One row for each account: the user, its organization's code, its role names, and whether no password was chosen yet.
+
+    :param no_password: what is kept in place of a hash until then
+    """
     roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
     statement = (
-        sa.select(User, Organization.organization_code, roles)
+        sa.select(User, Organization.organization_code, roles, (User.password_hash == no_password).label("is_unset"))
         .outerjoin(Organization, Organization.id == User.primary_organization_id)
         .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
         .outerjoin(Role, Role.role_id == UserAssignment.role_id)

@@ -15,6 +15,7 @@ from saraban.kit.clock import local_date
 from saraban.numbering.service import ImportWorker
 from tests.conftest import SignIn
 from tests.features.api.openapi_walk import Operation, operations
+from tests.password_reads import password_reads
 
 # Every number that an answer may carry, by the name of its field; whatever else is an integer is a leak.
 COUNTS = {
@@ -146,7 +147,9 @@ async def lend_steps(admin: httpx.AsyncClient, day: str) -> None:
 
 
 class TestEveryAnswer:
-    async def test_carries_public_ids_only(self, settings: Settings, app: FastAPI, signed_in: SignIn) -> None:
+    async def test_carries_public_ids_and_reads_no_password(
+        self, settings: Settings, app: FastAPI, signed_in: SignIn
+    ) -> None:
         async with bootstrap.closing(bootstrap.wire(settings)) as system:
             await bootstrap.load_documents(system)
         admin = await signed_in("admin")
@@ -155,21 +158,23 @@ class TestEveryAnswer:
         await lend_steps(admin, local_date(app.state.clock.now(), app.state.clock.zone).isoformat())
         known, found, unasked = Known(), [], []
         reads = [one for one in operations(app.openapi()) if one.method == "get" and one.path.startswith("/api/")]
-        for operation in sorted(reads, key=lambda one: (one.path.count("{"), len(needed_of(one)))):
-            address = known.address(operation)
-            if address is None:
-                unasked.append(str(operation))
-                continue
-            answer = await ask(admin, operation, address + ("?limit=2" if "{" not in operation.path else ""), known)
-            if answer.status_code == 422:
-                answer = await ask(admin, operation, address, known)
-            assert answer.status_code == 200, f"{operation}: {answer.status_code} {answer.text[:300]}"
-            if answer.headers["content-type"].startswith("application/json"):
-                known.learn(operation.path, answer.json())
-                found += [f"{operation}: {leak}" for leak in leaks(answer.json()) + cursor_leaks(answer.json())]
-            found += [f"{operation}: header {name}" for name in integer_headers(answer)]
+        with password_reads() as passwords:
+            for operation in sorted(reads, key=lambda one: (one.path.count("{"), len(needed_of(one)))):
+                address = known.address(operation)
+                if address is None:
+                    unasked.append(str(operation))
+                    continue
+                answer = await ask(admin, operation, address + ("?limit=2" if "{" not in operation.path else ""), known)
+                if answer.status_code == 422:
+                    answer = await ask(admin, operation, address, known)
+                assert answer.status_code == 200, f"{operation}: {answer.status_code} {answer.text[:300]}"
+                if answer.headers["content-type"].startswith("application/json"):
+                    known.learn(operation.path, answer.json())
+                    found += [f"{operation}: {leak}" for leak in leaks(answer.json()) + cursor_leaks(answer.json())]
+                found += [f"{operation}: header {name}" for name in integer_headers(answer)]
 
         assert unasked == []
+        assert passwords == []
         assert found == [], "\n".join(found)
 
     async def test_that_refuses_carries_none_either(self, app: FastAPI, signed_in: SignIn) -> None:

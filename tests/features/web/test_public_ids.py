@@ -10,6 +10,7 @@ from saraban import bootstrap
 from saraban.config import Settings
 from tests.conftest import SignIn
 from tests.features.web.page_html import html_of
+from tests.password_reads import password_reads
 
 PAGES = ("/inbox", "/correspondences", "/rfas", "/transmittals", "/circulations", "/notifications")
 # Attributes whose numbers say how something looks or is limited.
@@ -50,20 +51,24 @@ async def read(client: httpx.AsyncClient, address: str) -> Reader:
 
 
 class TestEveryPage:
-    async def test_shows_public_ids_only(self, settings: Settings, app: FastAPI, signed_in: SignIn) -> None:
+    async def test_shows_public_ids_and_reads_no_password(
+        self, settings: Settings, app: FastAPI, signed_in: SignIn
+    ) -> None:
         async with bootstrap.closing(bootstrap.wire(settings)) as system:
             await bootstrap.load_documents(system)
         admin = await signed_in("admin")
         leaks: list[str] = []
         documents: dict[str, str] = {}
-        for address in PAGES:
-            reader = await read(admin, address)
-            leaks += [f"{address}: {leak}" for leak in reader.leaks]
-            for link in reader.links:
-                if re.fullmatch(r"/\w+/[0-9a-f]{8}-[0-9a-f-]{27}", link):
-                    documents.setdefault(link.split("/")[1], link)
+        with password_reads() as passwords:
+            for address in PAGES:
+                reader = await read(admin, address)
+                leaks += [f"{address}: {leak}" for leak in reader.leaks]
+                for link in reader.links:
+                    if re.fullmatch(r"/\w+/[0-9a-f]{8}-[0-9a-f-]{27}", link):
+                        documents.setdefault(link.split("/")[1], link)
 
-        assert documents.keys() >= {"correspondences", "rfas", "transmittals", "circulations"}
-        for link in [*documents.values(), *(f"/{kind}/new" for kind in documents)]:
-            leaks += [f"{link}: {leak}" for leak in (await read(admin, link)).leaks]
+            assert documents.keys() >= {"correspondences", "rfas", "transmittals", "circulations"}
+            for link in [*documents.values(), *(f"/{kind}/new" for kind in documents)]:
+                leaks += [f"{link}: {leak}" for leak in (await read(admin, link)).leaks]
+        assert passwords == []
         assert leaks == [], "\n".join(leaks)

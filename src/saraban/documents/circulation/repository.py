@@ -17,9 +17,10 @@ from saraban.documents.circulation.schemas import CirculationSearch
 from saraban.documents.core.models import Document
 from saraban.documents.core.schemas import RegisterSearch
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.models import Organization, User
+from saraban.identity.models import Organization, User, UserName, named
 from saraban.kit import pagination
 from saraban.kit.clock import local_date
+from saraban.kit.db import AnyRow
 from saraban.kit.text import fold
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CirculationStatusCode, Project
@@ -29,8 +30,13 @@ _canceller = aliased(User, name="canceller")
 
 @dataclass(frozen=True, slots=True)
 class AssigneeRow:
+    """
+    :param user: their names, None once there is nobody
+    """
+
     routing: CirculationRouting
-    user: User | None
+    user: UserName | None
+    is_active: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +47,8 @@ class CirculationRow:
     project: Project
     organization: Organization
     status: CirculationStatusCode
-    author: User
-    canceller: User | None
+    author: UserName
+    canceller: UserName | None
     correspondence: UUID | None
     assignees: Sequence[AssigneeRow] = ()
 
@@ -79,12 +85,25 @@ class CirculationRow:
         return self.circulation.version
 
 
+def _row(values: AnyRow) -> CirculationRow:
+    sheet, project, organization, status, author, canceller, correspondence = values
+    return CirculationRow(
+        sheet, project, organization, status, UserName._make(author), _name(canceller), correspondence
+    )
+
+
+def _name(values: AnyRow) -> UserName | None:
+    """Return the names of somebody who need not be there."""
+    return None if values.public_id is None else UserName._make(values)
+
+
 def _select(reach: CirculationReach | None) -> Any:
     """
     :param reach: whose sheets alone; None for what the system does itself
     """
+    around = (Circulation, Project, Organization, CirculationStatusCode)
     statement = (
-        sa.select(Circulation, Project, Organization, CirculationStatusCode, User, _canceller, Document.public_id)
+        sa.select(*around, named("author", User), named("cancelled_by", _canceller), Document.public_id)
         .join(Project, Project.id == Circulation.project_id)
         .join(Organization, Organization.id == Circulation.organization_id)
         .join(CirculationStatusCode, CirculationStatusCode.code == Circulation.circulation_status_code)
@@ -148,13 +167,13 @@ async def page(
         cursor=cursor,
         limit=limit,
     )
-    rows = [CirculationRow(*row) for row in await session.execute(statement)]
+    rows = [_row(row) for row in await session.execute(statement)]
     found = pagination.page_of(rows, limit=limit, key=lambda row: (row.circulation.created_at, row.public_id))
     return pagination.Page(await _with_assignees(session, found.items), found.next_cursor)
 
 
 async def _rows(session: AsyncSession, statement: Any) -> list[CirculationRow]:
-    return await _with_assignees(session, [CirculationRow(*row) for row in await session.execute(statement)])
+    return await _with_assignees(session, [_row(row) for row in await session.execute(statement)])
 
 
 async def _with_assignees(session: AsyncSession, rows: Sequence[CirculationRow]) -> list[CirculationRow]:
@@ -176,15 +195,15 @@ async def lock(session: AsyncSession, *, circulation_id: int) -> None:
 
 async def assignees(session: AsyncSession, *, circulation_ids: Collection[int]) -> dict[int, list[AssigneeRow]]:
     statement = (
-        sa.select(CirculationRouting, User)
+        sa.select(CirculationRouting, named("person", User), User.is_active)
         .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
         .where(CirculationRouting.circulation_id.in_(circulation_ids))
         .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
         .execution_options(populate_existing=True)
     )
     found: dict[int, list[AssigneeRow]] = {circulation_id: [] for circulation_id in circulation_ids}
-    for routing, user in await session.execute(statement):
-        found[routing.circulation_id].append(AssigneeRow(routing, user))
+    for routing, person, is_active in await session.execute(statement):
+        found[routing.circulation_id].append(AssigneeRow(routing, _name(person), bool(is_active)))
     return found
 
 

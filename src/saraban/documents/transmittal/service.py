@@ -85,7 +85,7 @@ class TransmittalKind(core.RevisionedKind):
     async def insert_own(self, session: AsyncSession, draft: core.DocumentDraft, revision: DocumentRevision) -> None:
         order, items = cast("NewTransmittal", draft.order), cast("_Items", draft.own)
         row = Transmittal(correspondence_id=revision.correspondence_id, purpose=order.purpose, remarks=order.remarks)
-        await repository.add(session, row, _listed(revision, items))
+        await repository.add(session, row, _listed(revision.correspondence_id, revision.id, items))
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
         await repository.copy_items(session, revision=revision)
@@ -174,7 +174,9 @@ async def _change_items(
         if row.revision.issued_date is not None:
             raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", core.DocumentAlreadyIssued.says)])
         items = await _check_items(ctx, session, project=row.project.public_id, asked=asked)
-        await repository.replace_items(session, revision_id=row.revision.id, items=_listed(row.revision, items))
+        await repository.replace_items(
+            session, revision_id=row.revision.id, items=_listed(row.document.id, row.revision.id, items)
+        )
     return before, after
 
 
@@ -198,11 +200,11 @@ async def _check_items(
     return found
 
 
-def _listed(revision: DocumentRevision, items: _Items) -> list[TransmittalItem]:
+def _listed(document_id: int, revision_id: int, items: _Items) -> list[TransmittalItem]:
     return [
         TransmittalItem(
-            transmittal_id=revision.correspondence_id,
-            transmittal_revision_id=revision.id,
+            transmittal_id=document_id,
+            transmittal_revision_id=revision_id,
             item_correspondence_id=carries.document.id,
             item_revision_id=carries.revision.id,
             quantity=item.quantity,

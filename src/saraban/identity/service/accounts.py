@@ -167,8 +167,8 @@ async def open_account(ctx: RequestContext, session: AsyncSession, new: NewAccou
 
 
 async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
-    rows = await repository.list_accounts(session)
-    return tuple(_account(user, code, roles) for user, code, roles in rows)
+    rows = await repository.list_accounts(session, no_password=passwords.NO_PASSWORD)
+    return tuple(_account(*row) for row in rows)
 
 
 async def set_active(ctx: RequestContext, session: AsyncSession, *, username: str, active: bool) -> None:
@@ -336,7 +336,7 @@ async def replace_password(
     await repository.revoke_tokens(session, user_id=user.user_id, but=but, now=now)
 
 
-def _account(user: User, organization_code: str | None, roles: str | None) -> AccountSummary:
+def _account(user: User, organization_code: str | None, roles: str | None, is_unset: bool) -> AccountSummary:
     return AccountSummary(
         public_id=user.public_id,
         username=user.username,
@@ -346,7 +346,7 @@ def _account(user: User, organization_code: str | None, roles: str | None) -> Ac
         roles=roles or "",
         is_active=user.is_active,
         is_service=user.is_service,
-        is_invited=user.password_hash == passwords.NO_PASSWORD and not user.is_service,
+        is_invited=is_unset and not user.is_service,
         last_login_at=user.last_login_at,
     )
 

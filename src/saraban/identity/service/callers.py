@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import repository
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME, party_role
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, RequestContext
-from saraban.identity.models import User
+from saraban.identity.models import User, UserName
 from saraban.identity.schemas import (
     HeldRole,
     HeldRoleScope,
@@ -205,7 +205,7 @@ async def members_of_each(
     return found
 
 
-def display_name(row: AnyRow | User) -> str:
+def display_name(row: AnyRow | User | UserName) -> str:
     return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
 
 

@@ -62,7 +62,7 @@ async def change_password(
     await count_attempt(limiter, "password", str(ctx.caller.public_id), OF_ACCOUNT, minutes=MINUTES)
     passwords.require_strong(new, ctx.caller.username, pointer="/newPassword")
     async with db.reading() as session:
-        user = await repository.user_named(session, username=ctx.caller.username)
+        user = await repository.user_named(session, username=ctx.caller.username, with_password=True)
     if not await passwords.matches(current, user.password_hash if user is not None else None):
         await db.transact(partial(_note_failure, ctx=replace(ctx, now=clock.now())))
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")

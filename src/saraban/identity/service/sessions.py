@@ -154,7 +154,7 @@ async def log_in(
     """
     name = canonical_username(username)
     async with db.reading() as session:
-        user = await repository.user_named(session, username=name)
+        user = await repository.user_named(session, username=name, with_password=True)
     attempt = throttle.attempt(
         name=name,
         address=device.address,

@@ -197,7 +197,7 @@ def assignee_answer(row: AssigneeRow, today: date) -> AssigneeAnswer:
     return AssigneeAnswer(
         public_id=routing.public_id,
         user=core.person(row.user) if row.user else None,
-        is_active=row.user is not None and row.user.is_active,
+        is_active=row.is_active,
         kind=routing.kind,
         status=routing.status,
         due_date=routing.due_date,

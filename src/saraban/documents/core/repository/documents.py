@@ -3,7 +3,7 @@ Documents with everything a register shows, one query a page. Who may see what i
 that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -23,78 +23,25 @@ from saraban.documents.core.models import (
     DocumentRevision,
     DocumentRevisionAttachment,
 )
+from saraban.documents.core.repository.rows import DocumentRow, summary_select, whole_select
 from saraban.documents.core.schemas import DocumentSearch
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.models import Organization, User
+from saraban.identity.models import Organization, User, UserName, name_columns
 from saraban.kit import pagination
 from saraban.kit.clock import local_date
+from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch
 from saraban.kit.text import fold
 from saraban.numbering.register.domain import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
-    Contract,
     ContractOrganization,
     CorrespondenceStatus,
-    CorrespondenceSubType,
     CorrespondenceType,
-    Discipline,
     Project,
 )
 
 _head = Document
 _revision = DocumentRevision
-_reviser = aliased(User, name="reviser")
-_canceller = aliased(User, name="canceller")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRow:
-    """One revision of one document with the names around it."""
-
-    document: Document
-    revision: DocumentRevision
-    type: CorrespondenceType
-    project: Project
-    contract: Contract | None
-    originator: Organization
-    status: CorrespondenceStatus
-    discipline: Discipline | None
-    sub_type: CorrespondenceSubType | None
-    author: User
-    reviser: User
-    canceller: User | None
-
-    @property
-    def public_id(self) -> UUID:
-        return self.document.public_id
-
-    @property
-    def entity_id(self) -> str:
-        return str(self.revision.public_id)
-
-    @property
-    def number(self) -> str:
-        return self.revision.correspondence_number
-
-    @property
-    def number_uuid(self) -> UUID | None:
-        return self.document.number_uuid
-
-    @property
-    def revision_label(self) -> str | None:
-        return self.revision.revision_label
-
-    @property
-    def subject(self) -> str:
-        return self.revision.subject
-
-    @property
-    def cancelled_at(self) -> datetime | None:
-        return self.document.cancelled_at
-
-    @property
-    def version(self) -> int:
-        return self.revision.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,39 +50,6 @@ class RecipientRow:
 
     organization: Organization
     recipient_type: str
-
-
-def _select() -> Any:  # sa.Select; it has more columns than its type can count
-    return (
-        sa.select(
-            _head,
-            _revision,
-            CorrespondenceType,
-            Project,
-            Contract,
-            Organization,
-            CorrespondenceStatus,
-            Discipline,
-            CorrespondenceSubType,
-            User,
-            _reviser,
-            _canceller,
-        )
-        .join(_revision, _revision.correspondence_id == _head.id)
-        .join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
-        .join(Project, Project.id == _head.project_id)
-        .outerjoin(Contract, Contract.id == _head.contract_id)
-        .join(Organization, Organization.id == _head.originator_id)
-        .join(CorrespondenceStatus, CorrespondenceStatus.id == _revision.correspondence_status_id)
-        .outerjoin(Discipline, Discipline.id == _head.discipline_id)
-        .outerjoin(CorrespondenceSubType, CorrespondenceSubType.id == _head.sub_type_id)
-        .join(User, User.user_id == _head.created_by)
-        .join(_reviser, _reviser.user_id == _revision.created_by)
-        .outerjoin(_canceller, _canceller.user_id == _head.cancelled_by)
-        .where(_head.deleted_at.is_(None))
-        # A use case reads again after it has locked or changed a row; what the session remembers must not win.
-        .execution_options(populate_existing=True)
-    )
 
 
 def at_home(reach: Reach) -> sa.ColumnElement[bool]:
@@ -176,6 +90,11 @@ def _shown(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
 
 def may_see_revision(reach: Reach) -> sa.ColumnElement[bool]:
     return sa.or_(at_home(reach), sa.and_(_revision.issued_date.is_not(None), sent_to(reach)))
+
+
+def many(name: str) -> Any:
+    """Return the place of a list in a statement that is made once."""
+    return sa.bindparam(name, expanding=True)
 
 
 def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
@@ -242,36 +161,61 @@ async def page(
     limit: int,
 ) -> pagination.Page[DocumentRow]:
     statement = pagination.newest_first(
-        _select().where(*_shown(domain.reach(ctx.caller)), *_conditions(ctx, rules, search)),
+        summary_select().where(*_shown(domain.reach(ctx.caller)), *_conditions(ctx, rules, search)),
         at=_head.created_at,
         public_id=_head.public_id,
         cursor=cursor,
         limit=limit,
     )
-    rows = [DocumentRow(*row) for row in await session.execute(statement)]
+    rows = [DocumentRow.read(row) for row in await session.execute(statement)]
     return pagination.page_of(rows, limit=limit, key=lambda row: (row.document.created_at, row.document.public_id))
 
 
-async def visible(
-    session: AsyncSession, *, reach: Reach, public_ids: Collection[UUID], type_codes: Collection[str] | None = None
-) -> dict[UUID, DocumentRow]:
+_KEYS = ("projects", "contracts", "organizations", "member_of")
+_NOWHERE = frozenset[int]()
+_ALL = Reach(everything=True, **dict.fromkeys(_KEYS, _NOWHERE))
+_SOME: Any = Reach(everything=False, **{name: many(name) for name in _KEYS})
+
+
+class SeenStatement:
+    """What a caller may see, selected by statements that are made once: the keys of a reach are parameters."""
+
+    def __init__(self, select: Callable[[Reach], Any]) -> None:
+        self._all, self._some = PreparedStatement(select(_ALL)), PreparedStatement(select(_SOME))
+
+    def query(self, reach: Reach, read: Callable[[Rows], Found], **asked: object) -> Query[Found]:
+        if reach.everything:
+            return Query(self._all, asked, read)
+        return Query(self._some, asked | {name: list(getattr(reach, name)) for name in _KEYS}, read)
+
+
+def _documents(rows: Rows) -> list[DocumentRow]:
+    return [DocumentRow.read(row) for row in rows]
+
+
+_asked = _head.public_id.in_(many("public_ids"))
+_NEWEST = SeenStatement(lambda reach: summary_select().where(_asked, *_shown(reach)))
+_REVISIONS = SeenStatement(
+    lambda reach: whole_select().where(_asked, may_see_revision(reach)).order_by(_revision.revision_number.desc())
+)
+_FIRST = PreparedStatement(whole_select().where(_asked, _revision.revision_number == 0))
+
+
+async def visible(session: AsyncSession, *, reach: Reach, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:
     """Return the documents among `public_ids` that the caller may see, each at the newest revision to be seen."""
     if not public_ids:
         return {}
-    statement = _select().where(*_shown(reach), _head.public_id.in_(public_ids))
-    if type_codes is not None:
-        statement = statement.where(CorrespondenceType.type_code.in_(type_codes))
-    return {row[0].public_id: DocumentRow(*row) for row in await session.execute(statement)}
+    found = await fetch(session, _NEWEST.query(reach, _documents, public_ids=list(public_ids)))
+    return {row.public_id: row for row in found}
+
+
+def revisions_query(reach: Reach, public_id: UUID) -> Query[list[DocumentRow]]:
+    """Ask for the revisions of a document that the caller may see, whole, the newest first."""
+    return _REVISIONS.query(reach, _documents, public_ids=[public_id])
 
 
 async def revisions(session: AsyncSession, *, reach: Reach, public_id: UUID) -> list[DocumentRow]:
-    """Return the revisions of a document that the caller may see, newest first."""
-    statement = (
-        _select()
-        .where(_head.public_id == public_id, may_see_revision(reach))
-        .order_by(_revision.revision_number.desc())
-    )
-    return [DocumentRow(*row) for row in await session.execute(statement)]
+    return await fetch(session, revisions_query(reach, public_id))
 
 
 async def lock(session: AsyncSession, *, document_id: int) -> UUID:
@@ -338,16 +282,15 @@ async def revision_numbers(session: AsyncSession, *, document_id: int) -> tuple[
     return highest, withdrawn
 
 
-async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, User]:
-    return {
-        user.public_id: user for user in await session.scalars(sa.select(User).where(User.public_id.in_(public_ids)))
-    }
+async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, UserName]:
+    rows = await session.execute(sa.select(*name_columns(User)).where(User.public_id.in_(public_ids)))
+    return {row.public_id: row for row in map(UserName._make, rows)}
 
 
 async def first_issue(session: AsyncSession, *, public_id: UUID) -> DocumentRow:
     """Return a document as it was first written, whoever asks."""
-    statement = _select().where(_head.public_id == public_id, _revision.revision_number == 0)
-    return DocumentRow(*(await session.execute(statement)).one())
+    (row,) = await _FIRST.rows(session, public_ids=[public_id])
+    return DocumentRow.read(row)
 
 
 _link = DocumentRevisionAttachment

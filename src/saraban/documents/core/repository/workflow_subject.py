@@ -14,11 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import Reach
 from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
-from saraban.documents.core.repository.documents import DocumentRow, may_see_revision
+from saraban.documents.core.repository.documents import SeenStatement, many, may_see_revision
+from saraban.documents.core.repository.rows import DocumentHead, DocumentRow, RevisionRow
 from saraban.identity.models import Organization
 from saraban.kit.db import UtcDateTime, table_of
 from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import PreparedStatement, Query
+from saraban.kit.statements import PreparedStatement, Query, Rows, fetch
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
 
 MAIN = "TO"
@@ -54,7 +55,7 @@ class SubjectRow(NamedTuple):
         return cls.written(
             row.document,
             row.revision,
-            type_code=row.type.type_code,
+            type_code=row.type_code,
             project=(row.project.public_id, row.project.project_code),
             originator=(row.originator.public_id, row.originator.organization_code),
             discipline_code=row.discipline.discipline_code if row.discipline else None,
@@ -63,8 +64,8 @@ class SubjectRow(NamedTuple):
     @classmethod
     def written(
         cls,
-        document: Document,
-        revision: DocumentRevision,
+        document: Document | DocumentHead,
+        revision: DocumentRevision | RevisionRow,
         *,
         type_code: str,
         project: tuple[UUID, str],
@@ -103,10 +104,6 @@ class SubjectRecipient(NamedTuple):
     recipient_type: str
 
 
-def _many(name: str) -> Any:
-    return sa.bindparam(name, expanding=True)
-
-
 _head, _revision, _link = Document, DocumentRevision, DocumentRecipient
 _ANY: Any = (  # sa.Select; it has more columns than its type can count
     sa.select(
@@ -139,17 +136,14 @@ _ANY: Any = (  # sa.Select; it has more columns than its type can count
     .outerjoin(Discipline, Discipline.id == _head.discipline_id)
     .where(
         _head.deleted_at.is_(None),
-        _revision.public_id.in_(_many("revisions")),
-        CorrespondenceType.type_code.in_(_many("type_codes")),
+        _revision.public_id.in_(many("revisions")),
+        CorrespondenceType.type_code.in_(many("type_codes")),
     )
     # In this order: with a hundred thousand documents in one project MariaDB would otherwise begin with the project.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
-_REACH = ("projects", "contracts", "organizations", "member_of")
 _ALL = PreparedStatement(_ANY)
-_SEEN = PreparedStatement(
-    _ANY.where(may_see_revision(Reach(everything=False, **{name: _many(name) for name in _REACH})))
-)
+_SEEN = SeenStatement(lambda reach: _ANY.where(may_see_revision(reach)))
 _RECIPIENTS = PreparedStatement(
     sa.select(
         _link.correspondence_id,
@@ -162,7 +156,7 @@ _RECIPIENTS = PreparedStatement(
     .join(Organization, Organization.id == _link.recipient_organization_id)
     # In this order: MariaDB would otherwise begin with the organizations, and read all that they ever received.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-    .where(_link.correspondence_id.in_(_many("documents")))
+    .where(_link.correspondence_id.in_(many("documents")))
     .order_by(_link.correspondence_id, _link.position)
 )
 
@@ -171,11 +165,13 @@ async def subject_rows(
     session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
 ) -> list[SubjectRow]:
     """Return these revisions as far as they may be seen; without a reach, all of them."""
-    asked: dict[str, Any] = {"revisions": list(revision_ids), "type_codes": list(type_codes)}
-    everything = reach is None or reach.everything
-    if reach is not None and not everything:
-        asked |= {name: list(getattr(reach, name)) for name in _REACH}
-    rows = await (_ALL if everything else _SEEN).rows(session, **asked)
+    asked: dict[str, object] = {"revisions": list(revision_ids), "type_codes": list(type_codes)}
+    if reach is None:
+        return await fetch(session, Query(_ALL, asked, _subjects))
+    return await fetch(session, _SEEN.query(reach, _subjects, **asked))
+
+
+def _subjects(rows: Rows) -> list[SubjectRow]:
     return [SubjectRow._make(values) for values in rows]
 
 
@@ -194,7 +190,7 @@ def recipients_query(document_ids: Collection[int]) -> Query[dict[int, list[Subj
 _revisions = table_of(_revision)
 _SET_STATUS = (
     sa.update(_revisions)
-    .where(_revisions.c.id.in_(_many("revisions")))
+    .where(_revisions.c.id.in_(many("revisions")))
     .values(
         correspondence_status_id=sa.select(CorrespondenceStatus.id)
         .where(CorrespondenceStatus.status_code == sa.bindparam("code"))

@@ -1,7 +1,8 @@
 """Documents of every kind, as the rest of the product sees them; a kind hands itself to these verbs."""
 
 from saraban.documents.core.models import Document
-from saraban.documents.core.repository.documents import DocumentNumbers, DocumentRow
+from saraban.documents.core.repository.documents import DocumentNumbers
+from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import DocumentSearch
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
 from saraban.documents.core.service.creation import RENUMBERS, create, renumber

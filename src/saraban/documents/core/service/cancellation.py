@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import DRAFT, KindRules
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.service.document_change import DocumentAct, hold_current, receipt_of, record
 from saraban.documents.core.service.drafts import require_edit, require_withdraw
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, Follower

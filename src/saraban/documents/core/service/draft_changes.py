@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.domain import day_of, end_of_day, field_changes, reach, start_of_day
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
-from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.document_change import (
@@ -134,10 +134,10 @@ def _check_dates(
 ) -> None:
     """Look at the dates together as soon as one of them changes."""
     if {"document_date", "sender_date", "received_date"} & values.keys():
-        received = changes.received_date if "received_date" in values else day_of(row.revision.received_date, zone)
+        received = changes.received_date if "received_date" in values else day_of(row.texts.received_date, zone)
         check_dates(
             document=changes.document_date,
-            sent=values.get("sender_date", row.revision.sender_date),
+            sent=values.get("sender_date", row.texts.sender_date),
             received=received,
             today=today,
         )
@@ -148,11 +148,12 @@ def noted_changes(
 ) -> dict[str, dict[str, Any]]:
     """What the audit trail keeps of an edit; taken before anything is written."""
     after = {alias(name): value for name, value in values.items() if name in _PLAIN}
-    before = {alias(name): getattr(row.revision, name) for name in values if name in _PLAIN}
+    said = row.texts._asdict() | row.revision._asdict()
+    before = {alias(name): said[name] for name in values if name in _PLAIN}
     if "due_date" in values:
         before["dueDate"], after["dueDate"] = day_of(row.revision.due_date, zone), changes.due_date
     if "received_date" in values:
-        before["receivedDate"] = day_of(row.revision.received_date, zone)
+        before["receivedDate"] = day_of(row.texts.received_date, zone)
         after["receivedDate"] = changes.received_date
     gone = [str(one) for one in changes.remove_attachment_public_ids] or None
     came = [str(one) for one in changes.add_attachment_public_ids] or None

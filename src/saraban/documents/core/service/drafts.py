@@ -23,6 +23,7 @@ from saraban.documents.core.domain import (
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
+from saraban.documents.core.repository.rows import DocumentHead
 from saraban.documents.core.repository.workflow_subject import SubjectRecipient, SubjectRow
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
@@ -320,7 +321,7 @@ ADMIN_EDIT = "document.admin_edit"
 ORG_ADMIN = "Org Admin"
 
 
-def home_scope(ctx: RequestContext, document: Document) -> Scope:
+def home_scope(ctx: RequestContext, document: Document | DocumentHead) -> Scope:
     """
     Return the scope in which a right over the originator's own document counts.
 
@@ -331,21 +332,21 @@ def home_scope(ctx: RequestContext, document: Document) -> Scope:
     return Scope(frozenset({document.originator_id}), document.project_id, contract)
 
 
-def require_edit(ctx: RequestContext, rules: KindRules, document: Document) -> None:
+def require_edit(ctx: RequestContext, rules: KindRules, document: Document | DocumentHead) -> None:
     """
     :raises Forbidden: when the caller does not write this kind for the originator
     """
     ctx.caller.require(rules.edit, home_scope(ctx, document))
 
 
-def require_create(ctx: RequestContext, rules: KindRules, document: Document) -> None:
+def require_create(ctx: RequestContext, rules: KindRules, document: Document | DocumentHead) -> None:
     """
     :raises Forbidden: when the caller does not issue this kind for the originator
     """
     ctx.caller.require(rules.create, home_scope(ctx, document))
 
 
-def require_withdraw(ctx: RequestContext, document: Document) -> None:
+def require_withdraw(ctx: RequestContext, document: Document | DocumentHead) -> None:
     """
     :raises Forbidden: when the caller may not withdraw what the originator has issued
     """

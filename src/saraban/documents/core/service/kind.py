@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules
+from saraban.documents.core.repository.rows import ProjectName
 from saraban.documents.core.schemas import RegisterSearch
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
@@ -59,7 +60,7 @@ class DocumentHeader(Protocol):
     def subject(self) -> str: ...
 
     @property
-    def project(self) -> Project: ...
+    def project(self) -> Project | ProjectName: ...
 
     @property
     def cancelled_at(self) -> datetime | None: ...

@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain import Correspondents, KindRules, day_of, is_overdue, is_reply, reach
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository.documents import DocumentRow, RecipientRow
+from saraban.documents.core.repository.documents import RecipientRow
+from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import (
     CodeAnswer,
     DocumentFileAnswer,
@@ -22,8 +23,9 @@ from saraban.documents.core.schemas import (
     RevisionAnswer,
 )
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.models import User
+from saraban.identity.models import UserName
 from saraban.identity.service.callers import display_name
+from saraban.kit.db import AnyRow
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
@@ -32,7 +34,7 @@ from saraban.workflow.language.subject import Envelope
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 
 
-def person(user: User) -> PersonAnswer:
+def person(user: AnyRow | UserName) -> PersonAnswer:
     return PersonAnswer(public_id=user.public_id, display_name=display_name(user))
 
 
@@ -92,7 +94,7 @@ def summary_fields(
     return {
         "public_id": row.document.public_id,
         "document_number": row.revision.correspondence_number,
-        "document_type": row.type.type_code,
+        "document_type": row.type_code,
         "kind": rules.name,
         "project": row.project,
         "contract": row.contract,
@@ -119,15 +121,15 @@ async def full_fields(ctx: RequestContext, session: AsyncSession, row: DocumentR
     files = await repository.files(session, revision_ids=[row.revision.id])
     return {
         **await _references(ctx, session, row=row),
-        "body": row.revision.body,
-        "description": row.revision.description,
-        "remarks": row.revision.remarks,
-        "sender_number": row.revision.sender_number,
-        "sender_date": row.revision.sender_date,
-        "received_date": day_of(row.revision.received_date, ctx.zone),
+        "body": row.texts.body,
+        "description": row.texts.description,
+        "remarks": row.texts.remarks,
+        "sender_number": row.texts.sender_number,
+        "sender_date": row.texts.sender_date,
+        "received_date": day_of(row.texts.received_date, ctx.zone),
         "issued_at": row.revision.issued_date,
-        "cancel_reason": row.document.cancel_reason,
-        "cancelled_by": person(row.canceller) if row.canceller else None,
+        "cancel_reason": row.texts.cancel_reason,
+        "cancelled_by": person(row.texts.canceller) if row.texts.canceller else None,
         "number_format": await number_format(session, row.document.number_uuid),
         "attachments": file_answers(files[row.revision.id]),
         "version": row.version,
@@ -179,7 +181,7 @@ def reference(row: DocumentRow, *, is_reply: bool = False) -> ReferenceAnswer:
     return ReferenceAnswer(
         public_id=row.document.public_id,
         document_number=row.revision.correspondence_number,
-        document_type=row.type.type_code,
+        document_type=row.type_code,
         subject=row.revision.subject,
         is_cancelled=row.document.cancelled_at is not None,
         is_reply=is_reply,

@@ -15,7 +15,7 @@ from saraban.attachments.service import AccessRule
 from saraban.audit import service as audit
 from saraban.documents.core.domain import DRAFT, Reach, day_of, reach
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer, RegisterSearch, RevisionList
 from saraban.documents.core.service.document_change import version_tag
 from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
@@ -121,7 +121,7 @@ async def permitted_actions(
         may_cancel = kind.rules.cancel_after_issue and _allowed(lambda: require_withdraw(ctx, row.document))
     ended = envelope is not None and envelope.terminal
     # Who asked has closed the matter with the answer: there is nothing to ask anew.
-    settled = envelope is not None and envelope.outcome == "closed" and row.type.type_code == "RFI"
+    settled = envelope is not None and envelope.outcome == "closed" and row.type_code == "RFI"
     may_revise = ended and not settled and _allowed(lambda: require_create(ctx, kind.rules, row.document))
     # Whether a state may be edited is its definition's word, whatever the state is called.
     return PermittedActions(
@@ -157,8 +157,8 @@ async def list_revisions(
             "subject": row.revision.subject,
             "due_date": day_of(row.revision.due_date, ctx.zone),
             "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
-            "created_at": row.revision.created_at,
-            "created_by": person(row.reviser),
+            "created_at": row.texts.revised_at,
+            "created_by": person(row.texts.reviser),
             "issued_at": row.revision.issued_date,
             "attachments": file_answers(files[row.revision.id]),
         }

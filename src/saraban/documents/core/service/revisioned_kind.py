@@ -23,7 +23,7 @@ from saraban.documents.core.domain import (
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
-from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.repository.workflow_subject import SubjectRow
 from saraban.documents.core.schemas import (
     DocumentAnswer,
@@ -125,7 +125,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def type_code(self, session: AsyncSession, row: DocumentRow) -> str:
         """Return by what documents of this kind differ in the workflow they start on."""
-        return row.type.type_code
+        return row.type_code
 
     # What all of them share.
 
@@ -156,12 +156,19 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
         """Return a document at the newest revision that the caller may see."""
-        rows = await repository.visible(
-            session, reach=reach(ctx.caller), public_ids=[public_id], type_codes=self.rules.type_codes
-        )
-        if public_id not in rows:
+        rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
+        return self.newest(rows)
+
+    def newest(self, rows: Sequence[DocumentRow]) -> DocumentRow:
+        """
+        Return a document at the newest revision of those that the caller may see.
+
+        :raises NotFound: when there is none, or it is of another register
+        """
+        found = next((row for row in rows if row.revision.withdrawn_at is None), None)
+        if found is None or found.type_code not in self.rules.type_codes:
             raise NotFound(f"There is no such {self.rules.name}.")
-        return rows[public_id]
+        return found
 
     async def find_written(self, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
         return await repository.first_issue(session, public_id=public_id)
@@ -289,7 +296,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         assert row.document.number_uuid is not None  # who asks has looked
         return numbering.NumberRequest(
             project_public_id=row.project.public_id,
-            correspondence_type_code=row.type.type_code,
+            correspondence_type_code=row.type_code,
             originator_organization_public_id=row.originator.public_id,
             recipient_organization_public_id=main.public_id,
             contract_public_id=row.contract.public_id if row.contract else None,

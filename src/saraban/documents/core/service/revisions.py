@@ -13,7 +13,7 @@ from saraban.documents.core.domain import CANCELLED, DRAFT, end_of_day, revision
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
-from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.rows import DocumentRow, RevisionRow
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.core.service.cancellation import is_draft_revision
 from saraban.documents.core.service.document_change import (
@@ -82,7 +82,7 @@ async def _revise(
     revision = await _next_revision(ctx, session, kind, row, order, place, number)
     await kind.insert_own_revision(session, revision)
     await claim_files(ctx, session, revision.id, order.attachment_public_ids)
-    written = await kind.revised(ctx, session, replace(row, revision=revision))
+    written = await kind.revised(ctx, session, replace(row, revision=RevisionRow.of(revision)))
     await begin(ctx, session, kind, DocumentAct.REVISE, written)
     return receipt_of(kind, written)
 
@@ -96,7 +96,7 @@ async def _next_revision(
     place: tuple[int, str],
     number: str,
 ) -> DocumentRevision:
-    old = row.revision
+    old = await repository.newest_standing(session, document_id=row.document.id)
     # One revision is current at a time, and the constraint is checked at once.
     await writes.change_revision(session, revision_id=old.id, values={"is_current": False})
     await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})

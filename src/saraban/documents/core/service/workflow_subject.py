@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules, Placement, Reach, counts_as_issued, may_see, reach
 from saraban.documents.core.repository import workflow_subject as repository
-from saraban.documents.core.repository.documents import DocumentRow
+from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
 from saraban.documents.core.service.kind import ReachedState
 from saraban.identity.domain.context import Caller, Scope

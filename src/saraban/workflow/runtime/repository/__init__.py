@@ -13,10 +13,10 @@ from uuid import UUID
 import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import Bundle, aliased
+from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.identity.models import Organization, User
+from saraban.identity.models import Organization, User, named
 from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Cursor
@@ -150,11 +150,6 @@ async def latest_steps_with_files(
         return []
     rows = await _LATEST_WITH_FILES.rows(session, instances=list(instance_ids), each=each)
     return [tuple(row) for row in rows]
-
-
-def named(name: str, person: type[User]) -> Bundle[Any]:
-    """A person among the columns of a row, with what they are called by."""
-    return Bundle(name, person.public_id, person.first_name, person.last_name, person.username)
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[AnyRow]:

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.context import Caller, Scope
-from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment
+from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment, named
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
@@ -27,7 +27,7 @@ from saraban.workflow.runtime.models import (
     WorkflowInstance,
     WorkflowWorkItem,
 )
-from saraban.workflow.runtime.repository import NO_STATE_SYNC, named
+from saraban.workflow.runtime.repository import NO_STATE_SYNC
 
 _ROW = WorkflowInstance
 

@@ -1,0 +1,249 @@
+"""
+One revision of one document as it is shown: the columns of the rows around it, and how they are put together. Of people
+there are the names alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import accumulate
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import aliased
+
+from saraban.documents.core.models import Document, DocumentRevision
+from saraban.identity.models import Organization, User, UserName, name_columns
+from saraban.kit.db import AnySelect
+from saraban.projects.models import (
+    Contract,
+    CorrespondenceStatus,
+    CorrespondenceSubType,
+    CorrespondenceType,
+    Discipline,
+    Project,
+)
+
+
+class DocumentHead(NamedTuple):
+    """What all revisions of a document share."""
+
+    id: int
+    public_id: UUID
+    number_uuid: UUID | None
+    project_id: int
+    contract_id: int | None
+    originator_id: int
+    created_at: datetime
+    cancelled_at: datetime | None
+
+
+class RevisionRow(NamedTuple):
+    id: int
+    public_id: UUID
+    correspondence_number: str
+    revision_number: int
+    revision_label: str
+    is_current: bool
+    subject: str
+    priority: str
+    document_date: date | None
+    due_date: datetime | None
+    issued_date: datetime | None
+    withdrawn_at: datetime | None
+    created_by: int
+    version: int
+
+    @classmethod
+    def of(cls, revision: DocumentRevision) -> Self:
+        """Return the same of a row that has just been written."""
+        return cls._make(getattr(revision, name) for name in cls._fields)
+
+
+class ProjectName(NamedTuple):
+    id: int
+    public_id: UUID
+    project_code: str
+    project_name: str
+
+
+class OrganizationName(NamedTuple):
+    id: int
+    public_id: UUID
+    organization_code: str
+    organization_name: str
+    organization_name_en: str | None
+
+
+class StatusName(NamedTuple):
+    status_code: str
+    status_name: str
+
+
+class ContractName(NamedTuple):
+    public_id: UUID
+    contract_code: str
+    contract_name: str
+    contract_name_en: str | None
+
+
+class DisciplineName(NamedTuple):
+    discipline_code: str
+    code_name_th: str | None
+    code_name_en: str | None
+
+
+class SubTypeName(NamedTuple):
+    sub_type_code: str
+    sub_type_name: str | None
+    sub_type_name_en: str | None
+
+
+class DocumentTexts(NamedTuple):
+    """What one document shows beside what its register does."""
+
+    body: str | None
+    description: str | None
+    remarks: str | None
+    sender_number: str | None
+    sender_date: date | None
+    received_date: datetime | None
+    cancel_reason: str | None
+    revised_at: datetime
+    reviser: UserName
+    canceller: UserName | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """
+    One revision of one document with the names around it.
+
+    :param whole: None in a register, which does not show it
+    """
+
+    document: DocumentHead
+    revision: RevisionRow
+    type_code: str
+    project: ProjectName
+    originator: OrganizationName
+    status: StatusName
+    author: UserName
+    contract: ContractName | None
+    discipline: DisciplineName | None
+    sub_type: SubTypeName | None
+    whole: DocumentTexts | None = None
+
+    @classmethod
+    def read(cls, values: Sequence[Any]) -> "DocumentRow":
+        """Return the row of what `summary_select` or `whole_select` found."""
+        head, revision, project, originator, status, author, *rest = (
+            part._make(values[start:end]) for part, start, end in _PLACES
+        )
+        # What a document need not have is there when its first column is.
+        contract, discipline, sub_type = (None if part[0] is None else part for part in rest)
+        texts = _texts(values[_WIDTH:]) if len(values) > _WIDTH else None
+        type_code = values[_WIDTH - 1]
+        return cls(
+            head, revision, type_code, project, originator, status, author, contract, discipline, sub_type, texts
+        )
+
+    @property
+    def texts(self) -> DocumentTexts:
+        assert self.whole is not None  # it was read by itself
+        return self.whole
+
+    @property
+    def public_id(self) -> UUID:
+        return self.document.public_id
+
+    @property
+    def entity_id(self) -> str:
+        return str(self.revision.public_id)
+
+    @property
+    def number(self) -> str:
+        return self.revision.correspondence_number
+
+    @property
+    def number_uuid(self) -> UUID | None:
+        return self.document.number_uuid
+
+    @property
+    def revision_label(self) -> str | None:
+        return self.revision.revision_label
+
+    @property
+    def subject(self) -> str:
+        return self.revision.subject
+
+    @property
+    def cancelled_at(self) -> datetime | None:
+        return self.document.cancelled_at
+
+    @property
+    def version(self) -> int:
+        return self.revision.version
+
+
+_reviser = aliased(User, name="reviser")
+_canceller = aliased(User, name="canceller")
+_PARTS: Sequence[tuple[Any, Any]] = (
+    (DocumentHead, Document),
+    (RevisionRow, DocumentRevision),
+    (ProjectName, Project),
+    (OrganizationName, Organization),
+    (StatusName, CorrespondenceStatus),
+    (UserName, User),
+    (ContractName, Contract),
+    (DisciplineName, Discipline),
+    (SubTypeName, CorrespondenceSubType),
+)
+
+
+_ENDS = list(accumulate(len(part._fields) for part, _ in _PARTS))
+_PLACES = [(part, end - len(part._fields), end) for (part, _), end in zip(_PARTS, _ENDS, strict=True)]
+_SUMMARY = [*(getattr(mapped, name) for part, mapped in _PARTS for name in part._fields), CorrespondenceType.type_code]
+_WIDTH = len(_SUMMARY)
+_OWN = DocumentTexts._fields[:-4]
+_TEXTS = [
+    *(getattr(DocumentRevision, name) for name in _OWN),
+    Document.cancel_reason,
+    DocumentRevision.created_at,
+    *name_columns(_reviser),
+    *name_columns(_canceller),
+]
+
+
+def _texts(values: Sequence[Any]) -> DocumentTexts:
+    *own, reviser, canceller = (*values[:-8], UserName._make(values[-8:-4]), UserName._make(values[-4:]))
+    return DocumentTexts._make((*own, reviser, canceller if canceller.public_id is not None else None))
+
+
+def summary_select() -> AnySelect:
+    """Select what registers show of revisions; `DocumentRow.read` understands it."""
+    return (
+        sa.select(*_SUMMARY)
+        .select_from(DocumentRevision)
+        .join(Document, Document.id == DocumentRevision.correspondence_id)
+        .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
+        .join(Project, Project.id == Document.project_id)
+        .join(Organization, Organization.id == Document.originator_id)
+        .join(CorrespondenceStatus, CorrespondenceStatus.id == DocumentRevision.correspondence_status_id)
+        .join(User, User.user_id == Document.created_by)
+        .outerjoin(Contract, Contract.id == Document.contract_id)
+        .outerjoin(Discipline, Discipline.id == Document.discipline_id)
+        .outerjoin(CorrespondenceSubType, CorrespondenceSubType.id == Document.sub_type_id)
+        .where(Document.deleted_at.is_(None))
+    )
+
+
+def whole_select() -> AnySelect:
+    """Select the same with all that one document shows."""
+    return (
+        summary_select()
+        .add_columns(*_TEXTS)
+        .join(_reviser, _reviser.user_id == DocumentRevision.created_by)
+        .outerjoin(_canceller, _canceller.user_id == Document.cancelled_by)
+    )
