@@ -16,8 +16,11 @@ def counting(db: Database) -> Iterator[list[str]]:
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         seen.append(statement)
 
-    sa.event.listen(db.engine.sync_engine, "before_cursor_execute", note)
+    engines = {db.engine.sync_engine, db.reading_engine.sync_engine}
+    for engine in engines:
+        sa.event.listen(engine, "before_cursor_execute", note)
     try:
         yield seen
     finally:
-        sa.event.remove(db.engine.sync_engine, "before_cursor_execute", note)
+        for engine in engines:
+            sa.event.remove(engine, "before_cursor_execute", note)

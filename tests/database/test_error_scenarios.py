@@ -239,7 +239,7 @@ class TestDatabaseAway:
         narrow = {"db_pool_size": 1, "db_pool_timeout": 0.1, "retry_pause": 0.05}
         async with served(tmp_path, mariadb_demo_url, **narrow) as door:
             await door.draw()
-            async with door.db.reading(), door.db.reading():
+            async with door.db.engine.connect(), door.db.engine.connect():
                 answer = await door.draw()
             (row,) = await door.errors(1)
             again = await door.draw()

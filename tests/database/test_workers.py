@@ -34,6 +34,7 @@ from saraban.worker.loop import Worker
 from saraban.workflow.service import Subjects
 from tests.conftest import UNLIMITED
 from tests.servers import Redis
+from tests.statement_count import counting
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 START = datetime(2026, 11, 20, 3, tzinfo=UTC)
@@ -169,19 +170,6 @@ def commits(db: Database) -> Iterator[list[int]]:
     sa.event.remove(db.engine.sync_engine, "commit", on_commit)
 
 
-@contextmanager
-def statements(db: Database) -> Iterator[list[str]]:
-    """The list grows with each statement that is sent."""
-    seen: list[str] = []
-
-    def on_statement(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        seen.append(statement)
-
-    sa.event.listen(db.engine.sync_engine, "before_cursor_execute", on_statement)
-    yield seen
-    sa.event.remove(db.engine.sync_engine, "before_cursor_execute", on_statement)
-
-
 @pytest.fixture
 def clock() -> FixedClock:
     return FixedClock(START, BANGKOK)
@@ -233,7 +221,7 @@ class TestOneCommit:
         for many in (1, 100):
             for number in range(many):
                 await record(any_db, f"{many}-{number}", 0, user=user.public_id)
-            with statements(any_db) as seen:
+            with counting(any_db) as seen:
                 assert await Dispatcher(db=any_db, clock=clock, handlers=wired).round() == many
             spent.append(len(seen))
 

@@ -138,7 +138,7 @@ class BatchQueue(Generic[Item, Result]):
         """
         before = self._latest.get(identity)
         follows = before if before is not None and not before.settled else None
-        answer = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         waiter = self._latest[identity] = Waiter(item, identity, shares, size, follows, answer)
         self._waiting.append(waiter)
         self._unanswered.add(waiter)

@@ -205,6 +205,7 @@ class Database:
             "pool_reset_on_return": None,
             "json_serializer": lambda value: orjson.dumps(value).decode(),
             "json_deserializer": orjson.loads,
+            "execution_options": {_DATABASE: self},
         }
         if not self.is_sqlite:
             options |= {
@@ -219,20 +220,31 @@ class Database:
             }
         self.engine = create_async_engine(self.url, **options)
         self._writing_engine = self.engine.execution_options(saraban_writes=True, saraban_notify=self._notify)
+        if not self.is_sqlite:
+            options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
+        self.reading_engine = self.engine if self.is_sqlite else create_async_engine(self.url, **options)
         options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _POOL_WAIT}
+        self._autocommit_engine = create_async_engine(self.url, **options)
+        self._configure()
+
+    def _configure(self) -> None:
         if self.is_sqlite:
             _configure_sqlite(self.engine.sync_engine)
-        else:
-            options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
-        self._autocommit_engine = create_async_engine(self.url, **options)
-        if not self.is_sqlite:
-            for engine in (self.engine, self._autocommit_engine):
-                _check_mariadb_connections(engine.sync_engine)
+            return
+        for engine in (self.engine, self.reading_engine, self._autocommit_engine):
+            _check_mariadb_connections(engine.sync_engine)
+        _refuse_writing(self.reading_engine.sync_engine)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
-        """A session for reads; whatever is written in it is rolled back."""
-        async with AsyncSession(self.engine, expire_on_commit=False) as session:
+        """
+        A session for reads, on connections of its own.
+
+        On MariaDB there is no transaction: each statement sees what is committed when it begins, as at READ COMMITTED, nothing
+        is rolled back at the end, no table's definition is held, and a write fails. On SQLite all of it sees one moment, and what
+        is written is rolled back. What compares several statements on both takes a `snapshot`.
+        """
+        async with AsyncSession(self.reading_engine, expire_on_commit=False) as session:
             await _acquire_connection(session)
             yield session
 
@@ -325,11 +337,13 @@ class Database:
             await connection.execute(sa.text("SELECT 1"))
 
     async def close(self) -> None:
-        await self.engine.dispose()
-        await self._autocommit_engine.dispose()
+        for engine in {self.engine, self.reading_engine, self._autocommit_engine}:
+            await engine.dispose()
 
     def pool_status(self) -> Mapping[str, int]:
-        pool: Any = self.engine.pool
+        """The pool of those who write or that of those who read, whichever is the fuller: both are of the same size."""
+        pools: list[Any] = [self.engine.pool, self.reading_engine.pool]
+        pool = max(pools, key=lambda one: one.checkedout())
         return {
             "size": pool.size(),
             "in_use": pool.checkedout(),
@@ -406,6 +420,16 @@ def _check_mariadb_connections(engine: sa.Engine) -> None:
             raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
 
 
+def _refuse_writing(engine: sa.Engine) -> None:
+    """Have MariaDB refuse a write on connections that read: without a transaction nothing would undo it."""
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute("SET SESSION TRANSACTION READ ONLY")
+        cursor.close()
+
+
 def _configure_sqlite(engine: sa.Engine) -> None:
     @event.listens_for(engine, "connect")
     def on_connect(connection: Any, _record: Any) -> None:
@@ -435,6 +459,14 @@ def _begin_wal(cursor: sa.engine.interfaces.DBAPICursor) -> None:
             sleep(0.02)
         else:
             return
+
+
+_DATABASE = "saraban_database"
+
+
+def database_of(session: AsyncSession) -> Database:
+    """Return the database of a session: those who read and those who write have engines of their own."""
+    return session.get_bind().get_execution_options()[_DATABASE]  # type: ignore[no-any-return]
 
 
 def notify_after_commit(session: AsyncSession) -> None:

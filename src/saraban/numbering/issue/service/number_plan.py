@@ -205,7 +205,7 @@ async def plan_apart(ctx: RequestContext, db: Database, *, request: NumberReques
     :raises: what `plan` raises
     """
     check_codes(request)
-    resolved = remembered_resolution(db.engine.sync_engine, request)
+    resolved = remembered_resolution(db, request)
     if resolved is None:
         async with db.reading() as session:
             resolved = await resolve(session, request)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import stopwatch
+from saraban.kit.db import Database, database_of
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.numbering.series.domain.counter import ad_year, year_of_issue
 from saraban.numbering.series.domain.states import FormatSource, OverflowRule, RangeKind
@@ -218,8 +218,7 @@ class ResolvedRequest:
 
 
 ResolutionCache = OrderedDict[tuple[object, ...], tuple[float, ResolvedRequest]]
-# By the pool: those who read and those who write have engines of their own, with one pool between them.
-_remembered: WeakKeyDictionary[sa.Pool, ResolutionCache] = WeakKeyDictionary()
+_remembered: WeakKeyDictionary[Database, ResolutionCache] = WeakKeyDictionary()
 _NOTHING: ResolutionCache = OrderedDict()
 
 
@@ -228,20 +227,20 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
     :param fresh: ask the database whatever is remembered
     :raises Invalid: naming the field
     """
-    found = None if fresh else remembered_resolution(_engine(session), request)
+    found = None if fresh else remembered_resolution(database_of(session), request)
     if found is not None:
         return found
     resolved = await _resolved(session, request)
-    known = _remembered.setdefault(_engine(session).pool, OrderedDict())
+    known = _remembered.setdefault(database_of(session), OrderedDict())
     known[_key(request)] = (stopwatch() + _REMEMBERED_FOR, resolved)
     if len(known) > _MOST:
         known.popitem(last=False)
     return resolved
 
 
-def remembered_resolution(engine: sa.Engine, request: NumberRequest) -> ResolvedRequest | None:
+def remembered_resolution(db: Database, request: NumberRequest) -> ResolvedRequest | None:
     """Return what was found a moment ago, so that nobody takes a connection for it."""
-    found = _remembered.get(engine.pool, _NOTHING).get(_key(request))
+    found = _remembered.get(db, _NOTHING).get(_key(request))
     return found[1] if found is not None and found[0] > stopwatch() else None
 
 
@@ -261,12 +260,7 @@ def _key(request: NumberRequest) -> tuple[object, ...]:
 
 def forget_resolutions(session: AsyncSession) -> None:
     """Forget what was resolved in this process: a format or a range has changed."""
-    _remembered.pop(_engine(session).pool, None)
-
-
-def _engine(session: AsyncSession) -> sa.Engine:
-    bind = session.get_bind()
-    return bind if isinstance(bind, sa.Engine) else bind.engine
+    _remembered.pop(database_of(session), None)
 
 
 async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRequest:

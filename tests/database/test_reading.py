@@ -1,0 +1,88 @@
+"""Sessions that read: on MariaDB each statement is by itself, and none of them writes."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import User
+from saraban.kit.db import Database, database_of, table_of
+from saraban.kit.pipeline import Pipeline
+
+AT = datetime(2026, 11, 23, 5, tzinfo=UTC)
+
+
+def user(name: str) -> User:
+    return User(username=name, password_hash="!", email=f"{name}@saraban.invalid", created_at=AT, updated_at=AT)
+
+
+async def names(session: AsyncSession) -> set[str]:
+    return set(await session.scalars(sa.select(User.username)))
+
+
+class TestReading:
+    async def test_leaves_nothing_of_what_is_written(self, any_db: Database) -> None:
+        async with any_db.reading() as session:
+            session.add(user("nobody"))
+            if any_db.is_sqlite:
+                await session.flush()
+            else:
+                with pytest.raises(DBAPIError, match="READ ONLY"):
+                    await session.flush()
+
+        async with any_db.reading() as session:
+            assert "nobody" not in await names(session)
+
+    async def test_refuses_what_goes_past_the_session(self, mariadb: Database) -> None:
+        async with mariadb.reading() as session:
+            pipeline = Pipeline(session)
+            pipeline.delete(table_of(User), where={"username": ["anybody"]})
+            with pytest.raises(DBAPIError, match="READ ONLY"):
+                await pipeline.send()
+
+    async def test_sees_what_was_committed_a_moment_ago(self, mariadb: Database) -> None:
+        async with mariadb.reading() as session:
+            before = await names(session)
+            async with mariadb.writing() as writer:
+                writer.add(user("newcomer"))
+
+            assert await names(session) - before == {"newcomer"}
+
+    async def test_sends_the_reads_alone(self, mariadb_url: str) -> None:
+        db = Database(mariadb_url, pool_size=1)
+        ended = sa.text("SHOW SESSION STATUS WHERE Variable_name IN ('Com_begin', 'Com_commit', 'Com_rollback')")
+        async with db.reading() as session:
+            before = (await session.execute(ended)).all()
+        for _ in range(3):
+            async with db.reading() as session:
+                await names(session)
+                after = (await session.execute(ended)).all()
+        await db.close()
+
+        assert after == before
+
+    async def test_holds_up_nobody_who_changes_a_table(self, mariadb: Database) -> None:
+        async with mariadb.reading() as session:
+            await names(session)
+            async with asyncio.timeout(10), mariadb.writing() as writer:
+                await writer.execute(sa.text("ALTER TABLE users COMMENT = 'changed meanwhile'"))
+
+            assert await names(session) == set()
+
+    async def test_knows_its_database(self, any_db: Database) -> None:
+        async with any_db.reading() as reader, any_db.snapshot() as long_reader:
+            assert database_of(reader) is any_db
+            assert database_of(long_reader) is any_db
+
+
+class TestSnapshot:
+    async def test_stays_at_the_moment_of_its_first_read(self, any_db: Database) -> None:
+        async with any_db.snapshot() as session:
+            before = await names(session)
+            async with any_db.writing() as writer:
+                writer.add(user("newcomer"))
+
+            assert await names(session) == before
