@@ -247,7 +247,14 @@ class TestCounterRow:
             # The server ends whoever has written less.
             await session.execute(
                 sa.insert(NumberError),
-                [{"public_id": new_id(), "error_type": "REDIS_ERROR", "created_at": plan.now} for _ in range(300)],
+                [
+                    {
+                        "public_id": new_id(),
+                        "error_type": "REDIS_ERROR",
+                        "created_at": context(caller=world.caller, address="").now,
+                    }
+                    for _ in range(300)
+                ],
             )
             drawing = asyncio.create_task(
                 allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan, write=write))

@@ -274,7 +274,7 @@ class TestCaller:
         leaving: list[asyncio.Task[Any]] = []
 
         claim = LeavingClaim(world.db, Operation.of(keyed, "POST /x", {}), lambda: leaving[0].cancel())
-        await world.db.transact(claim.take)
+        await claim.take()
         leaving.append(asyncio.create_task(allocator.issue(numbering.IssueRequest(keyed, plan, token, claim))))
         with pytest.raises(asyncio.CancelledError):
             await leaving[0]
@@ -291,7 +291,7 @@ class TestKey:
         for number in range(20):
             keyed = context(caller=world.caller, address="", key=f"k{number}")
             claim = Claim(world.db, Operation.of(keyed, "POST /x", {}))
-            await world.db.transact(claim.take)
+            await claim.take()
             requests.append(numbering.IssueRequest(keyed, plan, new_id(), claim))
         lost = requests[7].claim
         assert lost is not None
@@ -306,6 +306,24 @@ class TestKey:
         assert {one for one in kept if one} == {one.public_id for one in told if isinstance(one, numbering.Issued)}
         assert sorted(one.sequence for one in told if isinstance(one, numbering.Issued)) == list(range(1, 20))
         await check_accounts(world)
+
+    async def test_that_is_gone_after_a_day_still_finds_its_number(self, world: World) -> None:
+        allocator, plan = world.allocator(), await world.plan(world.letter())
+        keyed = context(caller=world.caller, address="", key="k")
+        told = []
+        for _ in range(2):
+            operation = Operation.of(keyed, "POST /x", {})
+            claim = Claim(world.db, operation)
+            await claim.take()
+            told.append(await allocator.issue(numbering.IssueRequest(keyed, plan, operation.token, claim)))
+            if len(told) == 1:
+                await world.db.transact(lambda session: session.execute(sa.delete(IdempotencyKey)))
+
+        async with world.db.reading() as session:
+            kept = (await session.scalars(sa.select(IdempotencyKey.resource_uuid))).one()
+        assert [one.repeated for one in told] == [False, True]
+        assert told[0].public_id == told[1].public_id == kept
+        assert len(await world.ledger()) == 1
 
 
 class TestFormat:

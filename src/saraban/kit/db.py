@@ -10,7 +10,7 @@ import asyncio
 import errno
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from time import monotonic, sleep
@@ -301,6 +301,21 @@ class Database:
                 yield connection
 
     @asynccontextmanager
+    async def connection_alone(self) -> AsyncIterator[AsyncConnection]:
+        """
+        A connection to MariaDB on which nothing is begun, for what ends in the packet that began it.
+
+        After an error the connection is rolled back; one that is broken takes the others of its pool with it.
+        """
+        async with self._writing_engine.connect() as connection:
+            try:
+                yield connection
+            except Exception:
+                with suppress(DBAPIError, OSError):
+                    await connection.exec_driver_sql("ROLLBACK")
+                raise
+
+    @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncSession]:
         session = AsyncSession(self._writing_engine, expire_on_commit=False)
         try:
@@ -322,15 +337,12 @@ class Database:
 
         A lost connection is not retried here: the outcome of its commit is unknown (REQ-NUM-09).
         """
-        for attempt in range(1, attempts + 1):
-            try:
-                async with self.writing() as session:
-                    return await work(session)
-            except Exception as error:
-                if database_fault(error) not in _RETRIED or attempt == attempts:
-                    raise
-                await asyncio.sleep(0.02 * attempt)
-        raise AssertionError("unreachable")
+
+        async def attempt() -> T:
+            async with self.writing() as session:
+                return await work(session)
+
+        return await try_again(attempt, attempts=attempts)
 
     async def ping(self) -> None:
         async with self.engine.connect() as connection:
@@ -356,6 +368,18 @@ _POOL_WAIT = 20.0  # seconds
 _WAL_WAIT = 10.0  # seconds
 _STALE_WITHIN = 1.0  # seconds; what took longer to fail was no stale connection
 _RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
+
+
+async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:
+    """Run one attempt at a transaction, and another when it collided or when no connection became free."""
+    for count in range(1, attempts):
+        try:
+            return await attempt()
+        except Exception as error:
+            if database_fault(error) not in _RETRIED:
+                raise
+            await asyncio.sleep(0.02 * count)
+    return await attempt()
 
 
 async def _acquire_connection(session: AsyncSession) -> None:

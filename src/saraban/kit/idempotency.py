@@ -1,7 +1,7 @@
 """
 `Idempotency-Key`: the same request sent twice has one effect, and is told the same (REQ-NUM-10).
 
-A key is claimed in a short transaction of its own, so that a second request with it is told at once that the first
+A key is claimed by one statement, a transaction of its own, so that a second request with it is told at once that the first
 still runs; the receipt is stored in the transaction of the work itself, so that both or neither exist. A claim has a
 short lease by the database's clock, which its process renews while the work lasts. Of a server that died it is free
 within seconds; whoever slept longer finds at the end that the key is another's, and nothing of its work stays.
@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -28,12 +28,14 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
 from saraban.kit.pipeline import DriverConnection, SqlStatement, flush_pending, update_statement
+from saraban.kit.statements import PreparedStatement
 
 log = structlog.get_logger(__name__)
 _PATIENCE = 1.0  # seconds
 LEASE = 4.0  # seconds, by the database's clock
 _BEAT = 1.0  # seconds between renewals; three may fail
 KEPT = timedelta(hours=24)
+_SQLITE_MOMENT = "'%Y-%m-%d %H:%M:%f000'"
 
 
 class IdempotencyKey(Base):
@@ -94,22 +96,35 @@ class Claim:
         self.row: int | None = None
         self.receipt: Receipt | None = None
 
-    async def take(self, session: AsyncSession) -> None:
+    async def take(self) -> None:
         """
         Take the key if it is new, expired, or left by a process that died; read the receipt if the work is done.
 
         :raises KeyReused: when the key came before with another operation or payload
         :raises KeyInUse: when the first request still runs
         """
-        row = (await session.execute(_claim_statement(session, self.id, self._operation))).one()
-        if row.claim == self.id:
-            self.row = row.id
-        elif row.payload_hash != self._operation.payload_hash:
+        operation = self._operation
+        ((row, claim, payload_hash, kind, public_id, outcome, completed_at),) = await _taking(
+            self._db.is_sqlite
+        ).run_alone(
+            self._db,
+            user=operation.user,
+            key=operation.key,
+            new_claim=self.id,
+            name=operation.name,
+            hash=operation.payload_hash,
+            lease=_lease(self._db.is_sqlite),
+            until=operation.now + KEPT,
+            now=operation.now,
+        )
+        if claim == self.id:
+            self.row = row
+        elif payload_hash != operation.payload_hash:
             raise KeyReused(fields=[FieldProblem("header:Idempotency-Key", "reused", KeyReused.says)])
-        elif row.completed_at is None:
+        elif completed_at is None:
             raise KeyInUse(retry_after=1)
         else:
-            self.receipt = Receipt(row.resource_kind, row.resource_uuid, orjson.loads(row.outcome), repeated=True)
+            self.receipt = Receipt(kind, public_id, orjson.loads(outcome), repeated=True)
 
     async def complete(self, session: SessionOrConnection, receipt: Receipt) -> None:
         """
@@ -136,9 +151,8 @@ class Claim:
 
     async def release(self) -> None:
         """Free the key of work that was not done."""
-        mine = sa.and_(_KEYS.c.id == self.row, _KEYS.c.claim == self.id, _KEYS.c.completed_at.is_(None))
         try:
-            await self._db.transact(lambda session: session.execute(sa.delete(_KEYS).where(mine)))
+            await _RELEASE.run_alone(self._db, row=self.row, mine=self.id)
         except Exception as error:
             if database_fault(error) is None:
                 raise
@@ -192,7 +206,7 @@ class Idempotency:
         """
         claim = Claim(self._db, operation)
         if operation.key is not None:
-            await self._db.transact(claim.take)
+            await claim.take()
         if claim.row is None:
             yield claim
             return
@@ -250,48 +264,77 @@ async def _renew_claims(session: AsyncSession, claims: Mapping[UUID, int]) -> No
     # A row that is locked is being completed; waiting for it would keep the others from being renewed.
     found = (await session.scalars(mine.with_for_update(skip_locked=True))).all()
     renewed = sa.update(_KEYS).where(_KEYS.c.id.in_(found))
-    await session.execute(renewed.values(locked_until=_database_now(session, LEASE)))
+    on_sqlite = session.get_bind().dialect.name == "sqlite"
+    await session.execute(renewed.values(locked_until=_database_now(on_sqlite, LEASE)))
 
 
-def _claim_statement(session: AsyncSession, claim: UUID, operation: Operation) -> sa.Executable:
+@cache
+def _taking(on_sqlite: bool) -> PreparedStatement:
     """
     Return the one statement that takes the key if it is free and tells what stands there: nothing comes in between.
 
     MariaDB assigns from left to right and sees what it has just assigned; SQLite sees the old row throughout.
     """
+    now = _database_now(on_sqlite)
     claimed: dict[str, Any] = {
-        "claim": claim,
-        "operation": operation.name,
-        "payload_hash": operation.payload_hash,
-        "locked_until": _database_now(session, LEASE),
-        "expires_at": operation.now + KEPT,
-        "completed_at": None,
+        "claim": _given("new_claim", _KEYS.c.claim),
+        "operation": _given("name", _KEYS.c.operation),
+        "payload_hash": _given("hash", _KEYS.c.payload_hash),
+        "locked_until": _lease_end(on_sqlite),
+        "expires_at": _given("until", _KEYS.c.expires_at),
+        "completed_at": sa.null(),
     }
-    row = {"user_uuid": operation.user, "idempotency_key": operation.key} | claimed
-    has_lapsed = sa.and_(
-        _KEYS.c.completed_at.is_(None),
-        _KEYS.c.locked_until <= _database_now(session),
-        _KEYS.c.payload_hash == operation.payload_hash,
+    row = {
+        "user_uuid": _given("user", _KEYS.c.user_uuid),
+        "idempotency_key": _given("key", _KEYS.c.idempotency_key),
+        **claimed,
+    }
+    lapsed = sa.and_(
+        _KEYS.c.completed_at.is_(None), _KEYS.c.locked_until <= now, _KEYS.c.payload_hash == claimed["payload_hash"]
     )
-    free = sa.or_(_KEYS.c.expires_at <= operation.now, has_lapsed)
+    free = sa.or_(_KEYS.c.expires_at <= _given("now", _KEYS.c.expires_at), lapsed)
     told = [_KEYS.c[name] for name in _TOLD]
-    if session.get_bind().dialect.name == "sqlite":
+    if on_sqlite:
         into = sqlite.insert(_KEYS).values(row)
         takes = {name: sa.case((free, into.excluded[name]), else_=_KEYS.c[name]) for name in claimed}
-        return into.on_conflict_do_update(index_elements=_UNIQUE, set_=takes).returning(*told)
+        return PreparedStatement(into.on_conflict_do_update(index_elements=_UNIQUE, set_=takes).returning(*told))
     into_mariadb = mysql.insert(_KEYS).values(row)
     given = into_mariadb.inserted
     assigned = [
         (name, sa.func.if_(free if name == "claim" else _KEYS.c.claim == given.claim, given[name], _KEYS.c[name]))
         for name in claimed
     ]
-    return into_mariadb.on_duplicate_key_update(assigned).returning(*told)
+    return PreparedStatement(into_mariadb.on_duplicate_key_update(assigned).returning(*told))
 
 
-def _database_now(session: AsyncSession, later: float = 0.0) -> sa.ColumnElement[datetime]:
+def _given(name: str, column: sa.Column[Any]) -> sa.BindParameter[Any]:
+    return sa.bindparam(name, type_=column.type)
+
+
+_RELEASE = PreparedStatement(
+    sa.delete(_KEYS).where(
+        _KEYS.c.id == _given("row", _KEYS.c.id),
+        _KEYS.c.claim == _given("mine", _KEYS.c.claim),
+        _KEYS.c.completed_at.is_(None),
+    )
+)
+
+
+def _lease(on_sqlite: bool) -> str | int:
+    return f"+{LEASE:f} seconds" if on_sqlite else int(LEASE * 1_000_000)
+
+
+def _lease_end(on_sqlite: bool) -> sa.ColumnElement[Any]:
+    if on_sqlite:
+        return sa.func.strftime(sa.literal_column(_SQLITE_MOMENT), sa.literal_column("'now'"), sa.bindparam("lease"))
+    now: sa.ColumnElement[Any] = sa.literal_column("UTC_TIMESTAMP(6)")
+    return sa.func.timestampadd(sa.literal_column("MICROSECOND"), sa.bindparam("lease"), now)
+
+
+def _database_now(on_sqlite: bool, later: float = 0.0) -> sa.ColumnElement[datetime]:
     """Return the database's clock as an expression, `later` seconds on: the clocks of servers differ."""
-    if session.get_bind().dialect.name == "sqlite":
-        return sa.literal_column(f"strftime('%Y-%m-%d %H:%M:%f000', 'now', '{later:+f} seconds')")
+    if on_sqlite:
+        return sa.literal_column(f"strftime({_SQLITE_MOMENT}, 'now', '{later:+f} seconds')")
     return sa.literal_column(f"UTC_TIMESTAMP(6) + INTERVAL {later:f} SECOND")
 
 

@@ -40,7 +40,7 @@ class Operation:
     One request of one user.
 
     :param name: method and route, such as `POST /rfas`; ids go into the payload
-    :param payload_hash: decides whether a repetition is the same request
+    :param payload_hash: decides whether a repetition is the same request; empty without a key, where there is none
     :param token: tells whether the work is done already, whatever became of its answer: for the same keyed request it is the
         same for ever, without a key it is new. A key that comes again for something else, after its 24 hours, gives another
     """
@@ -60,11 +60,12 @@ class Operation:
         """
         if len(name) > NAME_LENGTH:
             raise ValueError(f"The operation has more than {NAME_LENGTH} characters: {name}")
+        user = ctx.caller.public_id
+        if ctx.key is None:
+            return cls(user, None, name, "", new_id(), ctx.now)
         data = payload.model_dump(mode="json", by_alias=True) if isinstance(payload, BaseModel) else payload
         digest = hashlib.sha256(name.encode() + b"\0" + orjson.dumps(data, option=orjson.OPT_SORT_KEYS)).hexdigest()
-        user = ctx.caller.public_id
-        token = new_id() if ctx.key is None else derived_id(name, str(user), ctx.key, digest)
-        return cls(user, ctx.key, name, digest, token, ctx.now)
+        return cls(user, ctx.key, name, digest, derived_id(name, str(user), ctx.key, digest), ctx.now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
+from saraban.kit.db import Database, DatabaseFault, database_fault, try_again
 from saraban.kit.pipeline import Convert, DriverConnection
 
 Found = TypeVar("Found")
@@ -38,6 +39,33 @@ class PreparedStatement:
     async def rows(self, session: AsyncSession, **parameters: object) -> Rows:
         """Return the rows of a select as tuples, in the order of its columns."""
         return await fetch(session, Query(self, parameters, _rows))
+
+    async def run_alone(self, db: Database, **parameters: object) -> Rows:
+        """
+        Execute it as a transaction of its own, in one round trip on MariaDB, and return the rows that it tells.
+
+        It must bear to be executed twice: it is sent again when its connection turns out to be broken.
+        """
+
+        async def attempt() -> Rows:
+            if not db.is_sqlite:
+                return await self._run_on(db, parameters)
+            async with db.writing_connection() as connection:
+                told = await connection.execute(self.statement, parameters)
+                return told.all() if told.returns_rows else ()
+
+        try:
+            return await try_again(attempt, attempts=3)
+        except Exception as error:
+            if database_fault(error) is not DatabaseFault.CONNECTION:
+                raise
+            return await attempt()
+
+    async def _run_on(self, db: Database, parameters: Mapping[str, object]) -> Rows:
+        async with db.connection_alone() as connection:
+            driver = await DriverConnection.of(connection)
+            told, _ = await driver.read([self.render(driver, parameters), "COMMIT"])
+            return self.convert_rows(driver, told)
 
     def render(self, driver: DriverConnection, parameters: Mapping[str, object]) -> str:
         """Return the statement as MariaDB reads it."""
@@ -71,7 +99,7 @@ class PreparedStatement:
         text = str(
             traverse(self.statement, {}, marked).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
         )
-        columns = self.statement.selected_columns if isinstance(self.statement, sa.Select) else ()
+        columns = self.statement.exported_columns
         converts = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]
         return text, binds, [(place, convert) for place, convert in enumerate(converts) if convert is not None]
 

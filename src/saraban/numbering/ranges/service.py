@@ -127,10 +127,10 @@ async def create_range(ctx: RequestContext, session: AsyncSession, plan: Plan, d
     check_main_series(plan)
     draft = replace(draft, reason=checked_reason(draft.reason))
     owner = await _planned_owner(session, plan, draft)
-    await ensure_counter(session, key=plan.key, series=plan.series, now=plan.now)
+    await ensure_counter(session, key=plan.key, series=plan.series, now=ctx.now)
     counter = await _locked(session, plan.project, plan.series, draft)
     _check_confirmed(draft, plan.template, counter)
-    row = await _closed(replace(ctx, now=plan.now), session, counter, draft, owner)
+    row = await _closed(ctx, session, counter, draft, owner)
     return RangeRow(row, draft.organization, draft.first - 1 if draft.kind == RangeKind.KEPT else None)
 
 

@@ -101,7 +101,7 @@ class Allocator:
         """
         if request.reservation is not None:
             return await self._db.transact(partial(_take_up, request, request.reservation))
-        pending = PendingIssue(request, request.plan, Attempts(self._budget), uncertain=request.ctx.key is not None)
+        pending = PendingIssue(request, request.plan, Attempts(self._budget))
         try:
             issued = await self._ask(pending)
         except Exception as error:
@@ -114,7 +114,7 @@ class Allocator:
         monitoring.SUCCESS.inc()
         if self.failures.waiting:
             self.failures.write()
-        if pending.tried:  # found again after a commit whose end this very request did not see
+        if pending.unseen:  # found again after a commit whose end this very request did not see
             return replace(issued, repeated=False) if issued.repeated else issued
         if issued.repeated and request.claim is not None:
             await request.claim.complete_found(request.receipt(issued))
@@ -188,7 +188,7 @@ class Allocator:
 
     async def _attempt(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
         await self._answer_committed(waiters)
-        await self._ensure_counter(series, waiters[0].item.plan)
+        await self._ensure_counter(series, waiters[0].item)
         oldest = min((waiter.item.arrived for waiter in waiters if not waiter.answer.done()), default=None)
         if oldest is None:
             return
@@ -216,7 +216,7 @@ class Allocator:
         monitoring.BATCH.observe(len(batch))
         now = stopwatch()
         for pending in batch:
-            pending.tried, pending.waited = True, now - pending.arrived
+            pending.waited = now - pending.arrived
             monitoring.LOCK_WAIT.observe(pending.waited)
         path = series.lock_path
         path.remembered = self._remembered.get(series.name)
@@ -249,7 +249,7 @@ class Allocator:
         """The format was changed between the plan and the issue. One after the other, so that their order stays."""
         try:
             async with self._db.reading() as session:
-                waiter.item.plan = await replan(session, waiter.item.plan)
+                waiter.item.plan = await replan(waiter.item.request.ctx, session, waiter.item.plan)
         except Exception as error:  # noqa: BLE001  whatever it is, it is this waiter's
             waiter.fail(error)
         else:
@@ -301,7 +301,10 @@ class Allocator:
             series.lock_path.searches |= failure is Failure.TAKEN
             _count(failure)
             # Without a connection nothing can have been committed; with a broken one it can.
-            unknown = failure is Failure.TAKEN or database_fault(error) is DatabaseFault.CONNECTION
+            broken = database_fault(error) is DatabaseFault.CONNECTION
+            unknown = failure is Failure.TAKEN or broken
+            for waiter in begun:
+                waiter.item.unseen |= broken
             for waiter in concerned:
                 waiter.item.uncertain |= unknown
                 _charge(waiter, failure)
@@ -312,19 +315,20 @@ class Allocator:
             self._remembered.clear()
         self._remembered[name] = counter
 
-    async def _ensure_counter(self, series: _OpenSeries, plan: Plan) -> None:
+    async def _ensure_counter(self, series: _OpenSeries, pending: PendingIssue) -> None:
+        plan, now = pending.plan, pending.request.ctx.now
         if not self._packet:
             async with self._db.reading() as session:
                 self._packet = await repository.largest_packet(session) // 2  # quoting may double what it quotes
         series.queue.room = self._packet
         if series.name in self._remembered or plan.range:
             return
-        await self._db.transact(lambda session: ensure_counter(session, key=plan.key, series=plan.series, now=plan.now))
+        await self._db.transact(lambda session: ensure_counter(session, key=plan.key, series=plan.series, now=now))
 
     async def _record(self, error: DomainError, pending: PendingIssue) -> None:
         ctx = pending.request.ctx
         await self.failures.refused(
-            error, context=_context(pending.plan), user_id=ctx.caller.user_id, address=ctx.address, now=pending.plan.now
+            error, context=_context(pending.plan), user_id=ctx.caller.user_id, address=ctx.address, now=ctx.now
         )
 
     async def _note_redis_down(self, down: LockServiceDown, pending: PendingIssue) -> None:
@@ -334,7 +338,7 @@ class Allocator:
         ctx, plan = pending.request.ctx, pending.plan
         log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=plan.series)
         await self.failures.redis_down(
-            str(down), context=_context(plan), user_id=ctx.caller.user_id, address=ctx.address, now=plan.now
+            str(down), context=_context(plan), user_id=ctx.caller.user_id, address=ctx.address, now=ctx.now
         )
 
 

@@ -137,7 +137,7 @@ async def plan_on(
         )
     # Of the day only the period is printed; noon is in that day whatever the zone did at its edges.
     moment = ctx.now if issued_on in {None, today} else datetime.combine(issued_on, time(12), ctx.zone)
-    return await plan(replace(ctx, now=moment), session, request=request)
+    return replace(await plan(replace(ctx, now=moment), session, request=request), stated_at=moment)
 
 
 async def manual_number_effect(
@@ -282,7 +282,7 @@ def _entry(ctx: RequestContext, plan: Plan, effect: ManualNumberEffect, *, token
         user_id=ctx.caller.user_id,
         ip_address=ctx.address[:45] or None,
         reason=reason,
-        confirmed_at=plan.now,
+        confirmed_at=plan.stated_at or ctx.now,
         created_at=ctx.now,
     )
 

@@ -118,16 +118,17 @@ class PendingIssue:
     A request for a number, in the queue of its series.
 
     :param plan: made again where the format has changed meanwhile
-    :param uncertain: it may be committed already: its token is looked up first
-    :param tried: a transaction of this process has had it
+    :param uncertain: it may be committed already: its token is looked up first. A key that is claimed says that nothing was
+        (its receipt would stand there), but for one from more than a day ago, whose token the ledger then refuses
+    :param unseen: a transaction of this process broke off with it
     :param waited: seconds until the transaction began, for the audit
     """
 
     request: IssueRequest
     plan: Plan
     attempts: Attempts
-    uncertain: bool
-    tried: bool = False
+    uncertain: bool = False
+    unseen: bool = False
     waited: float = 0.0
     arrived: float = field(default_factory=stopwatch)
 
@@ -257,7 +258,7 @@ async def _attempt(
         _series_key(plan),
         seen=counter,
         to=last,
-        now=plan.now,
+        now=batch[0].request.ctx.now,
         entries=[_ledger_row(pending, one) for pending, one in issued],
         audits=list(_audit_rows(issued, issued_batch.skipped, lock_path)),
     )
@@ -367,10 +368,10 @@ def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[object, ...]:
         request.ctx.caller.user_id,
         request.ctx.address[:45] or None,
         plan.year_reason,
-        plan.now if reserved else None,
+        request.ctx.now if reserved else None,
         issued.expires_at,
-        None if reserved else plan.now,
-        plan.now,
+        None if reserved else request.ctx.now,
+        request.ctx.now,
     )
 
 
@@ -422,7 +423,7 @@ def _audit_row(
         pending.attempts.retries,
         round(pending.waited * 1000),
         lock_path.kind,
-        plan.now,
+        request.ctx.now,
     )
 
 
@@ -430,7 +431,7 @@ async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: Asy
     """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
     request, plan = pending.request, pending.plan
     reason = "Caller gone before the number could be handed over."
-    if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=plan.now):
+    if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=request.ctx.now):
         return
     await repository.insert_audit(
         request.ctx,

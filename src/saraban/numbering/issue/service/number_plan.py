@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -118,6 +117,7 @@ class Plan:
     :param narrowing: of the format
     :param codes_text: `codes` as the audit keeps them
     :param weight: bytes that its rows may take in a statement, generously
+    :param stated_at: the moment that an administrator states for it; None for that of the request
     """
 
     request: NumberRequest
@@ -136,13 +136,12 @@ class Plan:
     year: int
     year_reason: str | None
     revision: str
-    now: datetime
-    zone: ZoneInfo
     codes: Mapping[str, object]
     codes_text: str
     lock_name: str
     printing: PreparedTemplate
     weight: int
+    stated_at: datetime | None = None
 
     @property
     def project(self) -> ProjectRef:
@@ -216,18 +215,26 @@ def _allowed(ctx: RequestContext, request: NumberRequest, resolved: ResolvedRequ
     check_permission(ctx, resolved.parties)
     check_recipient_type(request, resolved.parties.recipient)
     year = requested_year(ctx, request, resolved.parties)
-    return _made(request, resolved, year=year, now=ctx.now, zone=ctx.zone)
+    return _made(request, resolved, Period.of(ctx.now, ctx.zone, year=year))
 
 
-async def replan(session: AsyncSession, old: Plan) -> Plan:
+async def replan(ctx: RequestContext, session: AsyncSession, old: Plan) -> Plan:
     """Plan the same request, of the same moment, with the format that is in force now."""
     resolved = await resolve(session, old.request, fresh=True)
-    return _made(old.request, resolved, year=old.year, now=old.now, zone=old.zone)
+    return _made(old.request, resolved, Period.of(ctx.now, ctx.zone, year=old.year))
 
 
-def _made(request: NumberRequest, resolved: ResolvedRequest, *, year: int, now: datetime, zone: ZoneInfo) -> Plan:
-    parties, template = resolved.parties, resolved.template
-    values = token_values(printed_codes(parties, request.category_code), period=Period.of(now, zone, year=year))
+def _made(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
+    """Making one takes longer than writing its number in a batch does."""
+    known = resolved.plans.get((request, period))
+    if known is None:
+        known = resolved.plans[request, period] = _made_anew(request, resolved, period)
+    return known
+
+
+def _made_anew(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
+    parties, template, year = resolved.parties, resolved.template, period.year
+    values = token_values(printed_codes(parties, request.category_code), period=period)
     series = template.series(values, resets=resolved.resets)
     if resolved.range_series is not None and resolved.range_series != series:
         raise unknown("/rangePublicId", str(request.range_public_id))
@@ -251,8 +258,6 @@ def _made(request: NumberRequest, resolved: ResolvedRequest, *, year: int, now: 
         year=year,
         year_reason=request.year_reason,
         revision=revision,
-        now=now,
-        zone=zone,
         codes=codes,
         codes_text=codes_text,
         lock_name=f"docnum:{parties.project.public_id}:{resolved.range}:{series}",

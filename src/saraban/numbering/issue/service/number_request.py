@@ -8,7 +8,8 @@ number, which plans such a request again with `fresh`.
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -18,7 +19,7 @@ from saraban.identity.domain.context import NotYourOrganization, RequestContext,
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_of
 from saraban.kit.errors import Invalid, invalid, unknown
-from saraban.numbering.series.domain.counter import ad_year, year_of_issue
+from saraban.numbering.series.domain.counter import Period, ad_year, year_of_issue
 from saraban.numbering.series.domain.states import FormatSource, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import (
     FALLBACK,
@@ -202,6 +203,7 @@ class ResolvedRequest:
     :param mark: key and version of the format; None for the system's fallback
     :param narrowing: of the format
     :param range: 0 for the main counter
+    :param plans: what was made of it, by the request and the period; it is forgotten with this
     """
 
     parties: NumberParties
@@ -215,6 +217,7 @@ class ResolvedRequest:
     narrowing: Narrowing
     range: int = 0
     range_series: str | None = None
+    plans: dict[tuple[NumberRequest, Period], Any] = field(default_factory=dict, compare=False)
 
 
 ResolutionCache = OrderedDict[tuple[object, ...], tuple[float, ResolvedRequest]]
