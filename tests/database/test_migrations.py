@@ -63,6 +63,7 @@ STEPS = [
     "0047",
     "0048",
     "0049",
+    "0050",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -5,13 +5,14 @@ from typing import Literal
 from pydantic import Field
 
 from saraban.documents.core import service as core
-from saraban.documents.core.domain import KindRules
+from saraban.documents.core.domain import KindRules, RegisterCode
 from saraban.documents.core.schemas import DocumentSummary, NewDocument
 from saraban.kit.schema import Schema
 from saraban.workflow.runtime.schemas import WorkflowItem
 
 CORRESPONDENCE_RULES = KindRules(
     name="correspondence",
+    register=RegisterCode.CORRESPONDENCE,
     path="correspondences",
     entity_type="correspondence_revision",
     type_codes=frozenset({"LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"}),

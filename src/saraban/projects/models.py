@@ -66,6 +66,8 @@ class ContractOrganization(Base):
     organization_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"), primary_key=True)
     role_in_contract: Mapped[str | None] = mapped_column(sa.String(100))
 
+    __table_args__ = (sa.Index("idx_contract_organizations_organization", "organization_id"),)
+
 
 class Discipline(Base):
     __tablename__ = "disciplines"

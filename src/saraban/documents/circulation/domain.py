@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from saraban.documents.core.domain import KindRules
+from saraban.documents.core.domain import KindRules, RegisterCode
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, Scope, allows
 from saraban.workflow.language.outcome import Outcome
 
@@ -31,9 +31,12 @@ STATUSES = {
     CANCELLED: "CANCELLED",
     TERMINATED: "TERMINATED",
 }
+# How `document_reach` names what a sheet shows, in the order of a life.
+STATUS_PLACES = {code: place for place, code in enumerate(STATUSES.values(), start=1)}
 
 CIRCULATION_RULES = KindRules(
     name=KIND,
+    register=RegisterCode.CIRCULATION,
     path="circulations",
     entity_type=ENTITY_TYPE,
     type_codes=frozenset({TYPE_CODE}),

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.circulation.domain import STATUSES, WAITING, CirculationReach, reach
+from saraban.documents.circulation.domain import STATUS_PLACES, STATUSES, WAITING, CirculationReach, reach
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
 from saraban.documents.circulation.schemas import CirculationSearch
 from saraban.documents.core.models import Document
@@ -274,3 +274,17 @@ async def answer(session: AsyncSession, *, routing_ids: Collection[int], values:
     still = CirculationRouting.status.in_(sorted(WAITING))
     statement = sa.update(CirculationRouting).where(CirculationRouting.id.in_(routing_ids), still).values(values)
     return int((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
+
+
+# What `document_reach` shows of a sheet; a day stands there as the moment at which it begins.
+REACH = {
+    "project_id": Circulation.project_id,
+    "created_at": Circulation.created_at,
+    "is_open": Circulation.closed_at.is_(None),
+    "status": sa.case(STATUS_PLACES, value=Circulation.circulation_status_code, else_=0),
+    "originator_id": Circulation.organization_id,
+    "author_id": Circulation.created_by_user_id,
+    "due_date": sa.type_coerce(Circulation.deadline_date, sa.String()) + " 00:00:00.000000",
+    "document_number": Circulation.circulation_no,
+}
+REACH_STATUS = sa.case(STATUS_PLACES, value=sa.bindparam("code", type_=sa.String()), else_=0)

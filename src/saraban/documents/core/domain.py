@@ -7,7 +7,8 @@ One `KindRules` per subtype, as data: `core` works from it and never asks which 
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from enum import IntEnum
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -38,6 +39,28 @@ def counts_as_issued(state: str, outcome: Outcome | None = None) -> bool:
     return state not in {DRAFT, CANCELLED, TERMINATED} and outcome != "withdrawn"
 
 
+class RegisterCode(IntEnum):
+    """The registers as rows of `document_reach` name them; a value is never given to another one."""
+
+    CORRESPONDENCE = 1
+    RFA = 2
+    TRANSMITTAL = 3
+    CIRCULATION = 4
+
+
+class ReaderKind(IntEnum):
+    """Through what a row of `document_reach` lets a document be seen; nobody sees one by being a certain person."""
+
+    PROJECT = 1
+    CONTRACT = 2
+    ORGANIZATION = 3
+
+
+# What stands in `document_reach` for no day, so that it comes last in the order of days.
+NO_DATE = date(9999, 12, 31)
+NO_DUE = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class KindRules:
     """
@@ -53,6 +76,7 @@ class KindRules:
     """
 
     name: str
+    register: RegisterCode
     path: str
     entity_type: str
     type_codes: frozenset[str]

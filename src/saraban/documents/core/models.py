@@ -15,6 +15,8 @@ from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 from saraban.kit.json import Json
 
 NOW = sa.text("CURRENT_TIMESTAMP")
+_KEY = ("project_id", "reader_kind", "reader_id", "kind")
+_NEWEST = ("created_at", "document_id")
 PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
 
 
@@ -56,6 +58,7 @@ class Document(HasPublicId, Base):
         sa.Index("idx_correspondences_type_project", "correspondence_type_id", "project_id"),
         sa.Index("idx_correspondences_page", "project_id", "correspondence_type_id", "created_at", "uuid"),
         sa.Index("idx_correspondences_originator", "originator_id"),
+        sa.Index("idx_correspondences_author", "created_by", "created_at", "id"),
     )
 
 
@@ -144,3 +147,52 @@ class DocumentRevisionAttachment(Base):
     is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
     __table_args__ = (sa.Index("idx_corr_rev_att_attachment", "attachment_id"),)
+
+
+class DocumentReach(Base):
+    """
+    A document as one kind of reader finds it in a register: what they are shown of it, and what a register sorts by.
+
+    It is made of the document's own rows alone; who may read by a project's, a contract's or an organization's rows is
+    decided when somebody asks. No key of it leads to a document: sheets and documents have keys of their own.
+
+    :param document_id: key of the head, or of the sheet
+    :param revision_id: key of the revision that is shown, 0 for a sheet
+    :param is_draft: what is shown was never issued
+    :param behind: the draft of a newer revision stands, which this reader is not shown
+    :param status: key of the status, or place of a sheet's among its statuses
+    """
+
+    __tablename__ = "document_reach"
+
+    project_id: Mapped[int] = mapped_column(primary_key=True)
+    reader_kind: Mapped[int] = mapped_column(sa.SmallInteger, primary_key=True)
+    reader_id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[int] = mapped_column(sa.SmallInteger, primary_key=True)
+    created_at: Mapped[datetime] = mapped_column(primary_key=True)
+    document_id: Mapped[int] = mapped_column(primary_key=True)
+    revision_id: Mapped[int]
+    is_draft: Mapped[bool]
+    behind: Mapped[bool]
+    is_open: Mapped[bool]
+    status: Mapped[int] = mapped_column(sa.SmallInteger)
+    type_id: Mapped[int]
+    discipline_id: Mapped[int]
+    contract_id: Mapped[int]
+    originator_id: Mapped[int]
+    author_id: Mapped[int]
+    document_date: Mapped[date]
+    due_date: Mapped[datetime]
+    document_number: Mapped[str] = mapped_column(Code(255))
+
+    __table_args__ = (
+        sa.Index("ix_reach_status", *_KEY, "status", *_NEWEST),
+        sa.Index("ix_reach_type", *_KEY, "type_id", *_NEWEST),
+        sa.Index("ix_reach_discipline", *_KEY, "discipline_id", *_NEWEST),
+        sa.Index("ix_reach_due", *_KEY, "is_open", "due_date", *_NEWEST),
+        sa.Index("ix_reach_date", *_KEY, "document_date", *_NEWEST),
+        sa.Index("ix_reach_number", *_KEY, "document_number", *_NEWEST),
+        # Not unique: deleting from a unique index and inserting again would lock what stands beside it.
+        sa.Index("ix_reach_document", "document_id", "kind"),
+        {"sqlite_with_rowid": False},
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saraban.documents.core.domain import KindRules
+from saraban.documents.core.domain import KindRules, RegisterCode
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.outcome import BY_NAME, NOTHING, Meaning, Outcome
 
@@ -12,6 +12,7 @@ APPROVE_CODES = frozenset(offer.code for offer in RFA_APPROVE_CODES)
 
 RFA_RULES = KindRules(
     name="rfa",
+    register=RegisterCode.RFA,
     path="rfas",
     entity_type="rfa_revision",
     type_codes=frozenset({"RFA"}),

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.models import DocumentRevision
+from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.kit.db import table_of
 from saraban.kit.pipeline import Pipeline
@@ -36,6 +36,11 @@ async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
         .where(RfaRevision.id.in_(revision_ids))
     )
     return {row[0]: RfaFacts(*row[1:]) for row in await session.execute(statement)}
+
+
+def type_key() -> sa.ScalarSelect[int]:
+    """Return the key of the RFA type of a document, in a statement about documents."""
+    return sa.select(Rfa.rfa_type_id).where(Rfa.id == Document.id).correlate(Document).scalar_subquery()
 
 
 async def type_code(session: AsyncSession, *, document_id: int) -> str:

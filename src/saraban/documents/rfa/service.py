@@ -1,6 +1,7 @@
 """Requests for approval: the shared verbs, with the RFA's type, its own status and its approve code."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -21,6 +22,10 @@ from saraban.projects.domain.master_data import RFA_APPROVE_CODES, RFA_STATUSES
 class RfaKind(core.RevisionedKind):
     rules = RFA_RULES
     new, summary, full = NewRfa, RfaSummary, RfaAnswer
+
+    @cached_property
+    def index(self) -> core.ReachIndex:
+        return core.reach_of_documents(self.rules, repository.type_key())
 
     def type_codes(self, new: NewRfa) -> tuple[str, str | None]:
         return "RFA", new.rfa_type_code

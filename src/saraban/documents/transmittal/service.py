@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
-from saraban.documents.core.domain import KindRules, Reach
+from saraban.documents.core.domain import KindRules, Reach, RegisterCode
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.transmittal import repository
@@ -28,6 +28,7 @@ from saraban.kit.pipeline import Pipeline
 
 TRANSMITTAL_RULES = KindRules(
     name="transmittal",
+    register=RegisterCode.TRANSMITTAL,
     path="transmittals",
     entity_type="transmittal_revision",
     type_codes=frozenset({"TRANSMITTAL"}),

@@ -114,6 +114,9 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     rules = domain.CIRCULATION_RULES
     new, changes, full = NewCirculation, CirculationChanges, CirculationAnswer
     search = CirculationSearch
+    index = core.reach_of_sheets(
+        rules.register, Circulation.id, Circulation.organization_id, repository.REACH, status=repository.REACH_STATUS
+    )
     reserved_fields: Mapping[str, str] = {"/originatorOrganizationPublicId": "/organizationPublicId"}  # type: ignore[misc]
 
     def subject(self) -> CirculationSubject:

@@ -2,6 +2,7 @@
 
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import DocumentNumbers
+from saraban.documents.core.repository.reach import ReachIndex, reach_of_documents, reach_of_sheets
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import DocumentSearch
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
@@ -63,6 +64,7 @@ __all__ = [
     "DocumentServices",
     "NoDraftRevision",
     "NotADraft",
+    "ReachIndex",
     "ReachedState",
     "RevisionPending",
     "RevisionedKind",
@@ -86,6 +88,8 @@ __all__ = [
     "originator_of",
     "permitted_actions",
     "person",
+    "reach_of_documents",
+    "reach_of_sheets",
     "read",
     "receipt_of",
     "record",

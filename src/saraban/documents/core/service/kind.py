@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules
+from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import ProjectName
 from saraban.documents.core.schemas import RegisterSearch
 from saraban.identity.domain.context import RequestContext
@@ -152,6 +153,11 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     full: ClassVar[type[Schema]]
     search: ClassVar[type[RegisterSearch]]
     reserved_fields: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    @abstractmethod
+    def index(self) -> ReachIndex:
+        """The rows of its register in the index of reach; whatever changes a document writes them anew behind it."""
 
     @property
     def envelope(self) -> type[WorkflowEnvelope[Any]]:

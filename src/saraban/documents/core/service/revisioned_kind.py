@@ -7,6 +7,7 @@
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
+from functools import cached_property
 from typing import Any, ClassVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -23,6 +24,7 @@ from saraban.documents.core.domain import (
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
+from saraban.documents.core.repository.reach import ReachIndex, reach_of_documents
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.repository.workflow_subject import SubjectRow
 from saraban.documents.core.schemas import (
@@ -71,6 +73,10 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     revision: ClassVar[type[RevisionDetail]] = RevisionDetail
     revisions: ClassVar[type[RevisionList]] = RevisionList
     search: ClassVar[type[RegisterSearch]] = DocumentSearch
+
+    @cached_property
+    def index(self) -> ReachIndex:
+        return reach_of_documents(self.rules)
 
     # What a subtype says.
 

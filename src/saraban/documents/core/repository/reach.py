@@ -1,0 +1,193 @@
+"""
+The index of reach: what every kind of reader finds of a document in a register, said once in SQL.
+
+The rows of a document follow from its own rows, so whoever changes those calls `renew` behind it in the same transaction.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import aliased
+
+from saraban.documents.core.domain import NO_DATE, NO_DUE, KindRules, ReaderKind, RegisterCode
+from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
+from saraban.kit.db import AnySelect, table_of
+from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import PreparedStatement
+from saraban.projects.models import CorrespondenceStatus, CorrespondenceType
+
+Column = sa.SQLColumnExpression[Any]
+# Whose rows, and the column that holds their key.
+Reader = tuple[ReaderKind, Column]
+
+_reach = table_of(DocumentReach)
+_documents: sa.BindParameter[Sequence[int]] = sa.bindparam("documents", expanding=True)
+_ZERO = sa.literal_column("0", sa.Integer())
+
+
+class ReachIndex:
+    """
+    The rows of one register in `document_reach`.
+
+    :param at_home: select what should stand there of `documents`, in the order of the table's columns
+    :param away: the same of what was issued
+    :param status: the value of the column for the bound `code`
+    """
+
+    def __init__(
+        self, register: RegisterCode, *, at_home: Sequence[AnySelect], away: Sequence[AnySelect] = (), status: Column
+    ) -> None:
+        self.register = register
+        self.rows = sa.union_all(*at_home, *away)
+        mine = _reach.c.kind == sa.literal_column(str(int(register))), _reach.c.document_id.in_(_documents)
+        columns = [column.name for column in _reach.c]
+        self._insert_new = PreparedStatement(sa.insert(_reach).from_select(columns, sa.union_all(*at_home)))
+        self._insert = PreparedStatement(sa.insert(_reach).from_select(columns, self.rows))
+        self._delete = PreparedStatement(sa.delete(_reach).where(*mine))
+        self._follow = PreparedStatement(
+            sa.update(_reach)
+            .where(*mine, _reach.c.revision_id.in_(sa.bindparam("revisions", expanding=True)))
+            .values(status=status, is_open=sa.bindparam("still_open", type_=sa.Boolean()))
+        )
+
+    def add(self, pipeline: Pipeline, *, documents: Collection[int]) -> None:
+        """Write the rows of new documents, of which nothing was issued, when the pipeline is sent."""
+        pipeline.execute(self._insert_new, documents=list(documents))
+
+    def renew(self, pipeline: Pipeline, *, documents: Collection[int]) -> None:
+        """Write the rows of documents anew, when the pipeline is sent."""
+        pipeline.execute(self._delete, documents=list(documents))
+        pipeline.execute(self._insert, documents=list(documents))
+
+    def follow(
+        self,
+        pipeline: Pipeline,
+        *,
+        documents: Collection[int],
+        code: str,
+        is_open: bool,
+        revisions: Collection[int] = (0,),
+    ) -> None:
+        """Show another status wherever one of the revisions is shown, when the pipeline is sent; nothing else has changed."""
+        pipeline.execute(
+            self._follow, documents=list(documents), revisions=list(revisions), code=code, still_open=is_open
+        )
+
+
+def reach_of_sheets(
+    register: RegisterCode, key: Column, organization: Column, columns: Mapping[str, Column], *, status: Column
+) -> ReachIndex:
+    """
+    Return the index of what an organization keeps for itself: its readers and the project's are shown the same.
+
+    :param columns: by the names of `DocumentReach`, where there is something to show
+    """
+    readers = (ReaderKind.PROJECT, _ZERO), (ReaderKind.ORGANIZATION, organization)
+    at_home = [sa.select(*_columns(register, one, {"document_id": key, **columns})) for one in readers]
+    return ReachIndex(register, at_home=[one.where(key.in_(_documents)) for one in at_home], status=status)
+
+
+def _columns(register: RegisterCode, reader: Reader, given: Mapping[str, Column]) -> list[Column]:
+    """Return the columns in the order of the table: zero and no day where nothing is given."""
+    kind, reader_id = reader
+    fixed = {"reader_kind": _number(kind), "reader_id": reader_id, "kind": _number(register)}
+    found = {**given, **fixed}
+    found["document_date"] = _or(found.get("document_date"), NO_DATE.isoformat())
+    found["due_date"] = _or(found.get("due_date"), f"{NO_DUE:%Y-%m-%d %H:%M:%S.%f}")
+    return [found.get(column.name, _ZERO).label(column.name) for column in _reach.c]
+
+
+def _number(value: int) -> Column:
+    return sa.literal_column(str(int(value)), sa.Integer())
+
+
+def _or(day: Column | None, none: str) -> Column:
+    # As a text: what should stand is compared with what does, and on MariaDB both print alike.
+    text = sa.literal(none, sa.String())
+    return text if day is None else sa.func.coalesce(day, text)
+
+
+_head, _revision, _link = Document, DocumentRevision, DocumentRecipient
+_newest, _issued = aliased(_revision, name="newest"), aliased(_revision, name="issued")
+
+
+def reach_of_documents(rules: KindRules, type_id: Column = _head.correspondence_type_id) -> ReachIndex:
+    """
+    Return the index of documents with revisions.
+
+    The project's readers and the originator's are shown the newest revision, those of the contract and the recipients the
+    newest that was issued.
+
+    :param type_id: by what the register tells its documents apart, of the head
+    """
+    at_home = [
+        _at_home(rules, type_id, (ReaderKind.PROJECT, _ZERO)),
+        _at_home(rules, type_id, (ReaderKind.ORGANIZATION, _head.originator_id)),
+    ]
+    away = [
+        _away(rules, type_id, (ReaderKind.CONTRACT, _head.contract_id)).where(_head.contract_id.is_not(None)),
+        _away(rules, type_id, (ReaderKind.ORGANIZATION, _link.recipient_organization_id))
+        .join(_link, _link.correspondence_id == _head.id)
+        .where(_link.recipient_organization_id != _head.originator_id)
+        .distinct(),  # one may be a recipient twice, to act and to know
+    ]
+    status = CorrespondenceStatus
+    key = sa.select(status.id).where(status.status_code == sa.bindparam("code")).scalar_subquery()
+    return ReachIndex(rules.register, at_home=at_home, away=away, status=key)
+
+
+def _at_home(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:
+    statement = sa.select(*_shown(rules, type_id, reader, _newest)).select_from(_head).join(_newest, _is_newest())
+    return _of_documents(statement, rules, _newest)
+
+
+def _away(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:
+    statement = sa.select(*_shown(rules, type_id, reader, _issued)).select_from(_head).join(_newest, _is_newest())
+    return _of_documents(statement.join(_issued, _is_newest(issued=True)), rules, _issued)
+
+
+def _is_newest(*, issued: bool = False) -> sa.ColumnElement[bool]:
+    """Whether it is the newest revision of the head that stands, or of those that were issued."""
+    shown, other = _issued if issued else _newest, aliased(_revision)
+    standing = [other.correspondence_id == _head.id, other.withdrawn_at.is_(None)]
+    if issued:
+        standing.append(other.issued_date.is_not(None))
+    number = sa.select(sa.func.max(other.revision_number)).where(*standing).correlate(_head).scalar_subquery()
+    return sa.and_(shown.correspondence_id == _head.id, shown.revision_number == number)
+
+
+def _of_documents(statement: AnySelect, rules: KindRules, shown: type[DocumentRevision]) -> AnySelect:
+    return (
+        statement.join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
+        .join(CorrespondenceStatus, CorrespondenceStatus.id == shown.correspondence_status_id)
+        .where(
+            _head.id.in_(_documents),
+            _head.deleted_at.is_(None),
+            CorrespondenceType.type_code.in_(sorted(rules.type_codes)),
+        )
+        # From the heads: MariaDB would otherwise begin with a type or a status, and read all that ever had it.
+        .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
+    )
+
+
+def _shown(rules: KindRules, type_id: Column, reader: Reader, shown: type[DocumentRevision]) -> list[Column]:
+    given: dict[str, Column] = {
+        "project_id": _head.project_id,
+        "created_at": _head.created_at,
+        "document_id": _head.id,
+        "revision_id": shown.id,
+        "is_draft": shown.issued_date.is_(None),
+        "behind": shown.id != _newest.id,
+        "is_open": CorrespondenceStatus.status_code.not_in(sorted(rules.finished_codes)),
+        "status": shown.correspondence_status_id,
+        "type_id": type_id,
+        "discipline_id": sa.func.coalesce(_head.discipline_id, 0),
+        "contract_id": sa.func.coalesce(_head.contract_id, 0),
+        "originator_id": _head.originator_id,
+        "author_id": _head.created_by,
+        "document_date": shown.document_date,
+        "due_date": shown.due_date,
+        "document_number": shown.correspondence_number,
+    }
+    return _columns(rules.register, reader, given)
