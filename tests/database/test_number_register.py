@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 import tracemalloc
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -12,6 +13,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban.bootstrap import carriers
+from saraban.kit import snapshots
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
@@ -203,6 +205,69 @@ class TestBooks:
                 return 0
 
         assert await check(world, Meanwhile()) == []
+
+
+class TestWhileOthersWork:
+    async def test_what_is_right_at_a_second_look_is_not_told(self, world: World) -> None:
+        holder = new_id()
+        number = await world.draw(world.allocator(), world.letter(), holder=numbering.Holder("letter", holder))
+        right = NumberedDocument(holder, number.public_id, number.number, cancelled=False)
+        looks: list[int] = []
+
+        class Late:
+            """A register that has its document from the second look on."""
+
+            async def named(self, _session: Any, _ids: Any) -> list[NumberedDocument]:
+                looks.append(len(looks))
+                return [right] if looks[-1] else []
+
+            async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
+                return [], after + limit
+
+            async def count(self, _session: Any) -> int:
+                return 0
+
+        assert await check(world, Late()) == []
+        assert len(looks) == 2
+
+    async def test_an_online_change_of_a_table_does_not_wait_for_the_end(
+        self, mariadb_demo_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(snapshots.Snapshots.__init__, "__kwdefaults__", {"seconds": 0.2, "clock": time.monotonic})
+        db = Database(mariadb_demo_url)
+        world = await world_of(db)
+        holder = new_id()
+        number = await world.draw(world.allocator(), world.letter(), holder=numbering.Holder("letter", holder))
+        document = NumberedDocument(holder, number.public_id, number.number, cancelled=False)
+        reading, altered = asyncio.Event(), asyncio.Event()
+
+        class Endless:
+            """A register whose reading ends when the table has been changed, or is never going to be."""
+
+            async def named(self, _session: Any, _ids: Any) -> list[NumberedDocument]:
+                return [document]
+
+            async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
+                reading.set()
+                await asyncio.sleep(0.02)
+                over = altered.is_set() or after > 1000 * limit
+                return [] if over else [("LCBP3-C2", document)], after + limit
+
+            async def count(self, _session: Any) -> int:
+                return 0
+
+        checking = asyncio.ensure_future(check(world, Endless()))
+        await reading.wait()
+        async with db.engine.begin() as connection:
+            await connection.execute(
+                sa.text("ALTER TABLE document_number_reservations ADD COLUMN more INT, ALGORITHM=INPLACE, LOCK=NONE")
+            )
+        ended = checking.done()
+        altered.set()
+
+        assert await checking == []
+        assert not ended
+        await db.close()
 
 
 class TestDocuments:

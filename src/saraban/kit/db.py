@@ -131,7 +131,7 @@ class DatabaseFault(StrEnum):
 _LOCK_WAIT = 1205
 _FULL = {1021, 1114}
 _NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28")
-_COLLISIONS = {1020, 1213}
+_COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snapshot began
 _LOST = {1053, 1152, 1927, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
 
 

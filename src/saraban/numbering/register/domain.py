@@ -320,27 +320,29 @@ def _held(entry: LedgerNumber, document: NumberedDocument | None) -> Iterator[tu
 
 @dataclass(frozen=True, slots=True)
 class CounterRow:
-    """A counter, main or of a kept range; `before` is where it began to count, `there` whether it has a row."""
+    """A counter, main or of a kept range, whether it has a row or numbers alone; `before` is where it began to count."""
 
     project_id: int
     project: str
     series: str
     range: int
-    last_number: int
     before: int
-    there: bool = True
 
 
 class SeriesCheck:
     """
     Follow the numbers of one counter in order and report what the counter cannot explain.
 
+    :param last: where the counter stands
     :param resets: the audit rows that set it back, in order: what was issued before one may stand above it
+    :param before: the number that came before, and the audit row of its issue; it is here for the next part of the walk
     """
 
-    def __init__(self, counter: CounterRow, resets: Sequence[int]) -> None:
-        self._counter, self._resets = counter, resets
-        self._before: tuple[LedgerNumber, float] | None = None
+    def __init__(
+        self, counter: CounterRow, last: int, resets: Sequence[int], before: tuple[LedgerNumber, float] | None = None
+    ) -> None:
+        self._counter, self._last, self._resets = counter, last, resets
+        self.before = before
 
     def along(self, lines: Iterable[LedgerLine[LedgerNumber]], issued: Mapping[UUID, int]) -> Iterator[Discrepancy]:
         """:param issued: the audit row of each number's issue"""
@@ -356,11 +358,9 @@ class SeriesCheck:
         counter = self._counter
         if entry.source != NumberSource.DRAW:
             return
-        if entry.sequence > counter.last_number and not any(issue < reset for reset in self._resets):
-            yield Discrepancy(
-                DiscrepancyKind.COUNTER_BEHIND, counter.project, entry.number, f"counter {counter.last_number}"
-            )
-        before, self._before = self._before, (entry, issue)
+        if entry.sequence > self._last and not any(issue < reset for reset in self._resets):
+            yield Discrepancy(DiscrepancyKind.COUNTER_BEHIND, counter.project, entry.number, f"counter {self._last}")
+        before, self.before = self.before, (entry, issue)
         if before is None or before[0].sequence != entry.sequence:
             return
         # Set back in between, and printed in another width, the sequence is free again (REQ-NUM-17).

@@ -339,7 +339,6 @@ async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[U
     )
 
 
-@dataclass(frozen=True)
 class DocumentNumbers:
     """
     The numbers that the documents of one table carry, for `number verify`.
@@ -348,33 +347,33 @@ class DocumentNumbers:
     :param printed: its attribute with the number as it is printed now
     """
 
-    document: Any
-    printed: Any
+    def __init__(self, document: Any, printed: Any) -> None:
+        self._document = document
+        carried = (document.public_id, document.number_uuid, printed, document.cancelled_at)
+        keys: Any = sa.bindparam("keys", expanding=True)
+        self._named = PreparedStatement(sa.select(*carried).where(document.public_id.in_(keys)))
+        # The project's code is read apart: joined, MariaDB begins with the projects and sorts all documents for every page.
+        most: Any = sa.bindparam("most", type_=sa.Integer)
+        self._page = PreparedStatement(
+            sa.select(document.id, document.project_id, *carried)
+            .where(document.id > sa.bindparam("after"))
+            .order_by(document.id)
+            .limit(most)
+        )
 
     async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[NumberedDocument]:
-        rows = await session.execute(self._select().where(self.document.public_id.in_(public_ids)))
-        return [self._carried(row) for row in rows.all()]
+        return [_carried(*row) for row in await self._named.rows(session, keys=public_ids)]
 
     async def page(
         self, session: AsyncSession, *, after: int, limit: int
     ) -> tuple[Sequence[tuple[str, NumberedDocument]], int]:
-        statement = self._select().where(self.document.id > after).order_by(self.document.id).limit(limit)
-        rows = (await session.execute(statement)).all()
-        return [(row.project_code, self._carried(row)) for row in rows], rows[-1].id if rows else after
+        rows = await self._page.rows(session, after=after, most=limit)
+        codes = dict((await session.execute(sa.select(Project.id, Project.project_code))).all())
+        return [(codes[row[1]], _carried(*row[2:])) for row in rows], rows[-1][0] if rows else after
 
     async def count(self, session: AsyncSession) -> int:
-        return await session.scalar(sa.select(sa.func.count()).select_from(self.document)) or 0
+        return await session.scalar(sa.select(sa.func.count()).select_from(self._document)) or 0
 
-    def _select(self) -> Any:
-        document = self.document
-        return sa.select(
-            document.id,
-            document.public_id,
-            document.number_uuid,
-            self.printed.label("printed"),
-            document.cancelled_at,
-            Project.project_code,
-        ).join(Project, Project.id == document.project_id)
 
-    def _carried(self, row: Any) -> NumberedDocument:
-        return NumberedDocument(row.public_id, row.number_uuid, row.printed, row.cancelled_at is not None)
+def _carried(public_id: UUID, number: UUID | None, printed: str, cancelled_at: datetime | None) -> NumberedDocument:
+    return NumberedDocument(public_id, number, printed, cancelled_at is not None)

@@ -1,18 +1,20 @@
 """What numbering asks of those whose documents carry numbers; they are registered where the parts meet."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Protocol
+from functools import partial
+from typing import Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
+from saraban.kit.snapshots import Snapshots
 from saraban.numbering.register.domain import (
     AuditedOperation,
     CounterRow,
     Discrepancy,
     DiscrepancyKind,
+    Gap,
     LedgerNumber,
     NumberedDocument,
     SeriesCheck,
@@ -22,6 +24,8 @@ from saraban.numbering.register.domain import (
     ledger_lines,
 )
 from saraban.numbering.register.repository import consistency, ledger
+
+S = TypeVar("S")
 
 PAGE = 1000
 Progress = Callable[[int, int], None]  # rows done, rows in all
@@ -47,81 +51,148 @@ async def check_consistency(
     """
     Name whatever two of the records disagree about, in the order in which it is found.
 
+    A page is compared in one snapshot and snapshots are short, so that a check of hours delays nobody. A page with a
+    discrepancy is compared once more in a new snapshot, and what is found both times is told.
+
     :param carriers: the registers whose documents carry numbers
     """
-    async with db.snapshot() as session:
-        tally = await _tally(session, carriers, progress)
-        async for found in _counters(session, carriers, tally):
+    async with Snapshots(db) as snapshots:
+        run = _CheckRun(snapshots, await _total(snapshots, carriers), progress)
+        for page in (consistency.counters_page, consistency.uncounted_page):
+            async for counter in _paged(snapshots, page):
+                walk = _SeriesWalk(counter, carriers)
+                async for found in run.along(walk.step, _Place(seen=counter.before)):
+                    yield found
+        async for found in run.along(_orphans, 0):
             yield found
-        async for found in _orphans(session, tally):
-            yield found
-        async for found in _documents(session, carriers, tally):
-            yield found
-
-
-class _Tally:
-    """How far it is."""
-
-    def __init__(self, total: int, progress: Progress) -> None:
-        self._done, self._total, self._progress = 0, total, progress
-
-    def add(self, rows: int) -> None:
-        self._done += rows
-        self._progress(self._done, max(self._total, self._done))
-
-
-async def _tally(session: AsyncSession, carriers: Sequence[NumberedDocuments], progress: Progress) -> _Tally:
-    total = sum(await consistency.sizes(session))
-    for register in carriers:
-        total += await register.count(session)
-    return _Tally(total, progress)
-
-
-async def _counters(
-    session: AsyncSession, carriers: Sequence[NumberedDocuments], tally: _Tally
-) -> AsyncIterator[Discrepancy]:
-    """The series with a counter, then those that have numbers and no counter: imported, or stated by hand."""
-    for page in (consistency.counters_page, consistency.uncounted_page):
-        async for counter in _paged(session, page):
-            if not counter.there and (last := await consistency.last_issued(session, counter)):
-                yield Discrepancy(DiscrepancyKind.COUNTER_MISSING, counter.project, counter.series)
-                counter = replace(counter, last_number=last)  # noqa: PLW2901  as it must have been
-            async for found in _series(session, counter, carriers, tally):
+        for register in carriers:
+            async for found in run.along(partial(_documents, register), 0):
                 yield found
 
 
+async def _total(snapshots: Snapshots, carriers: Sequence[NumberedDocuments]) -> int:
+    counts = [consistency.size_of_ledger, consistency.size_of_audit, *(register.count for register in carriers)]
+    return sum([await snapshots.step(count) for count in counts])
+
+
+class _Compared(NamedTuple, Generic[S]):
+    """What a page showed, its rows, and where the next one begins; None after the last."""
+
+    found: Sequence[Discrepancy]
+    rows: int
+    following: S | None
+
+
+class _CheckRun:
+    """Take steps, tell what they find, and how far they are."""
+
+    def __init__(self, snapshots: Snapshots, total: int, progress: Progress) -> None:
+        self._snapshots = snapshots
+        self._done, self._total, self._progress = 0, total, progress
+
+    async def along(
+        self, step: Callable[[AsyncSession, S], Awaitable[_Compared[S]]], begin: S
+    ) -> AsyncIterator[Discrepancy]:
+        place: S | None = begin
+        while place is not None:
+            compared = await self._snapshots.step(partial(_at, step, place))
+            if compared.found:
+                suspected = {_subject(one) for one in compared.found}
+                await self._snapshots.end()
+                compared = await self._snapshots.step(partial(_at, step, place))
+                await self._snapshots.end()  # whoever is told may take their time
+                for one in compared.found:
+                    if _subject(one) in suspected:
+                        yield one
+            place = compared.following
+            self._done += compared.rows
+            self._progress(self._done, max(self._total, self._done))
+
+
+async def _at(
+    step: Callable[[AsyncSession, S], Awaitable[_Compared[S]]], place: S, session: AsyncSession
+) -> _Compared[S]:
+    return await step(session, place)
+
+
+def _subject(found: Discrepancy) -> tuple[str, ...]:
+    """What a discrepancy is about: its detail may have gone on counting meanwhile."""
+    return (found.what, found.project, found.about)
+
+
 async def _paged(
-    session: AsyncSession, page: Callable[..., Awaitable[Sequence[CounterRow]]]
+    snapshots: Snapshots,
+    page: Callable[..., Awaitable[tuple[Sequence[CounterRow], consistency.CounterPlace | None]]],
 ) -> AsyncIterator[CounterRow]:
-    after: tuple[int, str, int] | None = None
-    while counters := await page(session, after=after, limit=PAGE):
+    after: consistency.CounterPlace | None = None
+    while True:
+        counters, after = await snapshots.step(partial(page, after=after, limit=PAGE))
         for counter in counters:
             yield counter
-        after = (counters[-1].project_id, counters[-1].series, counters[-1].range)
+        if after is None:
+            return
 
 
-async def _series(
-    session: AsyncSession, counter: CounterRow, carriers: Sequence[NumberedDocuments], tally: _Tally
-) -> AsyncIterator[Discrepancy]:
+class _Place(NamedTuple):
+    """How far a walk along the numbers of a counter is."""
+
+    seen: int
+    position: tuple[int, int] = (0, 0)
+    before: tuple[LedgerNumber, float] | None = None
+
+
+class _Books(NamedTuple):
+    """What one snapshot says of a counter: where it stands, what explains its holes, and what set it back."""
+
+    session: AsyncSession
+    last: int
+    missing: bool
+    gaps: Sequence[Gap]
+    resets: Sequence[int]
+
+
+class _SeriesWalk:
     """The numbers of one counter in order, each against the other records, and what is missing between them."""
-    gaps, resets = await ledger.gaps_of(
-        session, project_id=counter.project_id, series=counter.series, counter=counter.range
-    )
-    last = counter.last_number
-    walk = SeriesCheck(counter, resets)
-    position, seen = (0, 0), counter.before
-    while entries := await consistency.ledger_numbers(session, counter, after=position, limit=PAGE):
+
+    def __init__(self, counter: CounterRow, carriers: Sequence[NumberedDocuments]) -> None:
+        self._counter, self._carriers = counter, carriers
+        self._books: _Books | None = None
+        self._drawn: int | None = None
+
+    async def step(self, session: AsyncSession, place: _Place) -> _Compared[_Place]:
+        books, counter = await self._read(session), self._counter
+        entries = await consistency.ledger_numbers(session, counter, after=place.position, limit=PAGE)
+        ended = len(entries) < PAGE
         operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
-        for found in await _compared(session, entries, operations, carriers):
-            yield found
+        found = await _compared(session, entries, operations, self._carriers)
         issued = {key: issue for key, those in operations.items() if (issue := issuing_operation(those)) is not None}
-        for found in walk.along(ledger_lines(entries, after=seen, counter=last, gaps=gaps, upto=0), issued):
-            yield found
-        position, seen = (entries[-1].sequence, entries[-1].id), max(seen, entries[-1].sequence)
-        tally.add(len(entries))
-    nobody: list[LedgerNumber] = []
-    for found in walk.along(ledger_lines(nobody, after=seen, counter=last, gaps=gaps), {}):
-        yield found
+        check = SeriesCheck(counter, books.last, books.resets, place.before)
+        lines = ledger_lines(entries, after=place.seen, counter=books.last, gaps=books.gaps, upto=None if ended else 0)
+        found += check.along(lines, issued)
+        if books.missing and place.position == (0, 0):
+            found.insert(0, Discrepancy(DiscrepancyKind.COUNTER_MISSING, counter.project, counter.series))
+        if ended:
+            return _Compared(found, len(entries), None)
+        last = entries[-1]
+        return _Compared(
+            found, PAGE, _Place(max(place.seen, last.sequence), (last.sequence, last.id), before=check.before)
+        )
+
+    async def _read(self, session: AsyncSession) -> _Books:
+        """Once in each snapshot: a number that was issued since has moved the counter too."""
+        if self._books is not None and self._books.session is session:
+            return self._books
+        counter = self._counter
+        last = await consistency.last_number(session, counter)
+        if last is None and self._drawn is None:
+            self._drawn = await consistency.last_issued(session, counter)
+        gaps, resets = await ledger.gaps_of(
+            session, project_id=counter.project_id, series=counter.series, counter=counter.range
+        )
+        # Where a counter is missing, it must have stood where the last number was drawn.
+        missing = last is None and bool(self._drawn)
+        self._books = _Books(session, self._drawn or 0 if last is None else last, missing, gaps, resets)
+        return self._books
 
 
 async def _compared(
@@ -156,35 +227,28 @@ async def _named(
     return [one for register in carriers for one in await register.named(session, public_ids)]
 
 
-async def _orphans(session: AsyncSession, tally: _Tally) -> AsyncIterator[Discrepancy]:
+async def _orphans(session: AsyncSession, after: int) -> _Compared[int]:
     """Rows of the audit whose number the ledger does not have."""
-    after = 0
-    while rows := await consistency.audited_page(session, after=after, limit=PAGE):
-        named = {row.number_id for row in rows if row.number_id is not None}
-        known = await consistency.holders_of(session, list(named))
-        reported: set[UUID] = set()
-        for row in rows:
-            if row.number_id is not None and row.number_id not in known and row.number_id not in reported:
-                reported.add(row.number_id)
-                yield Discrepancy(
-                    DiscrepancyKind.LEDGER_MISSING, row.project, row.number or str(row.number_id), row.operation
-                )
-        after = rows[-1].id
-        tally.add(len(rows))
+    rows = await consistency.audited_page(session, after=after, limit=PAGE)
+    named = {row.number_id for row in rows if row.number_id is not None}
+    known = await consistency.holders_of(session, list(named))
+    lost: dict[UUID, Discrepancy] = {}
+    for row in rows:
+        if row.number_id is not None and row.number_id not in known:
+            about = row.number or str(row.number_id)
+            lost.setdefault(
+                row.number_id, Discrepancy(DiscrepancyKind.LEDGER_MISSING, row.project, about, row.operation)
+            )
+    return _Compared(list(lost.values()), len(rows), rows[-1].id if rows else None)
 
 
-async def _documents(
-    session: AsyncSession, carriers: Sequence[NumberedDocuments], tally: _Tally
-) -> AsyncIterator[Discrepancy]:
+async def _documents(register: NumberedDocuments, session: AsyncSession, after: int) -> _Compared[int]:
     """Documents whose number is not theirs."""
-    for register in carriers:
-        after = 0
-        while True:
-            rows, after = await register.page(session, after=after, limit=PAGE)
-            if not rows:
-                break
-            holders = await consistency.holders_of(session, [one.number for _, one in rows if one.number is not None])
-            for project, one in rows:
-                for found in document_without_number(project, one, holders.get(one.number) if one.number else None):
-                    yield found
-            tally.add(len(rows))
+    rows, last = await register.page(session, after=after, limit=PAGE)
+    holders = await consistency.holders_of(session, [one.number for _, one in rows if one.number is not None])
+    found = [
+        wrong
+        for project, one in rows
+        for wrong in document_without_number(project, one, holders.get(one.number) if one.number else None)
+    ]
+    return _Compared(found, len(rows), last if rows else None)
