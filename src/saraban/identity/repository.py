@@ -291,6 +291,7 @@ def _users_with_grants() -> AnySelect:
             User.primary_organization_id,
             User.is_service,
             User.draws_per_minute,
+            Organization.public_id.label("organization_public_id"),
             UserPreference.language,
             UserAssignment.organization_id,
             UserAssignment.project_id,
@@ -299,6 +300,7 @@ def _users_with_grants() -> AnySelect:
             _permissions(),
         )
         .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
         .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
         .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
         .order_by(User.username, UserAssignment.id)

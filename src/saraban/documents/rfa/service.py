@@ -30,7 +30,7 @@ class RfaKind(core.RevisionedKind):
     def type_codes(self, new: NewRfa) -> tuple[str, str | None]:
         return "RFA", new.rfa_type_code
 
-    async def check_originator(self, _session: AsyncSession, draft: core.DocumentDraft) -> None:
+    def check_originator(self, draft: core.DocumentDraft) -> None:
         """Whoever could never submit it must not use up a number for it."""
         originator = draft.plan.originator
         if not may_ask(originator.id, projects.by_role(draft.taking_part)):

@@ -85,6 +85,7 @@ class Caller:
     Loaded anew for each request, so a changed role counts at once.
 
     :param organization_id: the organization the user mainly works for, None for the system itself
+    :param organization_public_id: of the same one
     :param organization_ids: that one and each in which the user has a role: what the caller may act for
     :param draws_per_minute: its own limit of numbers; None for everybody's, 0 for none at all
     """
@@ -99,6 +100,7 @@ class Caller:
     is_service: bool = False
     language: str = "th"
     draws_per_minute: int | None = None
+    organization_public_id: UUID | None = None
 
     def may(self, permission: str, scope: Scope) -> bool:
         return allows(self.grants, permission, scope)

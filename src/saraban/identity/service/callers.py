@@ -226,6 +226,7 @@ def _caller(rows: Sequence[AnyRow]) -> Caller:
         is_service=head.is_service,
         language=head.language or "th",
         draws_per_minute=head.draws_per_minute,
+        organization_public_id=head.organization_public_id,
     )
 
 

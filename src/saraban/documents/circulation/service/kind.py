@@ -55,6 +55,7 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, 
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
+from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import CIRCULATION_STATUSES
@@ -127,16 +128,16 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         """
         :raises CirculationExists: when the organization circulates this document already
         """
-        project = await projects.find_project(session, public_id=new.project_public_id, pointer="/projectPublicId")
-        organization = await core.originator_of(
-            ctx, session, project=project, stated=new.organization_public_id, pointer="/organizationPublicId"
-        )
+        pointer = "/organizationPublicId"
         request = numbering.NumberRequest(
-            project_public_id=project.public_id,
+            project_public_id=new.project_public_id,
             correspondence_type_code=domain.TYPE_CODE,
-            originator_organization_public_id=organization.public_id,
+            originator_organization_public_id=core.stated_originator(ctx, new.organization_public_id, pointer),
         )
-        plan = await numbering.plan(ctx, session, request=request)
+        plan = await core.plan_of(ctx, session, request, {"/originatorOrganizationPublicId": pointer})
+        project, organization = plan.project, plan.originator
+        of_project = await fetch(session, projects.parties_query(project.id, None))
+        core.check_takes_part(plan, of_project, pointer)
         today = local_date(ctx.now, ctx.zone)
         check_day(new.deadline_date, today, "/deadlineDate")
         correspondence = await _circulated_document(ctx, session, new, organization.id)

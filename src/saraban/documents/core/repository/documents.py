@@ -248,12 +248,6 @@ def status_key(code: str) -> sa.ScalarSelect[int]:
     return sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
 
 
-async def organization_public_id(session: AsyncSession, *, organization_id: int) -> UUID:
-    return (
-        await session.execute(sa.select(Organization.public_id).where(Organization.id == organization_id))
-    ).scalar_one()
-
-
 async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
     """Return whether any revision of a document has left its originator."""
     statement = sa.select(_revision.id).where(

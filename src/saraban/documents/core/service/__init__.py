@@ -15,7 +15,7 @@ from saraban.documents.core.service.document_change import (
     record,
 )
 from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, edit
-from saraban.documents.core.service.drafts import DocumentDraft, originator_of
+from saraban.documents.core.service.drafts import DocumentDraft, check_takes_part, plan_of, stated_originator
 from saraban.documents.core.service.kind import (
     AnyKind,
     DocumentKind,
@@ -71,6 +71,7 @@ __all__ = [
     "WrittenDocument",
     "cancel",
     "cancel_held",
+    "check_takes_part",
     "coded",
     "create",
     "document_files",
@@ -85,9 +86,9 @@ __all__ = [
     "listing",
     "not_in_list",
     "number_format",
-    "originator_of",
     "permitted_actions",
     "person",
+    "plan_of",
     "reach_of_documents",
     "reach_of_sheets",
     "read",
@@ -97,6 +98,7 @@ __all__ = [
     "renumber",
     "revise",
     "show",
+    "stated_originator",
     "step_files",
     "visible",
     "withdraw_revision",

@@ -25,12 +25,20 @@ from saraban.documents.core.service.document_change import (
     record,
     version_tag,
 )
-from saraban.documents.core.service.drafts import check_dates, check_due, recipients_of, references_of
+from saraban.documents.core.service.drafts import (
+    check_dates,
+    check_due,
+    main_recipient,
+    recipients_among,
+    references_of,
+)
 from saraban.documents.core.service.kind import AnyKind, DocumentServices
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, required
 from saraban.kit.schema import Schema
+from saraban.kit.statements import fetch
+from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
 _REQUIRED = ("subject", "priority")
@@ -223,7 +231,9 @@ async def _change_recipients(
     before = [(one.organization.public_id, one.recipient_type) for one in known]
     after = [(one.organization_public_id, one.recipient_type) for one in asked]
     if before != after:
-        found = await recipients_of(session, project=project_of(row), originator_id=row.originator.id, asked=asked)
+        main_recipient(row.originator.public_id, asked)
+        of_project = await fetch(session, projects.parties_query(row.project.id, None))
+        found = recipients_among(of_project, asked)
         if _main(after) != _main(before):
             raise NumberAlreadyIssued(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])
         gone = {one for one, _ in before} - {one for one, _ in after}

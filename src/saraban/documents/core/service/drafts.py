@@ -3,8 +3,8 @@ A new document: what must be right before its number is issued (whom it is writt
 to; every fault names its field), the rows that are written with the number, and who may change it afterwards.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from uuid import UUID
 
@@ -32,12 +32,22 @@ from saraban.documents.core.service.workflow_subject import SubjectContext
 from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import date_in_words
-from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Forbidden, Invalid, Text, invalid
+from saraban.kit.errors import (
+    CHECK_INPUT,
+    DomainError,
+    ErrorKind,
+    FieldProblem,
+    Forbidden,
+    Invalid,
+    Text,
+    invalid,
+    unknown,
+)
 from saraban.kit.ids import new_id
-from saraban.kit.statements import fetch
+from saraban.kit.statements import fetch_each
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
-from saraban.projects.service import OrganizationRef, ProjectRef
+from saraban.projects.service import ProjectRef
 
 _SELF = Text(
     "ไม่สามารถส่งเอกสารถึงองค์กรของตัวเองได้ ใช้ Circulation Sheet แทน",
@@ -58,15 +68,17 @@ class DocumentDraft:
     """
     A new document with everything resolved and checked; only its number is missing.
 
+    :param of_project: who takes part in its project
     :param taking_part: in its contract, or its project where it has none
     :param own: what only its subtype has
     """
 
     order: NewDocument
     plan: numbering.Plan
-    recipients: Sequence[tuple[OrganizationRef, str]]
+    recipients: Sequence[tuple[projects.Party, str]]
     references: Sequence[int]
     contract_id: int | None
+    of_project: Sequence[projects.Party]
     taking_part: Sequence[projects.Party]
     own: object = None
     public_id: UUID = field(default_factory=new_id)
@@ -76,51 +88,80 @@ class DocumentDraft:
         return self.order.reservation_token
 
 
-async def originator_of(
-    ctx: RequestContext, session: AsyncSession, *, project: ProjectRef, stated: UUID | None, pointer: str
-) -> OrganizationRef:
+def stated_originator(ctx: RequestContext, stated: UUID | None, pointer: str) -> UUID:
     """
     Return the organization a document is written for: the stated one, or the caller's own.
 
-    :raises NotYourOrganization: when the caller acts for another one
-    :raises Invalid: when none is stated and the caller has none, or when it takes no part in the project
+    :raises Invalid: when none is stated and the caller has none
     """
-    if stated is None and ctx.caller.organization_id is None:
+    found = stated or ctx.caller.organization_public_id
+    if found is None:
         raise invalid(pointer, "required", "จำเป็นต้องระบุองค์กรผู้ส่ง", "The originating organization is required.")
-    public_id = stated or await repository.organization_public_id(
-        session, organization_id=ctx.caller.organization_id or 0
-    )
-    found = await projects.find_organization(session, project=project, public_id=public_id, pointer=pointer)
-    if found.id not in ctx.caller.organization_ids and not ctx.caller.may(EVERYTHING, Scope()):
-        raise NotYourOrganization.at(pointer)
     return found
 
 
-async def recipients_of(
-    session: AsyncSession, *, project: ProjectRef, originator_id: int, asked: Sequence[AskedRecipient]
-) -> list[tuple[OrganizationRef, str]]:
+async def plan_of(
+    ctx: RequestContext, session: AsyncSession, request: numbering.NumberRequest, pointers: Mapping[str, str]
+) -> numbering.Plan:
     """
-    Return the recipients in their order, the first TO being the main one.
+    Plan the number of a new document.
+
+    :param pointers: what the document's own schema calls a field of the request, where it differs
+    :raises NotYourOrganization: when the caller acts for another one than the originator
+    :raises Invalid: naming the field
+    """
+    pointer = "/originatorOrganizationPublicId"
+    try:
+        plan = await numbering.plan(ctx, session, request=request)
+        if plan.originator.id not in ctx.caller.organization_ids and not ctx.caller.may(EVERYTHING, Scope()):
+            raise NotYourOrganization.at(pointer)
+    except DomainError as refusal:
+        refusal.fields = tuple(replace(one, pointer=pointers.get(one.pointer, one.pointer)) for one in refusal.fields)
+        raise
+    return plan
+
+
+def check_takes_part(plan: numbering.Plan, of_project: Sequence[projects.Party], pointer: str) -> None:
+    """
+    :raises Invalid: when the originator has left the project since its plan was remembered
+    """
+    if all(one.id != plan.originator.id for one in of_project):
+        raise unknown(pointer, str(plan.originator.public_id))
+
+
+def main_recipient(originator: UUID, asked: Sequence[AskedRecipient]) -> int:
+    """
+    Return the place of the first TO, which is the main one.
 
     :raises SentToSelf: when one of them is the originator
-    :raises Invalid: without a TO, with one named twice, with one that takes no part in the project
+    :raises Invalid: without a TO, and with one named twice
     """
-    found: list[tuple[OrganizationRef, str]] = []
-    for place, one in enumerate(asked):
+    named = [one.organization_public_id for one in asked]
+    for place, organization in enumerate(named):
         pointer = f"/recipients/{place}/organizationPublicId"
-        organization = await projects.find_organization(
-            session, project=project, public_id=one.organization_public_id, pointer=pointer
-        )
-        if organization.id == originator_id:
+        if organization == originator:
             raise SentToSelf(fields=[FieldProblem(pointer, "self", _SELF)])
-        if any(organization.id == other.id for other, _ in found):
+        if organization in named[:place]:
             raise invalid(pointer, "duplicate", "ระบุผู้รับรายนี้ซ้ำ", "This recipient is listed twice.")
-        found.append((organization, one.recipient_type))
-    if not any(recipient_type == "TO" for _, recipient_type in found):
-        raise invalid(
-            "/recipients", "to_required", "ต้องมีผู้รับ (TO) อย่างน้อยหนึ่งราย", "At least one TO recipient is required."
-        )
-    return found
+    for place, one in enumerate(asked):
+        if one.recipient_type == "TO":
+            return place
+    raise invalid("/recipients", "to_required", "ต้องมีผู้รับ (TO) อย่างน้อยหนึ่งราย", "At least one TO recipient is required.")
+
+
+def recipients_among(
+    of_project: Sequence[projects.Party], asked: Sequence[AskedRecipient]
+) -> list[tuple[projects.Party, str]]:
+    """
+    Return the recipients in their order.
+
+    :raises Invalid: with one that takes no part in the project
+    """
+    known = {party.public_id: party for party in of_project}
+    for place, one in enumerate(asked):
+        if one.organization_public_id not in known:
+            raise unknown(f"/recipients/{place}/organizationPublicId", str(one.organization_public_id))
+    return [(known[one.organization_public_id], one.recipient_type) for one in asked]
 
 
 def check_due(due: date | None, document_date: date | None, *, today: date) -> None:
@@ -174,47 +215,47 @@ async def check(
     ctx: RequestContext, session: AsyncSession, order: NewDocument, type_codes: tuple[str, str | None], own: object
 ) -> DocumentDraft:
     """Resolve and check everything of a new document that can be known before its number is issued."""
-    project = await projects.find_project(session, public_id=order.project_public_id, pointer="/projectPublicId")
-    originator = await originator_of(
-        ctx,
-        session,
-        project=project,
-        stated=order.originator_organization_public_id,
-        pointer="/originatorOrganizationPublicId",
-    )
-    recipients = await recipients_of(session, project=project, originator_id=originator.id, asked=order.recipients)
+    pointer = "/originatorOrganizationPublicId"
+    originator = stated_originator(ctx, order.originator_organization_public_id, pointer)
+    main = main_recipient(originator, order.recipients)
     today = local_date(ctx.now, ctx.zone)
     check_dates(document=order.document_date, sent=order.sender_date, received=order.received_date, today=today)
     check_due(order.due_date, order.document_date, today=today)
-    references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
-    main = next(one for one, recipient_type in recipients if recipient_type == "TO")
-    plan = await numbering.plan(
+    plan = await plan_of(
         ctx,
         session,
-        request=numbering.NumberRequest(
-            project_public_id=project.public_id,
+        numbering.NumberRequest(
+            project_public_id=order.project_public_id,
             correspondence_type_code=type_codes[0],
-            originator_organization_public_id=originator.public_id,
-            recipient_organization_public_id=main.public_id,
+            originator_organization_public_id=originator,
+            recipient_organization_public_id=order.recipients[main].organization_public_id,
             contract_public_id=order.contract_public_id,
             sub_type_code=order.sub_type_code,
             rfa_type_code=type_codes[1],
             discipline_code=order.discipline_code,
         ),
+        {"/recipientOrganizationPublicId": f"/recipients/{main}/organizationPublicId"},
     )
-    contract_id = plan.parties.contract_id
-    taking_part = await fetch(session, projects.parties_query(project.id, contract_id))
-    return DocumentDraft(order, plan, recipients, references, contract_id, taking_part, own)
+    project, contract_id = plan.project, plan.parties.contract_id
+    # Who takes part is read anew: a plan is remembered for a moment.
+    of_project, of_contract = await fetch_each(
+        session,
+        projects.parties_query(project.id, None),
+        projects.parties_query(project.id, contract_id),
+    )
+    check_takes_part(plan, of_project, pointer)
+    recipients = recipients_among(of_project, order.recipients)
+    references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
+    return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, own)
 
 
-async def check_party(session: AsyncSession, draft: DocumentDraft) -> None:
+def check_party(draft: DocumentDraft) -> None:
     """
     :raises Invalid: when the contract, stated or implied by a code, is none of the originator's
     """
     if draft.contract_id is None:
         return
-    plan, of_contract = draft.plan, projects.by_role(draft.taking_part)
-    of_project = await projects.parties(session, project_id=plan.project.id, contract_id=None)
+    plan, of_contract, of_project = draft.plan, projects.by_role(draft.taking_part), projects.by_role(draft.of_project)
     if not may_write_in(plan.originator.id, of_contract=of_contract, of_project=of_project):
         raise invalid(
             _named_by(plan),

@@ -88,11 +88,11 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         """Check what only the subtype has of a new document, and return what is to be written of it."""
         return None
 
-    async def check_originator(self, session: AsyncSession, draft: DocumentDraft) -> None:
+    def check_originator(self, draft: DocumentDraft) -> None:
         """
         :raises Invalid: when the originator does not write such a document in its contract
         """
-        await drafts.check_party(session, draft)
+        drafts.check_party(draft)
 
     async def insert_own(self, session: AsyncSession, draft: DocumentDraft, revision: DocumentRevision) -> None:
         """Add the subtype's own rows of a new document."""
@@ -142,7 +142,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> DocumentDraft:
         own = await self.check_own(ctx, session, new)
         draft = await drafts.check(ctx, session, new, self.type_codes(new), own)
-        await self.check_originator(session, draft)
+        self.check_originator(draft)
         return draft
 
     async def insert(
