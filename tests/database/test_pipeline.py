@@ -15,7 +15,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit import db as kit_db
-from saraban.kit.db import Code, Database, DatabaseConnectionChanged, UtcDateTime
+from saraban.kit.connections import DatabaseConnectionChanged
+from saraban.kit.db import Code, Database, UtcDateTime
 from saraban.kit.pipeline import DriverConnection, SqlStatement, delete_statement, insert_statement, update_statement
 from tests.servers import MariaDb
 
@@ -180,7 +181,7 @@ class TestConnection:
     async def test_that_somebody_changed_is_refused(
         self, mariadb_url: str, monkeypatch: pytest.MonkeyPatch, change: str
     ) -> None:
-        monkeypatch.setattr(kit_db, "_MARIADB_SESSION", change)  # as a proxy would that answers for the server
+        monkeypatch.setattr(kit_db, "MARIADB_SESSION", change)  # as a proxy would that answers for the server
         db = Database(mariadb_url)
 
         with pytest.raises(DatabaseConnectionChanged):

@@ -55,6 +55,18 @@ def organization(project: dict[str, Any], code: str) -> str:
     return str(next(one["publicId"] for one in project["organizations"] if one["organizationCode"] == code))
 
 
+async def correspondence_of(client: httpx.AsyncClient) -> dict[str, Any]:
+    """The body of a letter from the consultant."""
+    project = await project_of(client)
+    return {
+        "projectPublicId": project["publicId"],
+        "correspondenceTypeCode": "LETTER",
+        "originatorOrganizationPublicId": organization(project, "คคง."),
+        "recipients": [{"organizationPublicId": organization(project, "ผรม.1"), "recipientType": "TO"}],
+        "subject": "แจ้งกำหนดการตอกเสาเข็มทดสอบ",
+    }
+
+
 class TestTwoServers:
     async def test_issue_consecutive_numbers_of_one_series(self, tmp_path: Path, stack: dict[str, str]) -> None:
         folder = tmp_path / "data"
@@ -91,14 +103,7 @@ class TestKilledServer:
         try:
             async with httpx.AsyncClient(base_url=server.address, timeout=30) as client:
                 await sign_in(client, "dc.consultant")
-                project = await project_of(client)
-                body = {
-                    "projectPublicId": project["publicId"],
-                    "correspondenceTypeCode": "LETTER",
-                    "originatorOrganizationPublicId": organization(project, "คคง."),
-                    "recipients": [{"organizationPublicId": organization(project, "ผรม.1"), "recipientType": "TO"}],
-                    "subject": "แจ้งกำหนดการตอกเสาเข็มทดสอบ",
-                }
+                body = await correspondence_of(client)
                 streams = [asyncio.create_task(create_until_it_dies(client, body, told)) for _ in range(6)]
                 while len(told) < 25:
                     await asyncio.sleep(0.02)
@@ -162,6 +167,40 @@ async def check_books(db: Database, told: list[str]) -> None:
     for key, last in counters.items():
         sequences = sorted(one.sequence_number for one in ledger if (one.project_id, one.series) == key)
         assert sequences == list(range(1, last + 1)), key
+
+
+class TestClientsThatLeave:
+    async def test_leave_no_document_behind_but_one_that_had_begun(self, tmp_path: Path, mariadb_demo_url: str) -> None:
+        """
+        The counter's row is held, twenty creations wait for it, their clients give up, the row is free again.
+
+        The first of them waits inside its transaction; the others end, and sent again each makes its document.
+        """
+        keys = [f"creation-{number}" for number in range(20)]
+        db = Database(mariadb_demo_url)
+        with RunningSaraban(tmp_path / "data", database_url=mariadb_demo_url, run_worker=False) as server:
+            async with httpx.AsyncClient(base_url=server.address, timeout=30) as client:
+                await sign_in(client, "dc.consultant")
+                body = await correspondence_of(client)
+                first = await create_after_all(client, body, "first")
+                async with db.writing() as session:
+                    await session.scalars(sa.select(NumberCounter).with_for_update())
+                    await asyncio.gather(*(give_up(server.address, client.headers, body, key) for key in keys))
+                    await asyncio.sleep(0.5)
+                await asyncio.sleep(2)
+                async with db.reading() as session:
+                    made = await session.scalar(sa.select(sa.func.count()).select_from(Document))
+                told = [first, *[await create_after_all(client, body, key) for key in keys]]
+
+        assert made is not None
+        assert made <= 2
+        await check_books(db, told)
+
+
+async def give_up(address: str, headers: httpx.Headers, body: dict[str, Any], key: str) -> None:
+    async with httpx.AsyncClient(base_url=address, timeout=1.5, headers=headers) as impatient:
+        with pytest.raises(httpx.ReadTimeout):
+            await impatient.post("/api/v1/correspondences", json=body, headers={"Idempotency-Key": key})
 
 
 class TestServerThatStops:

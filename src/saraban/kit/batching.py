@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from saraban.kit.clock import stopwatch
+from saraban.kit.departure import ClientGone, ClientPresence, current_presence
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -33,6 +34,7 @@ class Waiter(Generic[Item, Result]):
     :param arrived: by the stopwatch
     :param late_at: by the stopwatch; its turn must have come by then
     :param ready_at: by the stopwatch; earlier it only comes along with others
+    :param client: whoever waits for the answer, where it is a request's own task that asks
     :param on_its_way: its turn has come: there will be an outcome, whether or not its caller waits for it
     :param settled: it has its answer, or left before its turn
     """
@@ -45,6 +47,7 @@ class Waiter(Generic[Item, Result]):
     answer: "asyncio.Future[Result]"
     arrived: float = field(default_factory=stopwatch)
     context: Context = field(default_factory=copy_context)
+    client: ClientPresence | None = field(default_factory=current_presence)
     late_at: float = float("inf")
     ready_at: float = 0.0
     on_its_way: bool = False
@@ -65,13 +68,19 @@ class Waiter(Generic[Item, Result]):
         """Whether the request that it follows is still to be answered."""
         return self.follows is not None and not self.follows.settled
 
+    def still_waits(self) -> bool:
+        """Say whether anybody waits for its turn; who left the connection is told so, for what that is worth."""
+        if self.client is not None and not self.on_its_way and self.client.take_leave():
+            self.fail(ClientGone())
+        return not self.answer.done()
+
     def postpone(self) -> None:
         """Have its turn come with `begin` only: until then its caller may leave, and its time may run out."""
         self.on_its_way = False
 
     def begin(self) -> bool:
         """Put it on its way, and say whether it still waited for that."""
-        self.on_its_way = not self.answer.done() and not self.settled
+        self.on_its_way = self.still_waits() and not self.settled
         return self.on_its_way
 
     def succeed(self, result: Result) -> None:
@@ -132,9 +141,11 @@ class BatchQueue(Generic[Item, Result]):
     ) -> Result:
         """
         Wait for the answer. A caller that is cancelled before its turn is dropped; later its part goes on without it.
+        A request whose client has left ends when its turn would come.
 
         :param within: seconds in which its turn must come
         :raises TurnMissed: when it did not, or the process ends
+        :raises ClientGone: when nobody waits for the answer any more
         """
         before = self._latest.get(identity)
         follows = before if before is not None and not before.settled else None
@@ -214,7 +225,7 @@ class BatchQueue(Generic[Item, Result]):
         """Return the seconds until somebody may be served; None where nobody waits but for another lane."""
         now, soonest = stopwatch(), None
         for waiter in self._waiting:
-            if waiter.answer.done():
+            if not waiter.still_waits():
                 return 0.0
             if not waiter.is_held_back:
                 if waiter.ready_at <= now:
@@ -234,7 +245,7 @@ class BatchQueue(Generic[Item, Result]):
         while self._waiting:
             waiter = self._waiting.popleft()
             size += waiter.size
-            if waiter.answer.done():
+            if not waiter.still_waits():
                 self._end(waiter)
                 size -= waiter.size
             elif waiter.is_held_back:

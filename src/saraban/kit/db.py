@@ -8,12 +8,11 @@ allocator commit.
 
 import asyncio
 import errno
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, ClassVar, TypeVar, cast
 from uuid import UUID
 
@@ -28,7 +27,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_e
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
 from sqlalchemy.schema import SchemaItem
 
-from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.connections import MARIADB_SESSION, check_mariadb_connections, configure_sqlite, refuse_writing
+from saraban.kit.departure import refuse_departed
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json, JsonObject
 
@@ -215,7 +215,7 @@ class Database:
                 "connect_args": {
                     "connect_timeout": 3,
                     "read_timeout": read_timeout,
-                    "init_command": _MARIADB_SESSION,
+                    "init_command": MARIADB_SESSION,
                 },
             }
         self.engine = create_async_engine(self.url, **options)
@@ -229,11 +229,11 @@ class Database:
 
     def _configure(self) -> None:
         if self.is_sqlite:
-            _configure_sqlite(self.engine.sync_engine)
+            configure_sqlite(self.engine.sync_engine)
             return
         for engine in (self.engine, self.reading_engine, self._autocommit_engine):
-            _check_mariadb_connections(engine.sync_engine)
-        _refuse_writing(self.reading_engine.sync_engine)
+            check_mariadb_connections(engine.sync_engine)
+        refuse_writing(self.reading_engine.sync_engine)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
@@ -294,9 +294,12 @@ class Database:
         writing one number takes.
         """
         if self.is_sqlite:
-            async with self._writer, self._writing_engine.begin() as connection:
-                yield connection
+            async with self._writer:
+                refuse_departed()
+                async with self._writing_engine.begin() as connection:
+                    yield connection
         else:
+            refuse_departed()
             async with self._writing_engine.begin() as connection:
                 yield connection
 
@@ -317,6 +320,7 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncSession]:
+        refuse_departed()
         session = AsyncSession(self._writing_engine, expire_on_commit=False)
         try:
             yield session
@@ -365,7 +369,6 @@ class Database:
 
 
 _POOL_WAIT = 20.0  # seconds
-_WAL_WAIT = 10.0  # seconds
 _STALE_WITHIN = 1.0  # seconds; what took longer to fail was no stale connection
 _RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
 
@@ -391,6 +394,7 @@ async def _acquire_connection(session: AsyncSession) -> None:
     """
     until = monotonic() + _POOL_WAIT
     while True:
+        refuse_departed()
         try:
             await session.connection()
         except PoolTimeout:
@@ -407,82 +411,6 @@ def _with_driver(url: URL) -> URL:
     if backend in {"mysql", "mariadb"}:
         return url.set(drivername="mariadb+asyncmy").update_query_dict({"charset": "utf8mb4"})
     raise ValueError(f"Saraban runs on SQLite and MariaDB, not on {backend}.")
-
-
-# The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
-_MARIADB_SESSION = (
-    "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci, SESSION time_zone='+00:00', SESSION sql_mode='STRICT_ALL_TABLES,"
-    "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', SESSION innodb_lock_wait_timeout=10"
-)
-_SESSION_QUERY = "SELECT @@character_set_client, @@character_set_connection, @@character_set_results, @@sql_mode"
-_CHANGES_QUOTING = {"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI"}
-
-
-class DatabaseConnectionChanged(DomainError):
-    """Something between Saraban and MariaDB, such as a proxy, changes the character set or `sql_mode` of connections."""
-
-    kind, code = ErrorKind.BROKEN, "DATABASE_CONNECTION_CHANGED"
-    says = Text(
-        "การเชื่อมต่อฐานข้อมูลไม่เป็น utf8mb4 หรือ sql_mode ไม่เป็นไปตามที่ตั้ง ({found}) ให้ต่อตรงกับ MariaDB หรือแก้พร็อกซีที่เปลี่ยนค่า",
-        "A connection to the database is not in utf8mb4 and the sql_mode that was set ({found}): connect to MariaDB itself, or "
-        "mend the proxy that changes them.",
-    )
-    recovery = (Text("ต่อตรงกับ MariaDB หรือแก้พร็อกซี", "Connect to MariaDB itself, or mend the proxy."),)
-
-
-def _check_mariadb_connections(engine: sa.Engine) -> None:
-    """Check every new connection before a value is sent over it: the quoting of `kit.pipeline` rests on what it states."""
-
-    @event.listens_for(engine, "connect")
-    def on_connect(connection: Any, _record: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute(_SESSION_QUERY)
-        *charsets, modes = cursor.fetchone()
-        cursor.close()
-        stated = set(modes.split(","))
-        if set(charsets) != {"utf8mb4"} or "STRICT_ALL_TABLES" not in stated or stated & _CHANGES_QUOTING:
-            raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
-
-
-def _refuse_writing(engine: sa.Engine) -> None:
-    """Have MariaDB refuse a write on connections that read: without a transaction nothing would undo it."""
-
-    @event.listens_for(engine, "connect")
-    def on_connect(connection: Any, _record: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute("SET SESSION TRANSACTION READ ONLY")
-        cursor.close()
-
-
-def _configure_sqlite(engine: sa.Engine) -> None:
-    @event.listens_for(engine, "connect")
-    def on_connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA busy_timeout=30000")
-        _begin_wal(cursor)
-        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def on_begin(connection: sa.Connection) -> None:
-        writes = connection.get_execution_options().get("saraban_writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _begin_wal(cursor: sa.engine.interfaces.DBAPICursor) -> None:
-    """Two processes that open a new file at once both want it for themselves, and SQLite refuses one of them without waiting."""
-    until = monotonic() + _WAL_WAIT
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError:
-            if monotonic() > until:
-                raise
-            sleep(0.02)
-        else:
-            return
 
 
 _DATABASE = "saraban_database"

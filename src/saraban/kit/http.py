@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
+from saraban.kit.departure import ClientGone
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import trace_id
@@ -149,7 +150,7 @@ def showing_done_work() -> Iterator[None]:
     """
     try:
         yield
-    except DomainError:
+    except (DomainError, ClientGone):
         raise
     except Exception as error:
         log.exception("done_but_not_shown")

@@ -24,6 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_fault, table_of
+from saraban.kit.departure import refuse_departed
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
@@ -204,6 +205,7 @@ class Idempotency:
         :raises KeyReused: when the key came before with another operation or payload
         :raises KeyInUse: when the first request still runs
         """
+        refuse_departed()
         claim = Claim(self._db, operation)
         if operation.key is not None:
             await claim.take()

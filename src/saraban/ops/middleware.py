@@ -4,6 +4,7 @@ What surrounds every request: its trace id, the size limit, the security headers
 It is plain ASGI, so that nothing is buffered and the trace id reaches every task that the request starts.
 """
 
+import asyncio
 import ipaddress
 import re
 from typing import Final
@@ -11,9 +12,11 @@ from typing import Final
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saraban.kit.clock import stopwatch
+from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
 from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
 from saraban.ops.problems import RequestTooLarge, problem
@@ -32,6 +35,8 @@ BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/")
 # Bytes that a client should have quoted; the framework fails at those that are no UTF-8.
 _OUTSIDE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
+CLIENT_GONE: Final = 499  # as nginx logs it; nobody gets this answer
+LISTEN_AFTER: Final = 0.25  # seconds; most requests are answered by then, and listening costs them nothing
 
 PAGE_POLICY: Final = (
     "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -71,15 +76,20 @@ class RequestMiddleware:
             refusal = RequestTooLarge(values={"limit": limit})
             await problem(request, refusal, 413)(scope, receive, exchange.send)
             return
+        client = ClientConnection(receive, limit, has_body=_has_body(headers))
         try:
             if not scope["path"].startswith(BEFORE_SETUP):
                 await scope["app"].state.first_run.require_over()
-            await self.app(scope, _counted(receive, limit), exchange.send)
+            await self.app(scope, client.receive, exchange.send)
+        except ClientGone:
+            await Response(status_code=CLIENT_GONE)(scope, receive, exchange.send)
         except Exception as error:
             if exchange.status:  # too late for an answer; the server closes the connection
                 raise
             response = await scope["app"].state.answer_fault(request, error)
             await response(scope, receive, exchange.send)
+        finally:
+            client.end()
 
     def _limit(self, scope: Scope) -> int:
         is_upload = scope["method"] == "POST" and scope["path"].startswith(UPLOAD_PATHS)
@@ -131,19 +141,68 @@ def _declared(headers: Headers) -> int:
     return int(given) if given.isdecimal() else 0
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
-    """A body without a declared length is counted while it comes in."""
-    seen = 0
+def _has_body(headers: Headers) -> bool:
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
-    async def count() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > limit:
-            raise RequestTooLarge(values={"limit": limit})
+
+class ClientConnection:
+    """
+    What a client sends: its body, counted while it comes in, as its length need not be declared; then whether it is still there.
+
+    :param has_body: without one there is nothing to be read before it can be listened to
+    """
+
+    def __init__(self, receive: Receive, limit: int, *, has_body: bool) -> None:
+        self._receive, self._limit = receive, limit
+        self._seen = 0
+        self._presence = begin_presence()
+        self._begins: asyncio.TimerHandle | None = None
+        self._listening: asyncio.Task[Message] | None = None
+        self._is_whole = False
+        if not has_body:
+            self._listen_soon()
+
+    async def receive(self) -> Message:
+        """
+        :raises RequestTooLarge: when more came than may
+        """
+        if self._listening is not None:  # two must not ask the server at once
+            if not self._is_whole:
+                self._is_whole = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            return await asyncio.shield(self._listening)
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        if self._seen > self._limit:
+            raise RequestTooLarge(values={"limit": self._limit})
+        if message["type"] == "http.request" and not message.get("more_body"):
+            self._is_whole = True
+            if self._begins is None:
+                self._listen_soon()
         return message
 
-    return count
+    def _listen_soon(self) -> None:
+        self._begins = asyncio.get_running_loop().call_later(LISTEN_AFTER, self._listen)
+
+    def _listen(self) -> None:
+        self._listening = asyncio.get_running_loop().create_task(
+            _departure(self._receive, self._presence), name="client-connection"
+        )
+
+    def end(self) -> None:
+        if self._begins is not None:
+            self._begins.cancel()
+        if self._listening is not None:
+            self._listening.cancel()
+
+
+async def _departure(receive: Receive, presence: ClientPresence) -> Message:
+    """Return the message that the client has gone, once it has."""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            presence.has_left = True
+            return message
 
 
 def _report(scope: Scope, status: int, seconds: float) -> None:

@@ -22,6 +22,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.batching import BatchQueue, TurnMissed, Waiter
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, database_fault, violates_constraint
+from saraban.kit.departure import ClientGone
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import Idempotency, KeyInUse, complete_claims
 from saraban.kit.locks import LockBusy, Locks, LockServiceDown
@@ -104,6 +105,8 @@ class Allocator:
         pending = PendingIssue(request, request.plan, Attempts(self._budget))
         try:
             issued = await self._ask(pending)
+        except ClientGone:
+            raise
         except Exception as error:
             refused = isinstance(error, DomainError) and type(error) not in FAILURES
             monitoring.GENERATED["refused" if refused else "failed"].observe(pending.elapsed)

@@ -1,0 +1,87 @@
+"""What every new connection to a database is told, and asked, before anything else is sent over it."""
+
+import sqlite3
+from time import monotonic, sleep
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from saraban.kit.errors import DomainError, ErrorKind, Text
+
+_WAL_WAIT = 10.0  # seconds
+
+# The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
+MARIADB_SESSION = (
+    "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci, SESSION time_zone='+00:00', SESSION sql_mode='STRICT_ALL_TABLES,"
+    "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', SESSION innodb_lock_wait_timeout=10"
+)
+_SESSION_QUERY = "SELECT @@character_set_client, @@character_set_connection, @@character_set_results, @@sql_mode"
+_CHANGES_QUOTING = {"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI"}
+
+
+class DatabaseConnectionChanged(DomainError):
+    """Something between Saraban and MariaDB, such as a proxy, changes the character set or `sql_mode` of connections."""
+
+    kind, code = ErrorKind.BROKEN, "DATABASE_CONNECTION_CHANGED"
+    says = Text(
+        "การเชื่อมต่อฐานข้อมูลไม่เป็น utf8mb4 หรือ sql_mode ไม่เป็นไปตามที่ตั้ง ({found}) ให้ต่อตรงกับ MariaDB หรือแก้พร็อกซีที่เปลี่ยนค่า",
+        "A connection to the database is not in utf8mb4 and the sql_mode that was set ({found}): connect to MariaDB itself, or "
+        "mend the proxy that changes them.",
+    )
+    recovery = (Text("ต่อตรงกับ MariaDB หรือแก้พร็อกซี", "Connect to MariaDB itself, or mend the proxy."),)
+
+
+def check_mariadb_connections(engine: sa.Engine) -> None:
+    """Check every new connection before a value is sent over it: the quoting of `kit.pipeline` rests on what it states."""
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute(_SESSION_QUERY)
+        *charsets, modes = cursor.fetchone()
+        cursor.close()
+        stated = set(modes.split(","))
+        if set(charsets) != {"utf8mb4"} or "STRICT_ALL_TABLES" not in stated or stated & _CHANGES_QUOTING:
+            raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
+
+
+def refuse_writing(engine: sa.Engine) -> None:
+    """Have MariaDB refuse a write on connections that read: without a transaction nothing would undo it."""
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute("SET SESSION TRANSACTION READ ONLY")
+        cursor.close()
+
+
+def configure_sqlite(engine: sa.Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA busy_timeout=30000")
+        _begin_wal(cursor)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def on_begin(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get("saraban_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _begin_wal(cursor: sa.engine.interfaces.DBAPICursor) -> None:
+    """Two processes that open a new file at once both want it for themselves, and SQLite refuses one of them without waiting."""
+    until = monotonic() + _WAL_WAIT
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if monotonic() > until:
+                raise
+            sleep(0.02)
+        else:
+            return
