@@ -219,11 +219,13 @@ def settings(demo_folder: Path, tmp_path: Path) -> Settings:
 
 @pytest_asyncio.fixture
 async def system(settings: Settings) -> "AsyncIterator[System]":
-    """Everything wired on the demo project, without a server."""
+    """Everything wired on the demo project, without a server; whatever a test wrote, its rows of reach must agree."""
     from saraban.bootstrap import closing, wire
+    from tests.reach import differences
 
     async with closing(wire(settings)) as wired:
         yield wired
+        assert await differences(wired.db) == []
 
 
 @pytest.fixture
@@ -234,12 +236,14 @@ def demo_db(system: "System") -> Database:
 
 @pytest_asyncio.fixture
 async def app(settings: Settings) -> "AsyncIterator[FastAPI]":
-    """The application with its lifespan running."""
+    """The application with its lifespan running; whatever a test wrote, its rows of reach must agree."""
     from saraban.app import create_app
+    from tests.reach import differences
 
     application = create_app(settings)
     async with application.router.lifespan_context(application):
         yield application
+        assert await differences(application.state.db) == []
 
 
 def client_of(app: "FastAPI", **headers: str) -> httpx.AsyncClient:

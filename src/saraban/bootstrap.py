@@ -265,6 +265,11 @@ def _rates(settings: Settings) -> NumberRateLimits:
     )
 
 
+def document_kinds() -> list[documents.AnyKind]:
+    """Return every kind of document that is in the index of reach."""
+    return [CORRESPONDENCE, rfas.RFA, transmittals.TRANSMITTAL, circulations.CIRCULATION]
+
+
 def carriers() -> list[NumberedDocuments]:
     """Return the registers whose documents carry numbers, for `number verify`."""
     return [documents.DOCUMENT_NUMBERS, circulations.CIRCULATION_NUMBERS]

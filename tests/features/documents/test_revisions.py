@@ -16,6 +16,7 @@ from saraban.identity.models import Organization
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberRendering
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
+from tests.reach import rebuild
 from tests.workflow_choices import choose, flow, publish
 
 LETTER = ("correspondences", "request-revision", "revision_requested", "REPCSC")
@@ -299,6 +300,7 @@ class TestItemsOnAWorkflowOfOnesOwn:
             await session.execute(sa.update(Document).where(letter).values(originator_id=other))
 
         await app.state.db.transact(give_away)
+        await rebuild(app.state.db)
 
         answer = await self.issue(desk, sheet)
 

@@ -17,6 +17,7 @@ from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, ContractOrganization, CorrespondenceStatus, CorrespondenceType, Project
 from saraban.workflow.language.subject import BANGKOK
 from tests.factories.letterbox import NOW
+from tests.reach import rebuild
 
 DOCUMENTS, CALLERS = 60, 150
 
@@ -101,6 +102,7 @@ class TestVisible:
             places = await _write(session, random)
             organizations = await _keys(session, Organization.id)
             contracts, projects = await _keys(session, Contract.id), await _keys(session, Project.id)
+        await rebuild(demo_db)
         async with demo_db.reading() as session:
             for _ in range(CALLERS):
                 reach = Reach(
@@ -120,6 +122,7 @@ class TestVisible:
             await _write(session, random)
             organizations = await _keys(session, Organization.id)
             revisions = list(await session.scalars(sa.select(DocumentRevision.public_id)))
+        await rebuild(demo_db)
         subject = CORRESPONDENCE.subject(BANGKOK)
         everybody = [_caller(_some(random, organizations)) for _ in range(40)]
         async with demo_db.reading() as session:

@@ -20,6 +20,7 @@ from tests.domain.workflow.actors import person, subject
 from tests.features.documents.conftest import Desk
 from tests.notices import SENDER, letters_go_by, morning, reminded, state, titles
 from tests.outcome_workflow import own
+from tests.reach import rebuild
 
 
 async def told(desk: Desk, *accounts: str) -> dict[str, int]:
@@ -142,6 +143,7 @@ class TestAsked:
         async with app.state.db.writing() as session:
             changed = {"due_date": due, "issued_date": datetime(2025, 11, 3, 3, tzinfo=UTC)}
             await session.execute(sa.update(DocumentRevision).values(changed))
+        await rebuild(app.state.db)
         assert await reminded(app, worker, morning(date(2025, 11, 25))) == 1
         assert await told(desk, *people) == everybody | {"dc.contractor": 1}
 

@@ -16,6 +16,7 @@ from saraban.workflow.runtime.models import WorkflowInstance
 from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import Desk
 from tests.notices import morning, reminded, titles
+from tests.reach import rebuild
 
 ISSUED = datetime(2025, 11, 3, 3, tzinfo=UTC)
 DUE = date(2025, 11, 28)  # a Friday, long past: what is told then is read by people whose clock goes on
@@ -33,6 +34,7 @@ async def rfa(app: FastAPI, desk: Desk, worker: Worker) -> dict[str, Any]:
             .where(DocumentRevision.correspondence_number == rfa["documentNumber"])
             .values(due_date=due, issued_date=ISSUED)
         )
+    await rebuild(app.state.db)
     await worker.drain()
     for account in ("reviewer.consultant", "dc.contractor"):
         await titles(desk, account)
@@ -90,6 +92,7 @@ class TestReminders:
             await session.execute(
                 sa.update(DocumentRevision).where(DocumentRevision.correspondence_number.in_(numbers)).values(due)
             )
+        await rebuild(app.state.db)
         await worker.drain()
 
         assert await reminded(app, worker, morning(date(2026, 3, 2))) == 1
@@ -105,6 +108,7 @@ class TestReminders:
                 .where(DocumentRevision.correspondence_number == rfa["documentNumber"])
                 .values(due_date=moved)
             )
+        await rebuild(app.state.db)
 
         assert await reminded(app, worker, morning(date(2025, 11, 26))) == 0
         assert await reminded(app, worker, morning(date(2025, 12, 2))) == 1
@@ -142,6 +146,7 @@ class TestReminders:
             await session.execute(
                 sa.update(Circulation).where(Circulation.id == sheet.id).values(deadline_date=DUE, submitted_at=ISSUED)
             )
+        await rebuild(app.state.db)
         await reminded(app, worker, morning(date(2025, 11, 27)))
 
         async with app.state.db.reading() as session:

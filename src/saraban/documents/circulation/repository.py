@@ -276,6 +276,7 @@ async def answer(session: AsyncSession, *, routing_ids: Collection[int], values:
     return int((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
 
 
+NUMBERED = sa.select(Circulation.id, Circulation.circulation_no)
 # What `document_reach` shows of a sheet; a day stands there as the moment at which it begins.
 REACH = {
     "project_id": Circulation.project_id,

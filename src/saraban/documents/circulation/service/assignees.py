@@ -312,6 +312,8 @@ def subject_facts(
 class CirculationSubject:
     """The port of circulation sheets; the workflow knows a sheet by its public id."""
 
+    index: core.ReachIndex
+
     @property
     def entity_type(self) -> str:
         return domain.ENTITY_TYPE
@@ -330,11 +332,11 @@ class CirculationSubject:
 
     async def apply(self, pipeline: Pipeline, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
         for one in steps:
-            await self._apply(pipeline.session, one)
+            await self._apply(pipeline, one)
         return [one.entity_id for one in steps]  # who has still to answer is another
 
-    async def _apply(self, session: AsyncSession, one: workflow.SubjectStep) -> None:
-        step, now = one.step, one.now
+    async def _apply(self, pipeline: Pipeline, one: workflow.SubjectStep) -> None:
+        session, step, now = pipeline.session, one.step, one.now
         row = (await repository.visible(session, reach=None, public_ids=[UUID(one.entity_id)]))[0]
         status = domain.status_code(step.next_state, ended=step.terminal, outcome=one.meaning.outcome)
         values: dict[str, Any] = {"circulation_status_code": status, "updated_at": now}
@@ -343,6 +345,8 @@ class CirculationSubject:
         if step.terminal:
             values["closed_at"] = now
         await repository.change(session, circulation_id=row.circulation.id, values=values)
+        is_open = not step.terminal and row.circulation.closed_at is None
+        self.index.follow(pipeline, documents=[row.circulation.id], code=status, is_open=is_open)
         if step.action == "respond":
             own = own_row(one.caller, row.assignees)
             if own is None:

@@ -55,6 +55,7 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, 
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -116,13 +117,17 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     new, changes, full = NewCirculation, CirculationChanges, CirculationAnswer
     search = CirculationSearch
     index = core.reach_of_sheets(
-        rules.register, Circulation.id, Circulation.organization_id, repository.REACH, status=repository.REACH_STATUS
+        rules.register,
+        core.ReachHeads(repository.NUMBERED, Circulation.id, Circulation.project_id, (Circulation.id,)),
+        Circulation.organization_id,
+        repository.REACH,
+        status=repository.REACH_STATUS,
     )
     reserved_fields: Mapping[str, str] = {"/originatorOrganizationPublicId": "/organizationPublicId"}  # type: ignore[misc]
 
     def subject(self) -> CirculationSubject:
         """Return the port that `bootstrap` registers with the workflow."""
-        return CirculationSubject()
+        return CirculationSubject(self.index)
 
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: NewCirculation) -> CirculationDraft:
         """
@@ -161,6 +166,9 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         if files:
             rows = await attachments.claim(ctx, session, public_ids=files, pointer="/attachmentPublicIds")
             await repository.link_files(session, circulation_id=circulation.id, attachment_ids=[row.id for row in rows])
+        pipeline = Pipeline(session)
+        self.index.add(pipeline, documents=[circulation.id])
+        await pipeline.send()
         project, originator = draft.plan.project, draft.plan.originator
         facts = subject_facts(
             circulation, routings, (project.public_id, project.code), (originator.public_id, originator.code)
@@ -252,6 +260,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         if changes.assignees is not None:
             noted |= await change_assignees(session, row, changes, ctx.now, ctx.zone)
         await repository.change(session, circulation_id=row.circulation.id, values={**values, "updated_at": ctx.now})
+        await self.renew_reach(session, document_id=row.circulation.id)
         return noted
 
     async def check_cancel(
@@ -281,6 +290,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         await repository.change(session, circulation_id=row.circulation.id, values=values)
         pending = [one.user.public_id for one in row.assignees if one.user and domain.is_open(one.routing.status)]
         await close_open(session, row.assignees, reason=reason, now=ctx.now)
+        await self.renew_reach(session, document_id=row.circulation.id)
         return pending
 
     async def number_request(self, _session: AsyncSession, row: CirculationRow) -> numbering.NumberRequest:
@@ -295,6 +305,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     ) -> None:
         values = {"circulation_no": issued.number, "number_uuid": issued.public_id, "updated_at": now}
         await repository.change(session, circulation_id=row.circulation.id, values=values)
+        await self.renew_reach(session, document_id=row.circulation.id)
 
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
         return {

@@ -5,9 +5,12 @@ The rows of a document follow from its own rows, so whoever changes those calls 
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.core.domain import NO_DATE, NO_DUE, KindRules, ReaderKind, RegisterCode
@@ -15,7 +18,7 @@ from saraban.documents.core.models import Document, DocumentReach, DocumentRecip
 from saraban.kit.db import AnySelect, table_of
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
-from saraban.projects.models import CorrespondenceStatus, CorrespondenceType
+from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project
 
 Column = sa.SQLColumnExpression[Any]
 # Whose rows, and the column that holds their key.
@@ -24,6 +27,21 @@ Reader = tuple[ReaderKind, Column]
 _reach = table_of(DocumentReach)
 _documents: sa.BindParameter[Sequence[int]] = sa.bindparam("documents", expanding=True)
 _ZERO = sa.literal_column("0", sa.Integer())
+
+
+@dataclass(frozen=True, slots=True)
+class ReachHeads:
+    """
+    The documents of a register, for who walks through all of them.
+
+    :param rows: selects key and number of each
+    :param held: what is locked, in this order, by who writes rows that somebody else may be changing
+    """
+
+    rows: AnySelect
+    key: Column
+    project: Column
+    held: Sequence[Column]
 
 
 class ReachIndex:
@@ -36,14 +54,22 @@ class ReachIndex:
     """
 
     def __init__(
-        self, register: RegisterCode, *, at_home: Sequence[AnySelect], away: Sequence[AnySelect] = (), status: Column
+        self,
+        register: RegisterCode,
+        heads: ReachHeads,
+        *,
+        at_home: Sequence[AnySelect],
+        away: Sequence[AnySelect] = (),
+        status: Column,
     ) -> None:
-        self.register = register
-        self.rows = sa.union_all(*at_home, *away)
-        mine = _reach.c.kind == sa.literal_column(str(int(register))), _reach.c.document_id.in_(_documents)
+        self.register, self._heads = register, heads
+        rows = sa.union_all(*at_home, *away)
+        self._mine = _reach.c.kind == _number(register)
+        mine = self._mine, _reach.c.document_id.in_(_documents)
+        self._differing = _either_without_other(rows.subquery(), sa.select(_reach).where(*mine).subquery())
         columns = [column.name for column in _reach.c]
         self._insert_new = PreparedStatement(sa.insert(_reach).from_select(columns, sa.union_all(*at_home)))
-        self._insert = PreparedStatement(sa.insert(_reach).from_select(columns, self.rows))
+        self._insert = PreparedStatement(sa.insert(_reach).from_select(columns, rows))
         self._delete = PreparedStatement(sa.delete(_reach).where(*mine))
         self._follow = PreparedStatement(
             sa.update(_reach)
@@ -74,9 +100,52 @@ class ReachIndex:
             self._follow, documents=list(documents), revisions=list(revisions), code=code, still_open=is_open
         )
 
+    async def count(self, session: AsyncSession, *, project: UUID | None) -> int:
+        """Return how many documents there are to walk through."""
+        return await session.scalar(sa.select(sa.func.count()).select_from(self._of(project).subquery())) or 0
+
+    async def slice(self, session: AsyncSession, *, after: int, limit: int, project: UUID | None) -> list[int]:
+        """Return the next keys, in their order: of documents, and of what has rows without being one."""
+        heads = self._of(project).where(self._heads.key > after).order_by(self._heads.key).limit(limit)
+        place = _reach.c.document_id
+        rows = sa.select(place).distinct().where(self._mine, place > after).order_by(place).limit(limit)
+        if project is not None:
+            rows = rows.where(_reach.c.project_id == _project_key(project))
+        found = {*await session.scalars(heads), *await session.scalars(rows)}
+        return sorted(found)[:limit]
+
+    def _of(self, project: UUID | None) -> AnySelect:
+        rows = self._heads.rows
+        return rows if project is None else rows.where(self._heads.project == _project_key(project))
+
+    async def differing(self, session: AsyncSession, *, documents: Collection[int]) -> list[int]:
+        """Return those of the documents whose rows are not what they should be; one statement sees one moment."""
+        return list(await session.scalars(self._differing, {"documents": list(documents)}))
+
+    async def numbers(self, session: AsyncSession, *, documents: Collection[int]) -> dict[int, str]:
+        """Return what documents are called by people, also those of which nothing is left but rows."""
+        place = _reach.c.document_id
+        left = sa.select(place, _reach.c.document_number).where(self._mine, place.in_(documents))
+        heads = self._heads.rows.where(self._heads.key.in_(documents))
+        return {row[0]: row[1] for statement in (left, heads) for row in await session.execute(statement)}
+
+    async def hold(self, session: AsyncSession, *, documents: Collection[int]) -> None:
+        """Let nobody change these documents until the transaction ends, and wait for who does."""
+        for key in self._heads.held:
+            await session.execute(sa.select(key).where(key.in_(documents)).order_by(key).with_for_update())
+
+
+def _either_without_other(one: sa.Subquery, other: sa.Subquery) -> sa.CompoundSelect[int]:
+    lone = [sa.except_(sa.select(left), sa.select(right)).subquery() for left, right in ((one, other), (other, one))]
+    return sa.union(*(sa.select(each.c.document_id) for each in lone))
+
+
+def _project_key(project: UUID) -> sa.ScalarSelect[int]:
+    return sa.select(Project.id).where(Project.public_id == project).scalar_subquery()
+
 
 def reach_of_sheets(
-    register: RegisterCode, key: Column, organization: Column, columns: Mapping[str, Column], *, status: Column
+    register: RegisterCode, heads: ReachHeads, organization: Column, columns: Mapping[str, Column], *, status: Column
 ) -> ReachIndex:
     """
     Return the index of what an organization keeps for itself: its readers and the project's are shown the same.
@@ -84,8 +153,8 @@ def reach_of_sheets(
     :param columns: by the names of `DocumentReach`, where there is something to show
     """
     readers = (ReaderKind.PROJECT, _ZERO), (ReaderKind.ORGANIZATION, organization)
-    at_home = [sa.select(*_columns(register, one, {"document_id": key, **columns})) for one in readers]
-    return ReachIndex(register, at_home=[one.where(key.in_(_documents)) for one in at_home], status=status)
+    at_home = [sa.select(*_columns(register, one, {"document_id": heads.key, **columns})) for one in readers]
+    return ReachIndex(register, heads, at_home=[one.where(heads.key.in_(_documents)) for one in at_home], status=status)
 
 
 def _columns(register: RegisterCode, reader: Reader, given: Mapping[str, Column]) -> list[Column]:
@@ -134,7 +203,18 @@ def reach_of_documents(rules: KindRules, type_id: Column = _head.correspondence_
     ]
     status = CorrespondenceStatus
     key = sa.select(status.id).where(status.status_code == sa.bindparam("code")).scalar_subquery()
-    return ReachIndex(rules.register, at_home=at_home, away=away, status=key)
+    return ReachIndex(rules.register, _heads_of(rules), at_home=at_home, away=away, status=key)
+
+
+def _heads_of(rules: KindRules) -> ReachHeads:
+    rows = (
+        sa.select(_head.id, _head.correspondence_number)
+        .join(CorrespondenceType, CorrespondenceType.id == _head.correspondence_type_id)
+        .where(_head.deleted_at.is_(None), CorrespondenceType.type_code.in_(sorted(rules.type_codes)))
+        .prefix_with("STRAIGHT_JOIN", dialect="mariadb")  # along the keys, not along each type
+    )
+    # Its revisions too: a step of a workflow holds them, and not the head.
+    return ReachHeads(rows, _head.id, _head.project_id, (_head.id, _revision.correspondence_id))
 
 
 def _at_home(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:

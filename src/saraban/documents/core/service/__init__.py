@@ -2,7 +2,7 @@
 
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import DocumentNumbers
-from saraban.documents.core.repository.reach import ReachIndex, reach_of_documents, reach_of_sheets
+from saraban.documents.core.repository.reach import ReachHeads, ReachIndex, reach_of_documents, reach_of_sheets
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import DocumentSearch
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
@@ -37,6 +37,7 @@ from saraban.documents.core.service.queries import (
     step_files,
     visible,
 )
+from saraban.documents.core.service.reach_check import ReachDifference, compare_reach
 from saraban.documents.core.service.revisioned_kind import RevisionedKind, not_in_list
 from saraban.documents.core.service.revisions import (
     NoDraftRevision,
@@ -64,6 +65,8 @@ __all__ = [
     "DocumentServices",
     "NoDraftRevision",
     "NotADraft",
+    "ReachDifference",
+    "ReachHeads",
     "ReachIndex",
     "ReachedState",
     "RevisionPending",
@@ -73,6 +76,7 @@ __all__ = [
     "cancel_held",
     "check_takes_part",
     "coded",
+    "compare_reach",
     "create",
     "document_files",
     "edit",

@@ -23,6 +23,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.pagination import Page
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
@@ -158,6 +159,12 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @abstractmethod
     def index(self) -> ReachIndex:
         """The rows of its register in the index of reach; whatever changes a document writes them anew behind it."""
+
+    async def renew_reach(self, session: AsyncSession, *, document_id: int) -> None:
+        """Write anew what readers find of a document, once its own rows stand as they are to be committed."""
+        pipeline = Pipeline(session)
+        self.index.renew(pipeline, documents=[document_id])
+        await pipeline.send()
 
     @property
     def envelope(self) -> type[WorkflowEnvelope[Any]]:

@@ -62,6 +62,8 @@ from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope, SubjectFacts
 
+IN_REACH = {"due_date", "document_date", "recipients"}  # what the index of reach shows of all that a draft can change
+
 
 class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     """Letters use it as it is; a subtype overrides what is its own."""
@@ -137,7 +139,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     def subject(self, zone: ZoneInfo) -> DocumentSubject:
         """Return the port that `bootstrap` registers with the workflow."""
-        return DocumentSubject(self.rules, self.own_statuses, zone)
+        return DocumentSubject(self.rules, self.index, self.own_statuses, zone)
 
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> DocumentDraft:
         own = await self.check_own(ctx, session, new)
@@ -150,6 +152,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     ) -> WrittenDocument:
         document, revision = await drafts.insert(ctx, session, self.rules, draft, issued)
         await self.insert_own(session, draft, revision)
+        pipeline = Pipeline(session)
+        self.index.add(pipeline, documents=[document.id])
+        await pipeline.send()
         facts = facts_in(self.rules, drafts.subject_of(draft, document, revision), zone=ctx.zone)
         plan = draft.plan
         return WrittenDocument(facts, plan.project, (plan.rfa_type or plan.type).code, issued.revision)
@@ -262,6 +267,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             fresh = await self.find(ctx, session, public_id=row.public_id)
             facts = (await self.facts(session, [fresh], zone=ctx.zone))[row.entity_id]
             await workflow.renew_pending(session, entity_type=self.rules.entity_type, facts=facts, now=ctx.now)
+        if IN_REACH & (values.keys() | related.keys()):
+            await self.renew_reach(session, document_id=row.document.id)
         return noted
 
     async def check_cancel(
@@ -294,6 +301,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         reached = ReachedState(state, local_date(now, zone))
         pipeline = Pipeline(session)
         await self.own_statuses(pipeline, [row.revision.id], reached)
+        self.index.renew(pipeline, documents=[row.document.id])
         await pipeline.send()
 
     async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:
@@ -325,6 +333,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         await writes.change_head(
             session, document_id=row.document.id, values={**number, "number_uuid": issued.public_id}
         )
+        await self.renew_reach(session, document_id=row.document.id)
 
 
 def not_in_list(pointer: str, expected: list[str]) -> Exception:

@@ -81,6 +81,7 @@ async def _revise(
     place = highest + 1, next_label
     revision = await _next_revision(ctx, session, kind, row, order, place, number)
     await kind.insert_own_revision(session, revision)
+    await kind.renew_reach(session, document_id=row.document.id)
     await claim_files(ctx, session, revision.id, order.attachment_public_ids)
     written = await kind.revised(ctx, session, replace(row, revision=RevisionRow.of(revision)))
     await begin(ctx, session, kind, DocumentAct.REVISE, written)
@@ -163,4 +164,5 @@ async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedK
     )
     await writes.change_revision(session, revision_id=before.id, values={"is_current": True})
     await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
+    await kind.renew_reach(session, document_id=row.document.id)
     return number

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules, Placement, Reach, counts_as_issued, may_see, reach
 from saraban.documents.core.repository import workflow_subject as repository
+from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
 from saraban.documents.core.service.kind import ReachedState
@@ -157,6 +158,7 @@ class DocumentSubject:
     """The port of one kind of documents; the workflow knows a revision by its public id."""
 
     rules: KindRules
+    index: ReachIndex
     own_statuses: OwnStatuses
     zone: ZoneInfo
 
@@ -181,20 +183,40 @@ class DocumentSubject:
         }
 
     async def apply(self, pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Collection[str]:
-        """One statement for all that come to the same status."""
-        statuses: dict[tuple[str, datetime | None], list[int]] = {}
+        """One statement for all that come to the same status; what is issued now, others see from now on."""
+        statuses: dict[tuple[str, datetime | None], list[SubjectRow]] = {}
         reached: dict[ReachedState, list[int]] = {}
         for one in steps:
             around = one.facts.source
             assert isinstance(around, SubjectContext)  # it was this port that gave the facts
             there, status = self._reached(one, around)
-            statuses.setdefault(status, []).append(around.row.revision_id)
+            statuses.setdefault(status, []).append(around.row)
             reached.setdefault(there, []).append(around.row.revision_id)
-        for (code, issued_at), revisions in statuses.items():
+        for (code, issued_at), rows in statuses.items():
+            revisions = [row.revision_id for row in rows]
             repository.set_status(pipeline, revision_ids=revisions, code=code, issued_at=issued_at)
         for there, revisions in reached.items():
             await self.own_statuses(pipeline, revisions, there)
+        for (code, issued_at), rows in statuses.items():
+            self._write_reach(pipeline, rows, code, issued=issued_at is not None)
         return ()
+
+    def _write_reach(self, pipeline: Pipeline, rows: Sequence[SubjectRow], code: str, *, issued: bool) -> None:
+        documents = [row.document_id for row in rows]
+        if issued:
+            self.index.renew(pipeline, documents=documents)
+            return
+        self.index.follow(
+            pipeline,
+            documents=documents,
+            revisions=[row.revision_id for row in rows],
+            code=code,
+            is_open=code not in self._finished_codes,
+        )
+
+    @cached_property
+    def _finished_codes(self) -> frozenset[str]:
+        return self.rules.finished_codes
 
     def _reached(self, one: SubjectStep, around: SubjectContext) -> tuple[ReachedState, tuple[str, datetime | None]]:
         """Return what a kind hears of a state that was come to, and the status to show with the moment of its issue."""

@@ -1,0 +1,69 @@
+"""Holding the index of reach against the documents it is made of, and mending it; people work meanwhile."""
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.repository.reach import ReachIndex
+from saraban.documents.core.service.kind import AnyKind
+from saraban.kit.db import Database
+from saraban.kit.pipeline import Pipeline
+
+SLICE = 500  # documents of one reading, and of one transaction
+Progress = Callable[[int, int], None]  # documents so far, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class ReachDifference:
+    """
+    A document that some would look for in vain, or find as it is not.
+
+    :param kind: as `KindRules.name`
+    """
+
+    kind: str
+    number: str
+
+
+async def compare_reach(
+    db: Database,
+    kinds: Sequence[AnyKind],
+    *,
+    project: UUID | None = None,
+    mend: bool = False,
+    progress: Progress = lambda _done, _total: None,
+) -> AsyncIterator[ReachDifference]:
+    """
+    Give each document whose rows in the index are not what they should be, in readings of a moment each.
+
+    :param mend: write those rows anew, so many documents in one transaction; whoever is stopped can begin again
+    """
+    async with db.reading() as session:
+        total = sum([await kind.index.count(session, project=project) for kind in kinds])
+    done = 0
+    for kind in kinds:
+        after: int | None = 0
+        while after is not None:
+            async with db.reading() as session:
+                keys = await kind.index.slice(session, after=after, limit=SLICE, project=project)
+                wrong = await kind.index.differing(session, documents=keys)
+                numbers = await kind.index.numbers(session, documents=wrong)
+            if mend and wrong:
+                await db.transact(partial(_mend, kind.index, wrong))
+            after = keys[-1] if len(keys) == SLICE else None
+            done += len(keys)
+            progress(done, total)
+            for key in wrong:
+                yield ReachDifference(kind.rules.name, numbers.get(key, ""))
+
+
+async def _mend(index: ReachIndex, documents: Collection[int], session: AsyncSession) -> None:
+    """Whoever was changing them when they were looked at has written their rows by now."""
+    await index.hold(session, documents=documents)
+    wrong = await index.differing(session, documents=documents)
+    pipeline = Pipeline(session)
+    index.renew(pipeline, documents=wrong)
+    await pipeline.send()
