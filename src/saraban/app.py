@@ -37,7 +37,7 @@ from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWorker
 from saraban.ops import event_endpoints, health, logs, openapi, problems, route_index
 from saraban.ops.metrics import Sampler
-from saraban.ops.middleware import RequestMiddleware, warn_of_untrusted_proxy
+from saraban.ops.middleware import RequestLoad, RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.problems import check_content_type, check_query
 from saraban.projects import endpoints as projects
@@ -95,7 +95,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         )
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
-    app.add_middleware(RequestMiddleware, upload_limit=chosen.upload_max_bytes)
+    app.state.load = RequestLoad()
+    app.add_middleware(RequestMiddleware, upload_limit=chosen.upload_max_bytes, load=app.state.load)
     route_index.install(app)
     return app
 
@@ -163,8 +164,12 @@ def _failing_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
     return whole
 
 
-def new_worker(system: System) -> Worker:
-    """Return a worker on the system's events and timers."""
+def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
+    """
+    Return a worker on the system's events and timers.
+
+    :param load: the requests that it gives way to
+    """
     settings = system.settings
     timers = standard_timers(
         db=system.db,
@@ -178,9 +183,10 @@ def new_worker(system: System) -> Worker:
     timers.append(Timer("reminders", timedelta(minutes=10), reminders))
     turn = timedelta(seconds=settings.import_lease)
     imports = ImportWorker(system.db, system.storage, clock=system.clock, lease=turn)
-    jobs = [Job("number_imports", imports.round)]
+    jobs = [Job("number_imports", imports.round, imports.due)]
     if system.mail_settings is not None:
-        jobs.append(Job("mail", MailJob(system.db, system.mail_settings, clock=system.clock).round))
+        mails = MailJob(system.db, system.mail_settings, clock=system.clock)
+        jobs.append(Job("mail", mails.round, mails.due))
     return Worker(
         db=system.db,
         clock=system.clock,
@@ -189,6 +195,7 @@ def new_worker(system: System) -> Worker:
         jobs=jobs,
         lease=timedelta(seconds=settings.event_lease),
         notifier=system.worker_notifier,
+        busy=(load or RequestLoad()).is_busy,
     )
 
 
@@ -196,7 +203,7 @@ def new_worker(system: System) -> Worker:
 async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
     async with bootstrap.closing(bootstrap.wire(settings)) as system:
         await bootstrap.refuse_demo_in_production(system)
-        worker = new_worker(system) if settings.run_worker else None
+        worker = new_worker(system, load=app.state.load) if settings.run_worker else None
         system.dependencies.append(health.worker_dependency((lambda: worker.is_running) if worker else None))
         for field in fields(system):
             setattr(app.state, field.name, getattr(system, field.name))

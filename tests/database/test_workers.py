@@ -396,6 +396,24 @@ class TestWorkerNotifier:
             await client.aclose()
             await other.aclose()
 
+    async def test_tells_no_other_process_what_this_one_hears(self, clients: list[RedisClient]) -> None:
+        ours, theirs = WorkerNotifier(clients[0]), WorkerNotifier(clients[1])
+        own: list[str] = []
+        ours.on_notify(lambda: own.append("woken"))
+        woken = asyncio.Event()
+        listening = asyncio.create_task(theirs.listen(woken.set))
+        await asyncio.wait_for(woken.wait(), 5)  # once when it begins to listen
+        woken.clear()
+
+        ours.notify()
+        await ours.close()
+        await asyncio.sleep(0.2)
+        listening.cancel()
+        await asyncio.wait([listening])
+
+        assert own == ["woken"]
+        assert not woken.is_set()
+
     async def test_rings_in_this_process_without_any_redis(self) -> None:
         calls: list[str] = []
         notifier = WorkerNotifier(None)

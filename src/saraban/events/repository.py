@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.events.domain import EventSearch, EventState, Lane
 from saraban.events.models import DeadLetter, OutboxEvent
-from saraban.kit.db import AnyRow, table_of
+from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection, UtcDateTime, table_of
 from saraban.kit.pagination import newest_first
 
 PURGE_STEP = 1000
@@ -65,7 +66,28 @@ async def lock_due(session: AsyncSession, now: datetime, limit: int, *, lane: La
     return (await session.execute(locked)).all()
 
 
-def _due(now: datetime, lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]:
+# What a look at the database for several kinds of work has in common: each is a condition with this moment in it.
+NOW = sa.bindparam("now", type_=UtcDateTime())
+
+
+def due_in(lane: Lane) -> sa.ColumnElement[bool]:
+    """Say, with `NOW` given, whether a claim is worth a writing transaction; it may be wrong about events that must wait."""
+    return sa.select(OutboxEvent.id).where(*_due(NOW, lane)).exists()
+
+
+@lru_cache(maxsize=16)
+def _what_waits(conditions: tuple[sa.ColumnElement[bool], ...]) -> AnySelect:
+    return sa.select(*(one.label(f"waits_{number}") for number, one in enumerate(conditions)))
+
+
+async def what_waits(
+    connected: SessionOrConnection, conditions: tuple[sa.ColumnElement[bool], ...], *, now: datetime
+) -> Sequence[bool]:
+    """Return which of the conditions hold, with one statement."""
+    return [bool(one) for one in (await connected.execute(_what_waits(conditions), {"now": now})).one()]
+
+
+def _due(now: datetime | sa.BindParameter[datetime], lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]:
     due = (
         OutboxEvent.delivered_at.is_(None),
         OutboxEvent.available_at <= now,
@@ -199,6 +221,10 @@ async def dead_letters_page(
     return (await session.scalars(newest_first(statement, at=at, public_id=key, cursor=cursor, limit=limit))).all()
 
 
+async def any_unreported(session: AsyncSession) -> bool:
+    return await session.scalar(sa.select(DeadLetter.id).where(DeadLetter.notified_at.is_(None)).limit(1)) is not None
+
+
 async def count_reported_since(session: AsyncSession, *, since: datetime) -> int:
     found = sa.select(sa.func.count()).select_from(DeadLetter).where(DeadLetter.notified_at > since)
     return await session.scalar(found) or 0
@@ -215,8 +241,3 @@ async def lock_unreported(session: AsyncSession, *, limit: int) -> Sequence[Dead
         .with_for_update(skip_locked=True)
     )
     return (await session.scalars(locked)).all()
-
-
-async def any_due(session: AsyncSession, now: datetime, *, lane: Lane | None = None) -> bool:
-    """Return whether a claim is worth a writing transaction; it may be wrong about events that must wait."""
-    return await session.scalar(sa.select(OutboxEvent.id).where(*_due(now, lane)).limit(1)) is not None

@@ -62,10 +62,14 @@ class WorkerNotifier:
         self._listeners.append(listener)
 
     def notify(self) -> None:
-        """Call it after the commit of an event; it never waits and never fails."""
+        """
+        Call it after the commit of an event; it never waits and never fails.
+
+        Other processes are told only where no worker of this one hears it: one round is enough.
+        """
         for listener in self._listeners:
             listener()
-        if self._redis is None or stopwatch() < self._closed_until:
+        if self._listeners or self._redis is None or stopwatch() < self._closed_until:
             return
         self._pending = True
         if self._publishing is None or self._publishing.done():

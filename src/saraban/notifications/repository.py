@@ -173,7 +173,11 @@ def _waiting() -> tuple[sa.ColumnElement[bool], ...]:
     return (MailLine.sent_at.is_(None), MailLine.given_up_at.is_(None))
 
 
-def _due(now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+def due_mails(now: sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
+    return sa.select(MailLine.id).where(*_due(now)).exists()
+
+
+def _due(now: datetime | sa.BindParameter[datetime]) -> tuple[sa.ColumnElement[bool], ...]:
     free = sa.or_(MailLine.claimed_until.is_(None), MailLine.claimed_until < now)
     return (*_waiting(), MailLine.due_at <= now, free)
 

@@ -25,6 +25,7 @@ from saraban.numbering.issue.domain import RetryBudget
 from saraban.numbering.issue.service.allocator import Allocator, replace_number
 from saraban.numbering.issue.service.lifecycle import (
     NumberToVoid,
+    any_overdue,
     bind_reservation,
     cancel_number,
     cancel_reservation,
@@ -117,6 +118,7 @@ __all__ = [
     "RetryBudget",
     "SeriesLedger",
     "SeriesRow",
+    "any_overdue",
     "audit_trail",
     "bind_reservation",
     "cancel_number",

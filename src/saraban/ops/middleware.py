@@ -36,6 +36,7 @@ BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/")
 _OUTSIDE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
 CLIENT_GONE: Final = 499  # as nginx logs it; nobody gets this answer
+QUIET: Final = 0.05  # seconds without a request after which the process has nothing better to do
 LISTEN_AFTER: Final = 0.25  # seconds; most requests are answered by then, and listening costs them nothing
 
 PAGE_POLICY: Final = (
@@ -48,12 +49,32 @@ PREVIEW_POLICY: Final = (
 )
 
 
+class RequestLoad:
+    """How busy the requests of a process keep it."""
+
+    def __init__(self) -> None:
+        self._under_way = 0
+        self._quiet_since = 0.0
+
+    def begin(self) -> None:
+        self._under_way += 1
+
+    def end(self) -> None:
+        self._under_way -= 1
+        self._quiet_since = stopwatch()
+
+    def is_busy(self) -> bool:
+        """Whether a request is being answered, or was a moment ago: who sends one after the other sends the next."""
+        return self._under_way > 0 or stopwatch() - self._quiet_since < QUIET
+
+
 class RequestMiddleware:
     """Wraps the application; `upload_limit` is the largest file that the upload addresses take."""
 
-    def __init__(self, app: ASGIApp, *, upload_limit: int) -> None:
+    def __init__(self, app: ASGIApp, *, upload_limit: int, load: RequestLoad | None = None) -> None:
         self.app = app
         self.upload_limit = upload_limit
+        self.load = load or RequestLoad()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -64,9 +85,11 @@ class RequestMiddleware:
         is_api = scope["path"].startswith("/api/")
         exchange = ResponseRecorder(begin_trace(headers.get("traceparent")), send, keeps=not is_api, state=scope)
         started = stopwatch()
+        self.load.begin()
         try:
             await self._answer(scope, headers, receive, exchange)
         finally:
+            self.load.end()
             _report(scope, exchange.status, stopwatch() - started)
 
     async def _answer(self, scope: Scope, headers: Headers, receive: Receive, exchange: "ResponseRecorder") -> None:

@@ -48,6 +48,7 @@ class LaneDispatcher(ABC):
     ) -> None:
         self._db, self._clock, self._handlers, self._lease = db, clock, handlers, lease
         self._lane = handlers.lane(outside=self.outside)
+        self.due = events.due_in(self._lane)
 
     @abstractmethod
     async def _attempt(self, claim: events.EventClaim) -> bool:
@@ -55,9 +56,12 @@ class LaneDispatcher(ABC):
 
     async def _claim(self, limit: int) -> list[events.EventClaim]:
         """Claim what is due; a look that finds nothing costs no writing transaction."""
-        async with self._db.reading() as session:
-            if not await events.any_due(session, now=self._clock.now(), lane=self._lane):
-                return []
+        now = self._clock.now()
+        (waits,) = await self._db.read_autocommit(
+            lambda connection: events.what_waits(connection, (self.due,), now=now)
+        )
+        if not waits:
+            return []
         return await self._db.transact(
             lambda session: events.claim(
                 session, now=self._clock.now(), limit=limit, lease=self._lease, lane=self._lane

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 
+import sqlalchemy as sa
 import structlog
 
 from saraban.events import service as events
@@ -16,15 +18,25 @@ from saraban.worker.metrics import TIMER_RUNS
 from saraban.worker.timers import Job, Timer
 
 log = structlog.get_logger(__name__)
+_GATHER = 1.0  # seconds that events wait at most for those who are being answered
+_AGAIN = 0.05  # seconds
+
+
+def _never() -> bool:
+    return False
 
 
 class Worker:
     """
     Delivers events as they come and runs timers when they are due.
 
+    One statement looks for everything that may wait: what nothing waits for costs nothing. While requests are answered in the
+    same process events gather for up to a second: a round takes as long for a hundred of them as for one.
+
     :param poll: seconds after which it looks for events that nobody woke it for
     :param lease: how long an event stays with a worker that is never heard of again
     :param notifier: by which other processes wake it
+    :param busy: whether requests are being answered in this process
     """
 
     def __init__(
@@ -38,20 +50,25 @@ class Worker:
         poll: float = 1.0,
         lease: timedelta = events.LEASE,
         notifier: WorkerNotifier | None = None,
+        busy: Callable[[], bool] = _never,
     ) -> None:
         self._wake, self._outward, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, lease=lease)
         self._sending = OutboundDispatcher(
             db=db, clock=clock, handlers=handlers, lease=lease, on_free=self._outward.set
         )
-        self._clock, self._timers, self._poll, self._notifier = clock, tuple(timers), poll, notifier
-        self._jobs = tuple(jobs)
+        self._db, self._clock, self._timers, self._poll, self._notifier = db, clock, tuple(timers), poll, notifier
+        self._busy = busy
+        self._jobs = [(job, asyncio.Event()) for job in jobs]
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
-        """Make it look at the outbox now; call it after a commit that recorded events."""
+        """
+        Make it look at the outbox now; call it after a commit that recorded events.
+
+        Those that leave the house are recorded by the handlers of others: their lane looks after these.
+        """
         self._wake.set()
-        self._outward.set()
 
     async def drain(self) -> int:
         """Deliver until nothing is due and do the jobs that wait, in the caller's task, and return their number."""
@@ -59,7 +76,7 @@ class Worker:
         while taken := await self._dispatcher.round() + await self._sending.round():
             total += taken
             await self._sending.settle()
-        for job in self._jobs:
+        for job, _ in self._jobs:
             while await self._run_job(job):
                 total += 1
         return total
@@ -85,34 +102,67 @@ class Worker:
 
     def ask_to_stop(self) -> None:
         """Safe to call from a signal handler of the loop."""
-        self._stopping.set()
-        self.wake()
+        for signal in (self._stopping, self._wake, self._outward, *(waits for _, waits in self._jobs)):
+            signal.set()
 
     async def run(self) -> None:
         """Work until `ask_to_stop`."""
         log.info("worker_started", timers=[timer.name for timer in self._timers])
         listening = asyncio.create_task(self._notifier.listen(self.wake)) if self._notifier else None
         try:
-            lanes = (self._deliver(self._dispatcher.round, self._wake), self._send())
-            await asyncio.gather(*lanes, self._tick(), *(self._keep_at(job) for job in self._jobs))
+            jobs = (self._keep_at(job, waits) for job, waits in self._jobs)
+            await asyncio.gather(self._deliver(), self._send(), self._look(), self._tick(), *jobs)
         finally:
             if listening is not None:
                 listening.cancel()
                 await asyncio.wait([listening])
         log.info("worker_stopped")
 
+    async def _look(self) -> None:
+        """Wake whoever has something to do; without it they wait for ever."""
+        waits = {self._wake: self._dispatcher.due, self._outward: self._sending.due}
+        waits |= {waiting: job.due for job, waiting in self._jobs}
+        while not self._stopping.is_set():
+            for signal, due in zip(waits, await self._what_waits(tuple(waits.values())), strict=True):
+                if due:
+                    signal.set()
+            await _pause(self._stopping, self._poll)
+
+    async def _what_waits(self, conditions: tuple[sa.ColumnElement[bool], ...]) -> Sequence[bool]:
+        now = self._clock.now()
+        try:
+            return await self._db.read_autocommit(lambda found: events.what_waits(found, conditions, now=now))
+        except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
+            log.warning("worker_look_failed", reason=events.failure_text(error))
+            return [False] * len(conditions)
+
+    async def _deliver(self) -> None:
+        while not self._stopping.is_set():
+            await self._wake.wait()
+            await self._gather()
+            if self._stopping.is_set():
+                return
+            self._wake.clear()
+            taken = await self._round(self._dispatcher.round)
+            if taken:
+                self._outward.set()
+                self._wake.set()  # of an aggregate the next
+
+    async def _gather(self) -> None:
+        until = stopwatch() + _GATHER
+        while self._busy() and stopwatch() < until and not self._stopping.is_set():
+            await _pause(self._stopping, _AGAIN)
+
     async def _send(self) -> None:
         try:
-            await self._deliver(self._sending.round, self._outward)
+            while not self._stopping.is_set():
+                await self._outward.wait()
+                self._outward.clear()
+                if not self._stopping.is_set() and await self._round(self._sending.round):
+                    self._outward.set()
             await self._sending.settle()
         finally:
             self._sending.break_off()
-
-    async def _deliver(self, begin: Callable[[], Awaitable[int]], wake: asyncio.Event) -> None:
-        while not self._stopping.is_set():
-            wake.clear()
-            if not await self._round(begin):
-                await _first_of(wake, self._stopping, seconds=self._poll)
 
     async def _round(self, begin: Callable[[], Awaitable[int]]) -> int:
         try:
@@ -128,10 +178,14 @@ class Worker:
                 if stopwatch() >= due[timer.name] and not self._stopping.is_set():
                     await self._run_timer(timer)
                     due[timer.name] = stopwatch() + timer.every.total_seconds()
-            await _first_of(self._stopping, seconds=self._poll)
+            await _pause(self._stopping, self._poll)
 
-    async def _keep_at(self, job: Job) -> None:
+    async def _keep_at(self, job: Job, waits: asyncio.Event) -> None:
         while not self._stopping.is_set():
+            await waits.wait()
+            if self._stopping.is_set():
+                return
+            waits.clear()
             work = asyncio.create_task(self._run_job(job))
             stopped = asyncio.create_task(self._stopping.wait())
             try:
@@ -140,8 +194,8 @@ class Worker:
                 for task in (work, stopped):
                     task.cancel()
                 await asyncio.wait((work, stopped))
-            if work.cancelled() or not work.result():
-                await _first_of(self._stopping, seconds=self._poll)
+            if not work.cancelled() and work.result():
+                waits.set()
 
     async def _run_job(self, job: Job) -> bool:
         begin_trace()
@@ -162,10 +216,7 @@ class Worker:
             TIMER_RUNS.labels(timer.name, "done").inc()
 
 
-async def _first_of(*signals: asyncio.Event, seconds: float) -> None:
-    waiting = [asyncio.create_task(signal.wait()) for signal in signals]
-    try:
-        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in waiting:
-            task.cancel()
+async def _pause(stopping: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stopping.wait()

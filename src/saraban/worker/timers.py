@@ -1,7 +1,7 @@
 """What the worker does by the clock."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -42,10 +42,13 @@ class Timer:
 class Job:
     """
     Long work beside the timers: `run` does one piece and says whether there was one. It is cancelled when the worker stops.
+
+    :param due: whether a piece waits, as a condition with `events.NOW` in it; without one it is run at every look
     """
 
     name: str
     run: Callable[[], Awaitable[bool]]
+    due: sa.ColumnElement[bool] = field(default_factory=sa.true)
 
 
 def standard_timers(
@@ -71,6 +74,13 @@ def standard_timers(
             OLDEST_AGE.labels(name).set((now - backlog.oldest).total_seconds() if backlog.oldest else 0)
             DEAD_LETTERS.set(backlog.dead)
 
+    async def expire(now: datetime) -> None:
+        async with db.reading() as session:
+            overdue = await numbering.any_overdue(session)
+        if overdue:
+            await expire_all(now)
+
+    expire_all = _purge(db, numbering.expire_reservations)
     return [
         Timer("outbox_measure", timedelta(seconds=10), measure),
         Timer("dead_letter_announce", timedelta(seconds=5), lambda now: send_alerts(db, url=ops_webhook_url, now=now)),
@@ -79,7 +89,7 @@ def standard_timers(
         Timer("mail_purge", timedelta(hours=1), _purge(db, notifications.purge_mails)),
         Timer("idempotency_purge", timedelta(hours=1), _purge(db, delete_expired_keys)),
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.delete_expired_sessions)),
-        Timer("reservation_expiry", timedelta(seconds=10), _purge(db, numbering.expire_reservations)),
+        Timer("reservation_expiry", timedelta(seconds=10), expire),
         Timer(
             "number_error_purge", timedelta(hours=1), _purge(db, partial(numbering.delete_old_errors, keep=keep_errors))
         ),
@@ -106,6 +116,9 @@ async def send_alerts(
 
     :param url: `N8N_WEBHOOK_URL`, set by the operator, so an address in the private network is fine; may be empty
     """
+    async with db.reading() as session:
+        if not await events.any_unreported(session):
+            return 0
     dead = await db.transact(lambda session: events.take_unreported(session, now=now, per_minute=ALERTS_PER_MINUTE))
     if not dead:
         return 0

@@ -210,6 +210,89 @@ class TestRun:
         assert {"timer": "fails", "reason": "RuntimeError: no partitions today"}.items() <= logs[1].items()
 
 
+class TestGathering:
+    async def test_has_events_wait_for_those_who_are_being_answered(self, db: Database, clock: FixedClock) -> None:
+        delivered: list[str] = []
+        heard = asyncio.Event()
+
+        async def note(_session: AsyncSession, event: Event) -> None:
+            delivered.append(event.aggregate_id)
+            heard.set()
+
+        handlers = Handlers()
+        handlers.add("workflow.transitioned", note)
+        answering = True
+        worker = Worker(db=db, clock=clock, handlers=handlers, poll=60, busy=lambda: answering)
+        worker.start()
+        await record(db)
+        worker.wake()
+        await asyncio.sleep(0.2)
+        waited = list(delivered)
+        answering = False
+        await asyncio.wait_for(heard.wait(), 5)
+        await worker.stop()
+
+        assert waited == []
+
+    async def test_ends_after_a_moment_however_busy_it_is(
+        self, db: Database, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(loop, "_GATHER", 0.1)
+        delivered = asyncio.Event()
+
+        async def note(_session: AsyncSession, _event: Event) -> None:
+            delivered.set()
+
+        handlers = Handlers()
+        handlers.add("workflow.transitioned", note)
+        worker = Worker(db=db, clock=clock, handlers=handlers, poll=60, busy=lambda: True)
+        worker.start()
+        await record(db)
+        worker.wake()
+
+        await asyncio.wait_for(delivered.wait(), 5)
+        await worker.stop()
+
+
+class TestIdleness:
+    async def test_costs_one_statement_for_each_look(self, db: Database, clock: FixedClock) -> None:
+        ran: list[str] = []
+
+        async def piece() -> bool:
+            ran.append("ran")
+            return False
+
+        seen: list[str] = []
+
+        def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+            seen.append(statement)
+
+        engines = {db.engine.sync_engine, db.reading_engine.sync_engine, db._autocommit_engine.sync_engine}
+        for engine in engines:
+            sa.event.listen(engine, "before_cursor_execute", note)
+        jobs = [Job("idle", piece, due=sa.false())]
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), jobs=jobs, poll=0.02)
+        worker.start()
+        await asyncio.sleep(0.5)
+        await worker.stop()
+
+        assert ran == []
+        assert len(seen) > 3
+        assert len(set(seen)) == 1
+
+    async def test_of_what_runs_by_the_clock_writes_nothing(self, db: Database) -> None:
+        began: list[bool] = []
+        sa.event.listen(db._writing_engine.sync_engine, "begin", lambda _connection: began.append(True))
+        wanted = {"dead_letter_announce", "reservation_expiry"}
+        for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url=""):
+            if timer.name in wanted:
+                await timer.run(NOW)
+                wanted.discard(timer.name)
+
+        assert began == []
+        assert wanted == set()
+
+
 class TestWake:
     async def test_comes_with_the_commit_of_an_event(self, db: Database, clock: FixedClock) -> None:
         delivered = asyncio.Event()

@@ -1,11 +1,13 @@
 """What other features and the doors use of `events`."""
 
 from saraban.events.domain import Event, EventSearch, EventState
+from saraban.events.repository import NOW, due_in, what_waits
 from saraban.events.service.dead_letters import (
     DEAD_QUEUE,
     DeadLetterView,
     EventView,
     add_dead_letter,
+    any_unreported,
     delete_dead_letter,
     list_dead_letters,
     list_events,
@@ -19,7 +21,6 @@ from saraban.events.service.outbox import (
     Handlers,
     NewEvent,
     Postponed,
-    any_due,
     backlog,
     claim,
     counts_as_attempt,
@@ -38,6 +39,7 @@ from saraban.events.service.outbox import (
 __all__ = [
     "DEAD_QUEUE",
     "LEASE",
+    "NOW",
     "DeadLetterView",
     "Event",
     "EventClaim",
@@ -48,13 +50,14 @@ __all__ = [
     "NewEvent",
     "Postponed",
     "add_dead_letter",
-    "any_due",
+    "any_unreported",
     "backlog",
     "claim",
     "counts_as_attempt",
     "delete_dead_letter",
     "deliver",
     "deliver_all",
+    "due_in",
     "failure_text",
     "is_last_attempt",
     "list_dead_letters",
@@ -68,4 +71,5 @@ __all__ = [
     "record_failure",
     "requeue_dead_letter",
     "take_unreported",
+    "what_waits",
 ]

@@ -176,11 +176,6 @@ def _row(one: NewEvent, uuid: UUID) -> dict[str, object]:
     }
 
 
-async def any_due(session: AsyncSession, *, now: datetime, lane: Lane | None = None) -> bool:
-    """Return whether a claim is worth a writing transaction."""
-    return await repository.any_due(session, now, lane=lane)
-
-
 async def claim(
     session: AsyncSession, *, now: datetime, limit: int, lease: timedelta = LEASE, lane: Lane | None = None
 ) -> list[EventClaim]:

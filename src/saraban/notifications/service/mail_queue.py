@@ -131,6 +131,7 @@ class MailJob:
 
     def __init__(self, db: Database, mail_settings: MailSettings, *, clock: Clock) -> None:
         self._db, self._settings, self._clock = db, mail_settings, clock
+        self.due = repository.due_mails(events.NOW)
 
     async def round(self) -> bool:
         """Send the mail that has waited longest, and say whether there was one."""

@@ -87,10 +87,18 @@ async def is_import(public_id: UUID, session: AsyncSession) -> bool:
     return await session.scalar(statement) is not None
 
 
+def waiting_imports(now: sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
+    return sa.select(NumberImport.id).where(*_waiting(now)).exists()
+
+
+def _waiting(now: datetime | sa.BindParameter[datetime]) -> tuple[sa.ColumnElement[bool], ...]:
+    free = sa.or_(NumberImport.lease_until.is_(None), NumberImport.lease_until < now)
+    return (NumberImport.file_key.is_not(None), NumberImport.state.in_(_UNDER_WAY), free)
+
+
 async def next_waiting(session: AsyncSession, *, now: datetime) -> ImportRow | None:
     """Return the upload that waits longest for a worker, or whose worker was not heard of for too long."""
-    free = sa.or_(NumberImport.lease_until.is_(None), NumberImport.lease_until < now)
-    statement = _SELECT.where(NumberImport.file_key.is_not(None), NumberImport.state.in_(_UNDER_WAY), free)
+    statement = _SELECT.where(*_waiting(now))
     found = (await session.execute(statement.order_by(NumberImport.updated_at, NumberImport.id).limit(1))).one_or_none()
     return ImportRow(*found) if found else None
 

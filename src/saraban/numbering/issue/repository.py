@@ -168,18 +168,20 @@ async def _changed(
 
 async def overdue(session: AsyncSession, *, source: str, now: datetime, limit: int) -> Sequence[LedgerEntry]:
     """Return reservations past their expiry, locked, the oldest first."""
-    statement = (
-        sa.select(LedgerEntry)
-        .where(
-            LedgerEntry.holder_public_id.is_(None),
-            LedgerEntry.document_number_status == source,
-            LedgerEntry.expires_at <= now,
-        )
-        .order_by(LedgerEntry.expires_at)
-        .limit(limit)
-        .with_for_update()
+    found = sa.select(LedgerEntry).where(*_overdue(source, now)).order_by(LedgerEntry.expires_at)
+    return (await session.scalars(found.limit(limit).with_for_update())).all()
+
+
+async def any_overdue(session: AsyncSession, *, source: str, now: datetime) -> bool:
+    return await session.scalar(sa.select(LedgerEntry.id).where(*_overdue(source, now)).limit(1)) is not None
+
+
+def _overdue(source: str, now: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        LedgerEntry.holder_public_id.is_(None),
+        LedgerEntry.document_number_status == source,
+        LedgerEntry.expires_at <= now,
     )
-    return (await session.scalars(statement)).all()
 
 
 async def project_and_type_of(session: AsyncSession, entry: LedgerEntry) -> tuple[UUID, str, str]:

@@ -17,6 +17,7 @@ from uuid import UUID
 import structlog
 
 from saraban.attachments.domain import Storage
+from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import Clock
@@ -96,6 +97,7 @@ class ImportWorker:
         self, db: Database, storage: Storage, *, clock: Clock, beat: float = BEAT, lease: timedelta = LEASE
     ) -> None:
         self._db, self._storage, self._clock, self._beat, self._lease = db, storage, clock, beat, lease
+        self.due = repository.waiting_imports(events.NOW)
 
     async def round(self) -> bool:
         """Work on one import until it is checked, imported or failed; false when none waits."""

@@ -334,6 +334,12 @@ async def cancel_reservation(ctx: RequestContext, session: AsyncSession, *, toke
     return issued_of(entry)
 
 
+async def any_overdue(session: AsyncSession) -> bool:
+    """Return whether the time of a reservation is over."""
+    source = required_state(NumberState.EXPIRED, NumberActor.TIMER)
+    return await repository.any_overdue(session, source=source, now=await database_now(session))
+
+
 async def expire_reservations(session: AsyncSession, *, now: datetime) -> int:
     """Expire a bounded number of reservations whose time is over, as the user `system`, and count them."""
     database_time = await database_now(session)
