@@ -13,6 +13,8 @@ class CuttingProxy:
     Relays to a MariaDB port. Arm it, and the next COMMIT reaches the server while its answer never comes back.
 
     :param lose_commit: cut before the COMMIT is forwarded instead, so that the server rolls back
+
+    `commands` counts what clients have asked so far: each is one round trip, however many statements it has.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -22,6 +24,7 @@ class CuttingProxy:
         self.cuts_left = 0
         self.loses_commit = False
         self.cut = 0
+        self.commands = 0
 
     @property
     def port(self) -> int:
@@ -66,6 +69,7 @@ class CuttingProxy:
             while True:
                 header = await reader.readexactly(_HEADER)
                 body = await reader.readexactly(int.from_bytes(header[:3], "little"))
+                self.commands += header[3] == 0  # the first packet of a command
                 is_commit = body[:1] == bytes([_COM_QUERY]) and body[1:].strip().upper() == b"COMMIT"
                 if is_commit and self.cuts_left > 0:
                     self.cuts_left -= 1

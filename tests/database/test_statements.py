@@ -1,5 +1,6 @@
 """Statements that are written once: the same rows as SQLAlchemy gives, whatever stands in the values, on both databases."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 from typing import Any
@@ -19,7 +20,7 @@ from saraban.kit.pipeline import (
     insert_mappings_statement,
     update_statement,
 )
-from saraban.kit.statements import PreparedStatement, Query, fetch_each
+from saraban.kit.statements import PreparedStatement, Query, fetch_each, together
 from saraban.workflow.runtime.models import UuidText
 
 ODD = ["plain", 'it\'s "quoted"', "100 % {of} it", "ไทย\\n", "", "a;b -- c", "\x1a\u2028", "\\'; --", "'", "\\", "'\\"]
@@ -120,6 +121,65 @@ class TestAnswers:
             await fetch_each(session, fine, Query(nowhere, {}, len), fine)
 
         assert await fetch_each(session, fine) == [len(ODD)]
+
+
+class TestTogether:
+    async def test_gives_each_reading_what_it_asked_for_however_deep(self, session: AsyncSession) -> None:
+        async def key_of(name: str) -> int:
+            return int((await NAMED.rows(session, names=[name]))[0][0])
+
+        async def both() -> list[int]:
+            keys: list[int] = await together(session, key_of(ODD[1]), key_of(ODD[2]))
+            return [*keys, await key_of(ODD[sum(keys) - 1])]
+
+        async def otherwise() -> int:
+            first = await key_of(ODD[0])
+            await asyncio.sleep(0)
+            return first + int(await session.scalar(sa.select(sa.func.count()).select_from(THINGS)) or 0)
+
+        async def nothing() -> None:
+            return None
+
+        assert await together(session, both(), otherwise(), nothing()) == [[2, 3, 5], 1 + len(ODD), None]
+
+    async def test_asks_for_many_in_one_round_trip(self, session: AsyncSession, monkeypatch: Any) -> None:
+        reads: list[int] = []
+        read = DriverConnection.read
+
+        async def counted(driver: DriverConnection, texts: Any) -> Any:
+            reads.append(len(texts))
+            return await read(driver, texts)
+
+        monkeypatch.setattr(DriverConnection, "read", counted)
+
+        async def two(name: str) -> None:
+            await NAMED.rows(session, names=[name])
+            await NAMED.rows(session, names=[name])
+
+        await together(session, two("a"), two("b"), NAMED.rows(session, names=["c"]))
+
+        if not (await DriverConnection.of(session)).on_sqlite:
+            assert reads == [3, 2]
+
+    async def test_ends_all_of_them_when_one_fails(self, session: AsyncSession) -> None:
+        ended: list[str] = []
+
+        async def fails() -> None:
+            await NAMED.rows(session, names=[])
+            raise LookupError("nothing there")
+
+        async def waits() -> None:
+            try:
+                await NAMED.rows(session, names=[])
+                await NAMED.rows(session, names=[])
+            finally:
+                ended.append("waits")
+
+        with pytest.raises(LookupError):
+            await together(session, waits(), fails())
+
+        assert ended == ["waits"]
+        assert len(await NAMED.rows(session, names=ODD)) == len(ODD)
 
 
 class TestChanges:

@@ -123,7 +123,7 @@ class Office:
         ctx, kind = context(caller=await self.person(by), now=NOW), self.box.entity_type
         await self.db.transact(lambda session: workflow.start(ctx, session, code=code, entity_type=kind, facts=facts))
         async with self.db.reading() as session:
-            found = await workflow.envelopes(ctx, session, entity_type=kind, facts={facts.entity_id: facts})
+            found = await envelopes_of(ctx, session, kind, {facts.entity_id: facts})
         return found[facts.entity_id]
 
     async def act(
@@ -169,6 +169,18 @@ class Office:
                 context(caller, NOW, address="127.0.0.1"), session, raw=raw, activate=activate
             )
         )
+
+
+async def envelopes_of(
+    ctx: RequestContext, session: AsyncSession, entity_type: str, facts: Mapping[str, workflow.SubjectFacts]
+) -> dict[str, Envelope]:
+    """Return the envelopes of subjects whose facts are known."""
+
+    async def known() -> Mapping[str, workflow.SubjectFacts]:
+        return facts
+
+    states = await workflow.states_of(ctx, session, entity_type=entity_type, entity_ids=list(facts), facts=known())
+    return await workflow.envelopes(ctx, session, states)
 
 
 async def step_in(

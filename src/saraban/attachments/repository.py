@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -9,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.domain import AttachmentRow
 from saraban.attachments.models import Attachment
+from saraban.kit.statements import PreparedStatement
 
 
 async def by_public_id(session: AsyncSession, public_id: UUID) -> Attachment | None:
@@ -27,15 +29,31 @@ async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[U
     return {row.public_id: row for row in await session.scalars(statement)}
 
 
-async def of_steps(session: AsyncSession, *, history_ids: Collection[str]) -> Sequence[Attachment]:
+ROW_COLUMNS: Sequence[Any] = (  # in the order of an `AttachmentRow`
+    Attachment.id,
+    Attachment.public_id,
+    Attachment.original_filename,
+    Attachment.mime_type,
+    Attachment.file_size,
+    Attachment.checksum,
+    Attachment.file_path,
+    Attachment.is_temporary,
+    Attachment.uploaded_by_user_id,
+    Attachment.created_at,
+    Attachment.expires_at,
+    Attachment.workflow_history_id,
+)
+_OF_STEPS = PreparedStatement(
+    sa.select(*ROW_COLUMNS)
+    .where(Attachment.workflow_history_id.in_(sa.bindparam("histories", expanding=True)))
+    .order_by(Attachment.created_at, Attachment.public_id)
+)
+
+
+async def of_steps(session: AsyncSession, *, history_ids: Collection[str]) -> Sequence[AttachmentRow]:
     if not history_ids:
         return []
-    statement = (
-        sa.select(Attachment)
-        .where(Attachment.workflow_history_id.in_(history_ids))
-        .order_by(Attachment.created_at, Attachment.public_id)
-    )
-    return (await session.scalars(statement)).all()
+    return [AttachmentRow(*row) for row in await _OF_STEPS.rows(session, histories=list(history_ids))]
 
 
 async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Sequence[tuple[int, str]]:

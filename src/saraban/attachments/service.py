@@ -326,7 +326,7 @@ async def step_attachments(
     """Return the files of each step, by the text of its id; steps without files are left out."""
     found: dict[str, list[AttachmentRow]] = {}
     for row in await repository.of_steps(session, history_ids=[str(history_id) for history_id in history_ids]):
-        found.setdefault(str(row.workflow_history_id), []).append(repository.as_row(row))
+        found.setdefault(str(row.workflow_history_id), []).append(row)
     return found
 
 

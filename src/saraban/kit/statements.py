@@ -7,9 +7,13 @@ asyncio driver takes four times as long as such a statement. The types of the co
 `kit.pipeline` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain, islice
+from types import coroutine
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -18,7 +22,7 @@ from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
 from saraban.kit.db import Database, DatabaseFault, database_fault, try_again
-from saraban.kit.pipeline import Convert, DriverConnection
+from saraban.kit.pipeline import Convert, DriverConnection, flush_pending
 
 Found = TypeVar("Found")
 # Of a select: its columns by their order.
@@ -124,12 +128,77 @@ async def fetch(session: AsyncSession, query: Query[Found]) -> Found:
 
 
 async def fetch_each(session: AsyncSession, *queries: Query[Any]) -> list[Any]:
-    """Return the answer to each, in one round trip on MariaDB."""
+    """Return the answer to each, in one round trip on MariaDB; beside what others ask that are read `together` with it."""
+    if _sharing.get() is session:
+        return await _Asked(queries)
     driver = await DriverConnection.of(session)
     if driver.on_sqlite:
         return [one.read((await session.execute(one.prepared.statement, one.parameters)).all()) for one in queries]
+    await flush_pending(session)
     found = await driver.read([one.prepared.render(driver, one.parameters) for one in queries])
     return [one.read(one.prepared.convert_rows(driver, rows)) for one, rows in zip(queries, found, strict=True)]
+
+
+async def together(session: AsyncSession, *readings: Coroutine[Any, Any, Any]) -> list[Any]:
+    """
+    Return what several readings give that do not need one another.
+
+    They run by turns, never at once: what each asks next of `fetch` or `fetch_each` goes in one round trip with what the
+    others ask, however deep in it. Whatever else they await they wait for alone.
+    """
+    found: list[Any] = [None] * len(readings)
+    answers: dict[int, Any] = dict.fromkeys(range(len(readings)))
+    try:
+        while answers:
+            asked: dict[int, Sequence[Query[Any]]] = {}
+            for place, answer in answers.items():
+                came = await _advance(session, readings[place], answer)
+                if isinstance(came, _Asked):
+                    asked[place] = came.queries
+                else:
+                    found[place] = came.value
+            told = iter(await fetch_each(session, *chain(*asked.values())) if asked else ())
+            answers = {place: list(islice(told, len(queries))) for place, queries in asked.items()}
+    finally:
+        for reading in readings:
+            reading.close()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a reading wants to know before it goes on."""
+
+    queries: Sequence[Query[Any]]
+
+    def __await__(self) -> Generator["_Asked", list[Any], list[Any]]:
+        return (yield self)
+
+
+# The session of a reading while it runs by turns with others.
+_sharing: ContextVar[AsyncSession | None] = ContextVar("sharing", default=None)
+
+
+@coroutine
+def _advance(
+    session: AsyncSession, reading: Coroutine[Any, Any, Any], answer: Any
+) -> Generator[Any, Any, "_Asked | StopIteration"]:
+    """Run a reading until it asks what may go with what others ask, or has come to its end."""
+    resume = partial(reading.send, answer)
+    while True:
+        token = _sharing.set(session)
+        try:
+            came = resume()
+        except StopIteration as end:
+            return end
+        finally:
+            _sharing.reset(token)
+        if isinstance(came, _Asked):
+            return came
+        try:
+            resume = partial(reading.send, (yield came))
+        except asyncio.CancelledError as fault:  # it is the reading that is in the middle of something
+            resume = partial(reading.throw, fault)
 
 
 def _rows(rows: Rows) -> Rows:

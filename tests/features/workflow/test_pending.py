@@ -24,7 +24,7 @@ from saraban.workflow.runtime.service.assignees import pending_with
 from saraban.workflow.runtime.service.subjects import InstanceState
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
-from tests.factories.letterbox import NOW, Office
+from tests.factories.letterbox import NOW, Office, envelopes_of
 from tests.factories.review import WORDS, reviewed, under_review
 from tests.log_capture import lines_of
 from tests.reviews import CONTROL, CONTROLS, asking, change, history, inbox, rows, waited_for
@@ -257,9 +257,7 @@ class TestShown:
         async def listed(some: dict[str, Any]) -> tuple[dict[str, Any], int]:
             with statements(office.db) as sent:
                 async with office.db.reading() as session:
-                    known = await workflow.envelopes(
-                        context(caller=caller), session, entity_type="letterbox", facts=some
-                    )
+                    known = await envelopes_of(context(caller=caller), session, "letterbox", some)
             return known, len(sent)
 
         all_, many = await listed(seen)

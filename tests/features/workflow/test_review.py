@@ -16,7 +16,6 @@ from saraban.identity.models import User
 from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.ids import new_id
 from saraban.projects.models import ReviewTeamMember
-from saraban.workflow import service as workflow
 from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import DelegationRow, WorkflowBranch, WorkflowHistory, WorkflowInstance
 from saraban.workflow.runtime.service import assignment
@@ -24,7 +23,7 @@ from saraban.workflow.runtime.service.delegations import delegators_of
 from saraban.workflow.service import ActionForbidden, StaleInstance, VersionConflict
 from tests.definitions import EXAMPLES
 from tests.factories.contexts import context
-from tests.factories.letterbox import NOW, Office
+from tests.factories.letterbox import NOW, Office, envelopes_of
 from tests.factories.review import BRANCHES, answer, branches, reviewed, seat, under_review
 from tests.reviews import CONTROL, change, history, inbox, rows, spread, waited_for
 
@@ -462,9 +461,7 @@ class TestManyInstances:
             async with asked.db.reading() as session:
                 bind = (await session.connection()).sync_connection
                 sa.event.listen(bind, "before_cursor_execute", seen)
-                found = await workflow.envelopes(
-                    context(caller=caller), session, entity_type=asked.box.entity_type, facts=asked.box.letters
-                )
+                found = await envelopes_of(context(caller=caller), session, asked.box.entity_type, asked.box.letters)
                 sa.event.remove(bind, "before_cursor_execute", seen)
             assert all(len(envelope.branches) == 3 for envelope in found.values())
             return count

@@ -7,7 +7,7 @@ from typing import Any
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
 from tests.factories.contexts import context
-from tests.factories.letterbox import NOW, Office
+from tests.factories.letterbox import NOW, Office, envelopes_of
 from tests.statement_count import counting
 
 
@@ -126,9 +126,7 @@ class TestEnvelopes:
             facts = dict(list(office.box.letters.items())[:count])
             async with office.db.reading() as session:
                 with counting(office.db) as statements:
-                    found = await workflow.envelopes(
-                        context(caller=caller), session, entity_type="letterbox", facts=facts
-                    )
+                    found = await envelopes_of(context(caller=caller), session, "letterbox", facts)
             return len(statements), found
 
         few, _ = await ask(1)

@@ -1,10 +1,9 @@
 """The rows that only an RFA has, beside the master's."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,25 +16,42 @@ from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import RfaApproveCode, RfaStatusCode, RfaType
 
 
-@dataclass(frozen=True, slots=True)
-class RfaFacts:
-    type: RfaType
-    status: RfaStatusCode
-    approve_code: RfaApproveCode | None
+class RfaFacts(NamedTuple):
+    type_code: str
+    type_name_en: str
+    type_name_th: str
+    status_code: str
+    status_name: str
+    approve_code: str | None
+    approve_name: str | None
     approved_date: date | None
 
 
-async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, RfaFacts]:
-    statement = (
-        sa.select(RfaRevision.id, RfaType, RfaStatusCode, RfaApproveCode, RfaRevision.approved_date)
-        .join(DocumentRevision, DocumentRevision.id == RfaRevision.id)
-        .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
-        .join(RfaType, RfaType.id == Rfa.rfa_type_id)
-        .join(RfaStatusCode, RfaStatusCode.id == RfaRevision.rfa_status_code_id)
-        .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaRevision.rfa_approve_code_id)
-        .where(RfaRevision.id.in_(revision_ids))
+_FACTS = PreparedStatement(
+    sa.select(
+        RfaRevision.id,
+        RfaType.type_code,
+        RfaType.type_name_en,
+        RfaType.type_name_th,
+        RfaStatusCode.status_code,
+        RfaStatusCode.status_name,
+        RfaApproveCode.approve_code,
+        RfaApproveCode.approve_name,
+        RfaRevision.approved_date,
     )
-    return {row[0]: RfaFacts(*row[1:]) for row in await session.execute(statement)}
+    .select_from(RfaRevision)
+    .join(DocumentRevision, DocumentRevision.id == RfaRevision.id)
+    .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
+    .join(RfaType, RfaType.id == Rfa.rfa_type_id)
+    .join(RfaStatusCode, RfaStatusCode.id == RfaRevision.rfa_status_code_id)
+    .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaRevision.rfa_approve_code_id)
+    .where(RfaRevision.id.in_(sa.bindparam("revisions", expanding=True)))
+)
+
+
+async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, RfaFacts]:
+    rows = await _FACTS.rows(session, revisions=list(revision_ids))
+    return {row[0]: RfaFacts._make(row[1:]) for row in rows}
 
 
 def type_key() -> sa.ScalarSelect[int]:

@@ -94,11 +94,9 @@ class RfaKind(core.RevisionedKind):
 def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
     approved = facts.approve_code
     return {
-        "status": core.coded(RFA_STATUSES, facts.status.status_code, facts.status.status_name),
-        "rfa_type": RfaTypeAnswer(
-            code=facts.type.type_code, name=facts.type.type_name_en, name_th=facts.type.type_name_th
-        ),
-        "approve_code": approved and core.coded(RFA_APPROVE_CODES, approved.approve_code, approved.approve_name),
+        "status": core.coded(RFA_STATUSES, facts.status_code, facts.status_name),
+        "rfa_type": RfaTypeAnswer(code=facts.type_code, name=facts.type_name_en, name_th=facts.type_name_th),
+        "approve_code": approved and core.coded(RFA_APPROVE_CODES, approved, facts.approve_name),
     }
 
 

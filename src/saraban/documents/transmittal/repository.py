@@ -13,6 +13,7 @@ from sqlalchemy.orm import aliased
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.identity.models import User
+from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceType
 
 
@@ -52,11 +53,15 @@ class TransmittalIssuer:
     author: UUID
 
 
-async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, str | None]:
-    statement = sa.select(Transmittal.correspondence_id, Transmittal.purpose).where(
-        Transmittal.correspondence_id.in_(document_ids)
+_PURPOSES = PreparedStatement(
+    sa.select(Transmittal.correspondence_id, Transmittal.purpose).where(
+        Transmittal.correspondence_id.in_(sa.bindparam("documents", expanding=True))
     )
-    return {row.correspondence_id: row.purpose for row in await session.execute(statement)}
+)
+
+
+async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, str | None]:
+    return dict(await _PURPOSES.rows(session, documents=list(document_ids)))
 
 
 async def add(session: AsyncSession, row: Transmittal, items: Iterable[TransmittalItem]) -> None:
@@ -66,31 +71,32 @@ async def add(session: AsyncSession, row: Transmittal, items: Iterable[Transmitt
     await session.flush()
 
 
+_TRANSMITTED = PreparedStatement(
+    sa.select(
+        TransmittalItem.transmittal_revision_id,
+        Document.public_id,
+        # A list from before the revisions were kept may name a document that never had one.
+        sa.func.coalesce(
+            TransmittalItem.document_number, DocumentRevision.correspondence_number, Document.correspondence_number
+        ),
+        sa.func.coalesce(TransmittalItem.revision_label, DocumentRevision.revision_label),
+        CorrespondenceType.type_code,
+        sa.func.coalesce(TransmittalItem.subject, DocumentRevision.subject, ""),
+        TransmittalItem.quantity,
+        TransmittalItem.remarks,
+    )
+    .join(Document, Document.id == TransmittalItem.item_correspondence_id)
+    .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
+    .outerjoin(DocumentRevision, DocumentRevision.id == TransmittalItem.item_revision_id)
+    .where(TransmittalItem.transmittal_revision_id.in_(sa.bindparam("revisions", expanding=True)))
+    .order_by(TransmittalItem.id)
+)
+
+
 async def transmitted(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[TransmittedDocument]]:
     """Give what revisions of transmittals carry, each in the order of its list."""
-    revision = DocumentRevision
-    statement = (
-        sa.select(
-            TransmittalItem.transmittal_revision_id,
-            Document.public_id,
-            # A list from before the revisions were kept may name a document that never had one.
-            sa.func.coalesce(
-                TransmittalItem.document_number, revision.correspondence_number, Document.correspondence_number
-            ),
-            sa.func.coalesce(TransmittalItem.revision_label, revision.revision_label),
-            CorrespondenceType.type_code,
-            sa.func.coalesce(TransmittalItem.subject, revision.subject, ""),
-            TransmittalItem.quantity,
-            TransmittalItem.remarks,
-        )
-        .join(Document, Document.id == TransmittalItem.item_correspondence_id)
-        .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
-        .outerjoin(revision, revision.id == TransmittalItem.item_revision_id)
-        .where(TransmittalItem.transmittal_revision_id.in_(revision_ids))
-        .order_by(TransmittalItem.id)
-    )
     found: dict[int, list[TransmittedDocument]] = defaultdict(list)
-    for row in await session.execute(statement):
+    for row in await _TRANSMITTED.rows(session, revisions=list(revision_ids)):
         one = TransmittedDocument(*row)
         found[one.carrier_id].append(one)
     return found

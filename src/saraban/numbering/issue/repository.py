@@ -14,10 +14,11 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
+from saraban.kit.db import AnySelect, SessionOrConnection
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_statement
+from saraban.kit.statements import PreparedStatement
 from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.series.domain.counter import CounterState, SeriesKey
 from saraban.numbering.series.domain.states import NumberState, OperationCode
@@ -73,24 +74,26 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
-async def format_of_number(session: AsyncSession, public_id: UUID) -> AnyRow | None:
-    """Give what the ledger keeps of a number's format, with what that format is for."""
-    statement = (
-        sa.select(
-            LedgerEntry.format_template,
-            LedgerEntry.source,
-            LedgerEntry.format_source,
-            CorrespondenceType.type_code,
-            NumberFormat.public_id,
-            NumberFormat.sub_type_code,
-            NumberFormat.rfa_type_code,
-            NumberFormat.discipline_code,
-        )
-        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
-        .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
-        .where(LedgerEntry.public_id == public_id)
+_FORMAT = PreparedStatement(
+    sa.select(
+        LedgerEntry.format_template,
+        LedgerEntry.source,
+        LedgerEntry.format_source,
+        CorrespondenceType.type_code,
+        NumberFormat.public_id,
+        NumberFormat.sub_type_code,
+        NumberFormat.rfa_type_code,
+        NumberFormat.discipline_code,
     )
-    return (await session.execute(statement)).first()
+    .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+    .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
+    .where(LedgerEntry.public_id == sa.bindparam("number", type_=sa.Uuid()))
+)
+
+
+async def format_of_number(session: AsyncSession, public_id: UUID) -> Sequence[Any] | None:
+    """Give what the ledger keeps of a number's format, with what that format is for."""
+    return next(iter(await _FORMAT.rows(session, number=public_id)), None)
 
 
 async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> None:

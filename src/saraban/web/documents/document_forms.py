@@ -204,11 +204,11 @@ async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path
 
     :raises NotFound: when there is nothing that the reader could answer
     """
-    found = await core.read(page.context, session, register_at(path).kind, public_id=public_id)
-    sender = await replying_organization(page.context, session, found.data)
+    found = await core.read_whole(page.context, session, register_at(path).kind, public_id=public_id)
+    sender = replying_organization(page.context, found)
     if sender is None:
         raise NotFound("There is nothing here that the reader could answer.")
-    return reply_form(found.data, sender, page.language)
+    return reply_form(found.shown.data, sender, page.language)
 
 
 @router.post("/{path}/new/choices")
@@ -442,14 +442,14 @@ def _assignee(form: FormValues, name: str, part: object) -> dict[str, object]:
     return {"userPublicId": name.removeprefix("part-"), "kind": part} | ({"dueDate": due} if due else {})
 
 
-async def replying_organization(ctx: RequestContext, session: AsyncSession, document: Any) -> UUID | None:
+def replying_organization(ctx: RequestContext, found: core.DocumentReading) -> UUID | None:
     """Give the organization that would reply: the first that received it and for which the reader writes."""
+    document = found.shown.data
     issued = getattr(document, "issued_at", None) is not None and document.cancelled_at is None
     if not issued or not ctx.caller.may_anywhere(CREATE_LETTERS):
         return None
-    profile = await identity.profile(ctx, session)
-    mine = {one.public_id for one in profile.organizations}
-    return next((one.public_id for one in document.recipients if one.public_id in mine), None)
+    mine = ctx.caller.organization_ids
+    return next((public_id for key, public_id in found.recipients if key in mine), None)
 
 
 def reply_form(document: Any, replying_organization: UUID, language: str) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.domain.interventions import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.runtime.schemas import WorkflowOut
-from saraban.workflow.runtime.service.step_data import NO_STEP_DATA, StepData, step_data_of
+from saraban.workflow.runtime.service.step_data import NO_STEP_DATA, StepData, step_data_in
 from saraban.workflow.service import ConditionNotMet, HistoryStep, StaleInstance, Subjects, Task, VersionConflict
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -117,6 +117,7 @@ class DocumentView:
     steering: PermittedInterventions = NO_INTERVENTIONS
     people: tuple[Caller, ...] = ()
     values: StepData = NO_STEP_DATA
+    replies: bool = False
 
     @property
     def history(self) -> list[Any]:
@@ -175,51 +176,50 @@ class DocumentView:
 
 
 async def read_view(
-    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, *, subjects: Subjects, public_id: UUID
+    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, *, public_id: UUID
 ) -> DocumentView:
     """
     Read everything the page shows.
 
     :raises NotFound: also when the caller may not know of the document
     """
-    found = await core.read(ctx, session, register.kind, public_id=public_id)
-    flow, details = found.workflow, await _details(ctx, session, register, found.data)
-    seen = DocumentView(register.web, found.data, flow, state_of(found), details)
-    if flow is None:
+    found = await core.read_whole(ctx, session, register.kind, public_id=public_id)
+    shown, state = found.shown, found.state
+    details = await _details(ctx, session, register, found)
+    replies = replying_organization(ctx, found) is not None
+    seen = DocumentView(register.web, shown.data, shown.workflow, state_of(shown), details, replies=replies)
+    if state is None:
         return seen
-    instance = flow.instance_public_id
     seen = replace(
         seen,
-        taken=await workflow.history(ctx, session, subjects=subjects, public_id=instance),
-        ahead=await workflow.states_ahead(session, public_id=instance),
-        values=await step_data_of(session, public_id=instance),
+        taken=found.steps,
+        ahead=workflow.states_ahead(state),
+        values=step_data_in(state.row, state.definition),
     )
     if not ctx.caller.may_anywhere(PERMISSION):
         return seen
-    open_to = await interventions.find(ctx, session, subjects=subjects, public_id=instance)
-    people = await interventions.people(ctx, session, subjects=subjects, public_id=instance) if open_to.reassign else ()
+    open_to = interventions.permitted_to(ctx.caller, state)
+    people = await interventions.people_for(ctx, session, state) if open_to.reassign else ()
     return replace(seen, steering=open_to, people=people)
 
 
 async def _details(
-    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, document: Any
+    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, found: core.DocumentReading
 ) -> DocumentDetails:
-    kind, public_id = register.kind, document.public_id
-    history = list((await core.history(ctx, session, kind, public_id=public_id)).items)
+    kind, history = register.kind, list(found.history.items)
     if isinstance(kind, core.RevisionedKind):
-        open_to = await core.permitted_actions(ctx, session, kind, public_id=public_id)
-        revisions = await core.list_revisions(ctx, session, kind, public_id=public_id)
+        open_to = core.permitted_actions(ctx, kind, found.rows, found.envelope)
         offers = OpenActions(open_to.edit, open_to.edit, open_to.cancel, open_to.revise)
-        return DocumentDetails(offers, history, revisions=list(revisions.items))
-    found = await circulations.permitted_actions(ctx, session, public_id=public_id)
+        return DocumentDetails(offers, history, revisions=list(found.revisions.items if found.revisions else ()))
+    asked = await circulations.permitted_actions(ctx, session, found.row, found.envelope)
     offers = OpenActions(
-        edit=found.edit,
-        cancel=found.cancel,
-        respond=found.respond or bool(found.respond_for),
-        respond_own=found.respond,
-        respond_for=found.respond_for,
+        edit=asked.edit,
+        cancel=asked.cancel,
+        respond=asked.respond or bool(asked.respond_for),
+        respond_own=asked.respond,
+        respond_for=asked.respond_for,
     )
-    return DocumentDetails(offers, history, people=list(document.assignees))
+    return DocumentDetails(offers, history, people=list(found.shown.data.assignees))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +263,7 @@ async def show_document(
     :param dialog: the one whose form was refused
     """
     error, form = state.error, state.form
-    seen = await read_view(page.context, session, register, subjects=subjects, public_id=public_id)
+    seen = await read_view(page.context, session, register, public_id=public_id)
     recovery = [one for one in error.recovery if one != REFRESH] if error else []
     happened = labels.DONE.get(state.done)
     return page.show(
@@ -278,7 +278,7 @@ async def show_document(
             form=form,
             dialog=dialog if error and _is_for_the_form(error, form) else "",
             created=created,
-            may_reply=await replying_organization(page.context, session, seen.document) is not None,
+            may_reply=seen.replies,
             happened=happened,
             next_task=await _next_task(page, session, subjects, public_id) if happened else None,
             by_name=BY_NAME,

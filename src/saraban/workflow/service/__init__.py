@@ -24,8 +24,8 @@ from saraban.workflow.engine.decisions import ActionForbidden, ConditionNotMet, 
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.language.subject import Envelope, SubjectFacts
 from saraban.workflow.runtime.service.definitions import WorkflowNotDefined
-from saraban.workflow.runtime.service.instances import cancel, envelopes, lock, renew_pending, start
-from saraban.workflow.runtime.service.subjects import Subjects, SubjectStep
+from saraban.workflow.runtime.service.instances import cancel, envelopes, lock, renew_pending, start, states_of
+from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, SubjectStep
 from saraban.workflow.runtime.service.tasks import (
     HistoryStep,
     Task,
@@ -53,6 +53,7 @@ __all__ = [
     "DefinitionView",
     "Envelope",
     "HistoryStep",
+    "InstanceState",
     "Refusal",
     "ReplayReport",
     "SimulatedActor",
@@ -88,6 +89,7 @@ __all__ = [
     "simulate",
     "start",
     "states_ahead",
+    "states_of",
     "steps_of",
     "validate_text",
 ]

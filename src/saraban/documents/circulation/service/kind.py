@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
+from saraban.attachments.models import Attachment
 from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.domain import reach
 from saraban.documents.circulation.models import Circulation
@@ -58,6 +59,7 @@ from saraban.kit.pagination import Page
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
+from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
@@ -110,6 +112,14 @@ class CirculationDraft:
     @property
     def reservation_token(self) -> UUID | None:
         return self.order.reservation_token
+
+
+class CirculationParts(NamedTuple):
+    """What one sheet shows of the rows around its own."""
+
+    about: ReferenceAnswer | None
+    files: Sequence[tuple[Attachment, bool]]
+    number_format: NumberFormatOut | None
 
 
 class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
@@ -175,8 +185,10 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         )
         return core.WrittenDocument(facts, project, domain.TYPE_CODE)
 
-    async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationRow:
-        rows = await repository.visible(session, reach=reach(ctx.caller), public_ids=[public_id])
+    async def seen(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Sequence[CirculationRow]:
+        return await repository.visible(session, reach=reach(ctx.caller), public_ids=[public_id])
+
+    def newest(self, rows: Sequence[CirculationRow]) -> CirculationRow:
         if not rows:
             raise NotFound("There is no such circulation sheet.")
         return rows[0]
@@ -212,31 +224,32 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     ) -> Sequence[CirculationSummary]:
         return [CirculationSummary(**_fields(row, today)) for row in rows]
 
-    async def answer(
-        self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, envelope: Envelope | None, today: date
+    async def parts(
+        self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, rows: Sequence[CirculationRow]
+    ) -> CirculationParts:
+        return CirculationParts(
+            await _about(ctx, session, row),
+            await repository.files(session, circulation_id=row.circulation.id),
+            await core.number_format(session, row.circulation.number_uuid),
+        )
+
+    def answer(
+        self, ctx: RequestContext, row: CirculationRow, parts: CirculationParts, envelope: Envelope | None
     ) -> CirculationAnswer:
-        circulation = row.circulation
+        circulation, today = row.circulation, local_date(ctx.now, ctx.zone)
         return CirculationAnswer(
             **_fields(row, today),
             remarks=circulation.remarks,
-            correspondence=await _about(ctx, session, row),
+            correspondence=parts.about,
             assignees=[assignee_answer(one, today) for one in row.assignees],
-            attachments=[
-                core.file_answer(attachment, is_main=is_main)
-                for attachment, is_main in await repository.files(session, circulation_id=circulation.id)
-            ],
+            attachments=[core.file_answer(attachment, is_main=is_main) for attachment, is_main in parts.files],
             submitted_at=circulation.submitted_at,
             closed_at=circulation.closed_at,
             cancel_reason=circulation.cancel_reason,
             cancelled_by=core.person(row.canceller) if row.canceller else None,
-            number_format=await core.number_format(session, circulation.number_uuid),
+            number_format=parts.number_format,
             version=circulation.version,
         )
-
-    async def revision_labels(
-        self, ctx: RequestContext, _session: AsyncSession, row: CirculationRow
-    ) -> dict[str, str | None]:
-        return {row.entity_id: None}
 
     def require_edit(self, ctx: RequestContext, row: CirculationRow) -> None:
         ctx.caller.require(domain.CREATE, scope_of(row))
@@ -469,15 +482,10 @@ class CirculationActions:
     respond_for: tuple[Person, ...] = ()
 
 
-async def permitted_actions(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> CirculationActions:
-    """
-    Return which of edit, cancel and respond are open to the caller now, and for whom else they may answer.
-
-    :raises NotFound: also for a sheet of another organization
-    """
-    row = await CIRCULATION.find(ctx, session, public_id=public_id)
-    found = await CIRCULATION.envelopes(ctx, session, [row])
-    envelope = found.get(row.entity_id)
+async def permitted_actions(
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, envelope: Envelope | None
+) -> CirculationActions:
+    """Return which of edit, cancel and respond are open to the caller now, and for whom else they may answer."""
     if row.circulation.cancelled_at is not None or envelope is None or envelope.terminal:
         return CirculationActions()
     scope = scope_of(row)

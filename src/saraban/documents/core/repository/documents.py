@@ -4,9 +4,8 @@ that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -23,13 +22,13 @@ from saraban.documents.core.models import (
     DocumentRevision,
     DocumentRevisionAttachment,
 )
-from saraban.documents.core.repository.rows import DocumentRow, summary_select, whole_select
+from saraban.documents.core.repository.rows import DocumentRow, OrganizationName, summary_select, whole_select
 from saraban.documents.core.schemas import DocumentSearch
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User, UserName, name_columns
 from saraban.kit import pagination
 from saraban.kit.clock import local_date
-from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch
+from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch, fetch_each
 from saraban.kit.text import fold
 from saraban.numbering.register.domain import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
@@ -44,11 +43,15 @@ _head = Document
 _revision = DocumentRevision
 
 
-@dataclass(frozen=True, slots=True)
-class RecipientRow:
+def many(name: str) -> Any:
+    """Return the place of a list in a statement that is made once."""
+    return sa.bindparam(name, expanding=True)
+
+
+class RecipientRow(NamedTuple):
     """An organization a document is sent to, in the order of the list."""
 
-    organization: Organization
+    organization: OrganizationName
     recipient_type: str
 
 
@@ -90,11 +93,6 @@ def _shown(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
 
 def may_see_revision(reach: Reach) -> sa.ColumnElement[bool]:
     return sa.or_(at_home(reach), sa.and_(_revision.issued_date.is_not(None), sent_to(reach)))
-
-
-def many(name: str) -> Any:
-    """Return the place of a list in a statement that is made once."""
-    return sa.bindparam(name, expanding=True)
 
 
 def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
@@ -229,17 +227,25 @@ async def lock(session: AsyncSession, *, document_id: int) -> UUID:
     return (await session.execute(current)).scalar_one()
 
 
-async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[RecipientRow]]:
-    link = DocumentRecipient
-    statement = (
-        sa.select(link.correspondence_id, link.recipient_type, Organization)
-        .join(Organization, Organization.id == link.recipient_organization_id)
-        .where(link.correspondence_id.in_(document_ids))
-        .order_by(link.correspondence_id, link.position)
+_RECIPIENTS = PreparedStatement(
+    sa.select(
+        DocumentRecipient.correspondence_id,
+        DocumentRecipient.recipient_type,
+        *(getattr(Organization, name) for name in OrganizationName._fields),
     )
+    .select_from(DocumentRecipient)
+    .join(Organization, Organization.id == DocumentRecipient.recipient_organization_id)
+    # In this order: MariaDB would otherwise begin with the organizations, and read all that they ever received.
+    .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
+    .where(DocumentRecipient.correspondence_id.in_(many("documents")))
+    .order_by(DocumentRecipient.correspondence_id, DocumentRecipient.position)
+)
+
+
+async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[RecipientRow]]:
     found: dict[int, list[RecipientRow]] = {document_id: [] for document_id in document_ids}
-    for document_id, recipient_type, organization in await session.execute(statement):
-        found[document_id].append(RecipientRow(organization, recipient_type))
+    for document_id, recipient_type, *organization in await _RECIPIENTS.rows(session, documents=list(found)):
+        found[document_id].append(RecipientRow(OrganizationName._make(organization), recipient_type))
     return found
 
 
@@ -276,8 +282,11 @@ async def revision_numbers(session: AsyncSession, *, document_id: int) -> tuple[
     return highest, withdrawn
 
 
+_PEOPLE = PreparedStatement(sa.select(*name_columns(User)).where(User.public_id.in_(many("public_ids"))))
+
+
 async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, UserName]:
-    rows = await session.execute(sa.select(*name_columns(User)).where(User.public_id.in_(public_ids)))
+    rows = await _PEOPLE.rows(session, public_ids=list(public_ids)) if public_ids else ()
     return {row.public_id: row for row in map(UserName._make, rows)}
 
 
@@ -290,23 +299,35 @@ async def first_issue(session: AsyncSession, *, public_id: UUID) -> DocumentRow:
 _link = DocumentRevisionAttachment
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedFile:
-    attachment: Attachment
+class LinkedFile(NamedTuple):
+    """A file of a revision."""
+
+    id: int
+    public_id: UUID
+    original_filename: str
+    mime_type: str
+    file_size: int
+    checksum: str | None
     is_main: bool
+
+
+_FILES = PreparedStatement(
+    sa.select(
+        _link.correspondence_revision_id,
+        *(getattr(Attachment, name) for name in LinkedFile._fields[:-1]),
+        _link.is_main_document,
+    )
+    .join(Attachment, Attachment.id == _link.attachment_id)
+    .where(_link.correspondence_revision_id.in_(many("revisions")))
+    .order_by(_link.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+)
 
 
 async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[LinkedFile]]:
     """Return the files of each revision, the main document first."""
-    statement = (
-        sa.select(_link.correspondence_revision_id, Attachment, _link.is_main_document)
-        .join(Attachment, Attachment.id == _link.attachment_id)
-        .where(_link.correspondence_revision_id.in_(revision_ids))
-        .order_by(_link.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
-    )
     found: dict[int, list[LinkedFile]] = {revision_id: [] for revision_id in revision_ids}
-    for revision_id, attachment, is_main in await session.execute(statement):
-        found[revision_id].append(LinkedFile(attachment, is_main))
+    for revision_id, *file in await _FILES.rows(session, revisions=list(found)):
+        found[revision_id].append(LinkedFile._make(file))
     return found
 
 
@@ -322,15 +343,30 @@ async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: in
     return await session.scalar(statement) is not None
 
 
+_OUTGOING, _INCOMING = (
+    PreparedStatement(
+        sa.select(Document.public_id)
+        .join(DocumentReference, there == Document.id)
+        .where(here == sa.bindparam("document"))
+    )
+    for here, there in (
+        (DocumentReference.src_correspondence_id, DocumentReference.tgt_correspondence_id),
+        (DocumentReference.tgt_correspondence_id, DocumentReference.src_correspondence_id),
+    )
+)
+
+
 async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
     """Return the public ids of what a document refers to, and of what refers to it."""
-    reference = DocumentReference
-    outgoing = sa.select(Document.public_id).join(reference, reference.tgt_correspondence_id == Document.id)
-    incoming = sa.select(Document.public_id).join(reference, reference.src_correspondence_id == Document.id)
-    return (
-        list(await session.scalars(outgoing.where(reference.src_correspondence_id == document_id))),
-        list(await session.scalars(incoming.where(reference.tgt_correspondence_id == document_id))),
+    asked = {"document": document_id}
+    outgoing, incoming = await fetch_each(
+        session, Query(_OUTGOING, asked, _public_ids), Query(_INCOMING, asked, _public_ids)
     )
+    return outgoing, incoming
+
+
+def _public_ids(rows: Rows) -> list[UUID]:
+    return [row[0] for row in rows]
 
 
 class DocumentNumbers:

@@ -25,6 +25,7 @@ from saraban.documents.core.service.kind import (
 )
 from saraban.documents.core.service.presentation import coded, file_answer, number_format, person, reference
 from saraban.documents.core.service.queries import (
+    DocumentReading,
     document_files,
     etag,
     history,
@@ -33,6 +34,7 @@ from saraban.documents.core.service.queries import (
     listing,
     permitted_actions,
     read,
+    read_whole,
     show,
     step_files,
     visible,
@@ -60,6 +62,7 @@ __all__ = [
     "DocumentDraft",
     "DocumentKind",
     "DocumentNumbers",
+    "DocumentReading",
     "DocumentRow",
     "DocumentSearch",
     "DocumentServices",
@@ -96,6 +99,7 @@ __all__ = [
     "reach_of_documents",
     "reach_of_sheets",
     "read",
+    "read_whole",
     "receipt_of",
     "record",
     "reference",

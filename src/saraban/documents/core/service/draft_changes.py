@@ -171,15 +171,13 @@ def noted_changes(
 
 async def change_files(ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: DocumentChanges) -> None:
     linked = (await repository.files(session, revision_ids=[row.revision.id]))[row.revision.id]
-    known = {file.attachment.public_id: file for file in linked}
+    known = {file.public_id: file for file in linked}
     for place, public_id in enumerate(changes.remove_attachment_public_ids):
         if public_id not in known:
             pointer = f"/removeAttachmentPublicIds/{place}"
             raise invalid(pointer, "unknown", "ไม่พบไฟล์นี้ในเอกสาร", "This file is not attached to the document.")
     gone = [known[public_id] for public_id in set(changes.remove_attachment_public_ids)]
-    await writes.unlink_files(
-        session, revision_id=row.revision.id, attachment_ids=[file.attachment.id for file in gone]
-    )
+    await writes.unlink_files(session, revision_id=row.revision.id, attachment_ids=[file.id for file in gone])
     await claim_files(
         ctx,
         session,

@@ -184,11 +184,11 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     ) -> WrittenDocument:
         """Write the rows, in the transaction that issues the number; after a collision it runs again."""
 
-    @abstractmethod
     async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Row:
         """
         :raises NotFound: also when the caller may not know of it
         """
+        return self.newest(await self.seen(ctx, session, public_id=public_id))
 
     @abstractmethod
     async def find_written(self, session: AsyncSession, *, public_id: UUID) -> Row:
@@ -220,14 +220,28 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
 
     @abstractmethod
-    async def answer(
-        self, ctx: RequestContext, session: AsyncSession, row: Row, *, envelope: Envelope | None, today: date
-    ) -> Schema:
-        """Return a document with all that belongs to it."""
+    async def seen(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Sequence[Row]:
+        """Return what the caller may see of a document, newest first; none of what they may not know of."""
 
     @abstractmethod
-    async def revision_labels(self, ctx: RequestContext, session: AsyncSession, row: Row) -> dict[str, str | None]:
-        """Return the revisions whose history the caller may see, by entity id."""
+    def newest(self, rows: Sequence[Row]) -> Row:
+        """
+        Return which of the rows that the caller may see is the document.
+
+        :raises NotFound: also when the caller may not know of it
+        """
+
+    @abstractmethod
+    async def parts(self, ctx: RequestContext, session: AsyncSession, row: Row, rows: Sequence[Row]) -> Any:
+        """
+        Read what one document shows of the rows around its own.
+
+        :param rows: of which it is one, where all of them are shown
+        """
+
+    @abstractmethod
+    def answer(self, ctx: RequestContext, row: Row, parts: Any, envelope: Envelope | None) -> Schema:
+        """Return a document with all that belongs to it."""
 
     @abstractmethod
     def require_edit(self, ctx: RequestContext, row: Row) -> None:
@@ -268,24 +282,28 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         self, session: AsyncSession, row: Row, issued: numbering.Issued, *, now: datetime
     ) -> None: ...
 
-    async def envelopes(
-        self,
-        ctx: RequestContext,
-        session: AsyncSession,
-        rows: Sequence[Row],
-        *,
-        now: datetime | None = None,
-        alone: bool = False,
-    ) -> dict[str, Envelope]:
+    async def states(
+        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], *, now: datetime | None = None
+    ) -> dict[str, workflow.InstanceState]:
         """
-        Return the workflow envelopes by entity id.
+        Return where the workflow of each stands, by entity id.
 
         :param now: for what is to be shown: then the actions in the place of others are there too
-        :param alone: for a document that is read by itself: whether somebody may act is looked at closely
         """
-        facts = await self.facts(session, rows, zone=ctx.zone)
-        entity_type = self.rules.entity_type
-        return await workflow.envelopes(ctx, session, entity_type=entity_type, facts=facts, now=now, alone=alone)
+        return await workflow.states_of(
+            ctx,
+            session,
+            entity_type=self.rules.entity_type,
+            entity_ids=[row.entity_id for row in rows],
+            facts=self.facts(session, rows, zone=ctx.zone),
+            now=now,
+        )
+
+    async def envelopes(
+        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], *, now: datetime | None = None
+    ) -> dict[str, Envelope]:
+        """Return the workflow envelopes by entity id."""
+        return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows, now=now))
 
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
         """Return what events say of this kind beside what they say of every one."""

@@ -1,8 +1,8 @@
 """From rows to answers: names around the document, its place in the workflow, its files. Shows public ids and codes only."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain import Correspondents, KindRules, day_of, is_overdue, is_reply, reach
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository.documents import RecipientRow
+from saraban.documents.core.repository.documents import LinkedFile, RecipientRow
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import (
     CodeAnswer,
@@ -26,11 +26,13 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import UserName
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
+from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
 from saraban.workflow.language.subject import Envelope
 
+References = dict[str, list[ReferenceAnswer]]
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 
 
@@ -48,7 +50,7 @@ def revision_answer(row: DocumentRow) -> RevisionAnswer:
     )
 
 
-def file_answer(row: Attachment, *, is_main: bool) -> DocumentFileAnswer:
+def file_answer(row: Attachment | LinkedFile, *, is_main: bool) -> DocumentFileAnswer:
     return DocumentFileAnswer(
         public_id=row.public_id,
         file_name=row.original_filename,
@@ -61,7 +63,7 @@ def file_answer(row: Attachment, *, is_main: bool) -> DocumentFileAnswer:
 
 
 def file_answers(files: Sequence[repository.LinkedFile]) -> list[DocumentFileAnswer]:
-    return [file_answer(file.attachment, is_main=file.is_main) for file in files]
+    return [file_answer(file, is_main=file.is_main) for file in files]
 
 
 def _recipient(one: RecipientRow) -> RecipientAnswer:
@@ -116,22 +118,57 @@ def summary_fields(
     }
 
 
-async def full_fields(ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> dict[str, Any]:
+class DocumentParts(NamedTuple):
+    """
+    What one document shows of the rows around its own.
+
+    :param files: by revision, as of what its subtype adds
+    """
+
+    recipients: Sequence[RecipientRow]
+    files: Mapping[int, Sequence[LinkedFile]]
+    own: Mapping[int, Mapping[str, Any]]
+    number_format: NumberFormatOut | None
+    references: References
+
+
+async def read_parts(
+    ctx: RequestContext,
+    session: AsyncSession,
+    row: DocumentRow,
+    rows: Sequence[DocumentRow],
+    own: Coroutine[Any, Any, Mapping[int, Mapping[str, Any]]],
+) -> DocumentParts:
+    """
+    :param own: the reading of what the subtype adds to the revisions
+    """
+    recipients, *more = await together(
+        session,
+        repository.recipients(session, document_ids=[row.document.id]),
+        repository.files(session, revision_ids=[one.revision.id for one in rows]),
+        own,
+        number_format(session, row.document.number_uuid),
+        _references(ctx, session, row=row),
+    )
+    return DocumentParts(recipients[row.document.id], *more)
+
+
+def full_fields(row: DocumentRow, parts: DocumentParts, zone: ZoneInfo) -> dict[str, Any]:
     """Return what one document shows beside what its register does."""
-    files = await repository.files(session, revision_ids=[row.revision.id])
+    texts = row.texts
     return {
-        **await _references(ctx, session, row=row),
-        "body": row.texts.body,
-        "description": row.texts.description,
-        "remarks": row.texts.remarks,
-        "sender_number": row.texts.sender_number,
-        "sender_date": row.texts.sender_date,
-        "received_date": day_of(row.texts.received_date, ctx.zone),
+        **parts.references,
+        "body": texts.body,
+        "description": texts.description,
+        "remarks": texts.remarks,
+        "sender_number": texts.sender_number,
+        "sender_date": texts.sender_date,
+        "received_date": day_of(texts.received_date, zone),
         "issued_at": row.revision.issued_date,
-        "cancel_reason": row.texts.cancel_reason,
-        "cancelled_by": person(row.texts.canceller) if row.texts.canceller else None,
-        "number_format": await number_format(session, row.document.number_uuid),
-        "attachments": file_answers(files[row.revision.id]),
+        "cancel_reason": texts.cancel_reason,
+        "cancelled_by": person(texts.canceller) if texts.canceller else None,
+        "number_format": parts.number_format,
+        "attachments": file_answers(parts.files[row.revision.id]),
         "version": row.version,
     }
 
@@ -141,9 +178,7 @@ async def number_format(session: AsyncSession, number: UUID | None) -> NumberFor
     return choice.shown() if choice else None
 
 
-async def _references(
-    ctx: RequestContext, session: AsyncSession, *, row: DocumentRow
-) -> dict[str, list[ReferenceAnswer]]:
+async def _references(ctx: RequestContext, session: AsyncSession, *, row: DocumentRow) -> References:
     outgoing, incoming = await repository.referenced(session, document_id=row.document.id)
     rows = await repository.visible(session, reach=reach(ctx.caller), public_ids={*outgoing, *incoming})
     if not rows:

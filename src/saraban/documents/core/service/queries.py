@@ -3,7 +3,7 @@ Reading documents: the pages of a register, one document, its revisions and its 
 it, and who may read the files of it.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,8 +28,10 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import Forbidden
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page
+from saraban.kit.statements import together
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
+from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 _PAGE = 100
@@ -62,11 +64,24 @@ async def _full(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
 ) -> WorkflowEnvelope[Any]:
     """Return a document with all that belongs to it."""
-    found = await kind.envelopes(ctx, session, [row], now=ctx.now, alone=True)
-    envelope = found.get(row.entity_id)
-    today = local_date(ctx.now, ctx.zone)
-    answer = await kind.answer(ctx, session, row, envelope=envelope, today=today)
-    return kind.envelope.around(answer, envelope)
+    (_, envelopes), parts = await together(
+        session, _standing(ctx, session, kind, row, [row]), kind.parts(ctx, session, row, [row])
+    )
+    return _around(ctx, kind, row, parts, envelopes.get(row.entity_id))
+
+
+def _around(
+    ctx: RequestContext, kind: AnyKind, row: DocumentHeader, parts: Any, envelope: Envelope | None
+) -> WorkflowEnvelope[Any]:
+    return kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope)
+
+
+async def _standing(
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader, rows: Sequence[DocumentHeader]
+) -> tuple[Mapping[str, workflow.InstanceState], Mapping[str, Envelope]]:
+    """Return where the workflows of a document stand, with what the caller may do in the place of others."""
+    states = await kind.states(ctx, session, rows, now=ctx.now)
+    return states, await workflow.envelopes(ctx, session, states, alone=row.entity_id)
 
 
 async def show(
@@ -97,21 +112,20 @@ class PermittedActions:
     revise: bool = False
 
 
-async def permitted_actions(
-    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
+def permitted_actions(
+    ctx: RequestContext, kind: RevisionedKind, rows: Sequence[DocumentRow], envelope: Envelope | None
 ) -> PermittedActions:
     """
     Return which of edit, cancel and revise are open to the caller now.
 
-    :raises NotFound: also when the caller may not know of the document
+    :param rows: what the caller may see of the document, newest first
     """
-    row = await kind.find(ctx, session, public_id=public_id)
+    row = kind.newest(rows)
     if row.document.cancelled_at is not None or not row.revision.is_current:
         return PermittedActions()
-    found = await kind.envelopes(ctx, session, [row])
-    envelope = found.get(str(row.revision.public_id))
     in_draft = envelope is not None and envelope.current_state == DRAFT
-    never_issued = in_draft and not await repository.ever_issued(session, document_id=row.document.id)
+    # Whoever sees a draft sees every revision of it.
+    never_issued = in_draft and all(one.revision.issued_date is None for one in rows)
     may_edit = _allowed(lambda: require_edit(ctx, kind.rules, row.document))
     if never_issued:
         may_cancel = may_edit
@@ -145,12 +159,26 @@ async def list_revisions(
 
     :raises NotFound: also when the caller may not know of the document
     """
-    await kind.find(ctx, session, public_id=public_id)
-    rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
-    where = await kind.envelopes(ctx, session, rows)
-    files = await repository.files(session, revision_ids=[row.revision.id for row in rows])
+    rows = await kind.seen(ctx, session, public_id=public_id)
+    kind.newest(rows)
+    envelopes, files, own = await together(
+        session,
+        kind.envelopes(ctx, session, rows),
+        repository.files(session, revision_ids=[row.revision.id for row in rows]),
+        kind.in_full(session, rows, reach(ctx.caller)),
+    )
+    return _revisions(ctx, kind, rows, envelopes, files, own)
+
+
+def _revisions(
+    ctx: RequestContext,
+    kind: RevisionedKind,
+    rows: Sequence[DocumentRow],
+    envelopes: Mapping[str, Envelope],
+    files: Mapping[int, Sequence[repository.LinkedFile]],
+    extras: Mapping[int, Mapping[str, Any]],
+) -> RevisionList:
     shown = kind.revision.model_fields
-    extras = await kind.in_full(session, rows, reach(ctx.caller))
     items = []
     for row in rows:
         fields = revision_answer(row).model_dump() | {
@@ -163,7 +191,7 @@ async def list_revisions(
             "attachments": file_answers(files[row.revision.id]),
         }
         own = {name: value for name, value in extras.get(row.revision.id, {}).items() if name in shown}
-        items.append(WorkflowItem.around(kind.revision(**(fields | own)), where.get(str(row.revision.public_id))))
+        items.append(WorkflowItem.around(kind.revision(**(fields | own)), envelopes.get(row.entity_id)))
     return kind.revisions(items=items)
 
 
@@ -173,23 +201,113 @@ async def history(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, 
 
     :raises NotFound: also when the caller may not know of the document
     """
-    row = await kind.find(ctx, session, public_id=public_id)
-    labels = await kind.revision_labels(ctx, session, row)
-    taken = [
-        _step(step, label)
-        for subject, label in labels.items()
-        for step in await workflow.steps_of(session, entity_type=kind.rules.entity_type, entity_ids=[subject])
-    ]
+    rows = await kind.seen(ctx, session, public_id=public_id)
+    kind.newest(rows)
+    told, taken = await together(
+        session, _told(session, kind, rows, public_id), _taken(session, await kind.states(ctx, session, rows))
+    )
+    return _history(rows, told, taken)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the audit trail says of a document, with the names of those whom it names."""
+
+    trail: Sequence[audit.AuditRecord]
+    names: Mapping[UUID, PersonAnswer]
+
+
+async def _told(session: AsyncSession, kind: AnyKind, rows: Sequence[DocumentHeader], public_id: UUID) -> _Told:
+    labels = {None, *(row.revision_label for row in rows)}
     trail = [
         entry
         for entry in await _trail(session, kind.rules.name, public_id)
-        if not entry.action.startswith(_TOLD_ELSEWHERE) and entry.details.get("revision") in {None, *labels.values()}
+        if not entry.action.startswith(_TOLD_ELSEWHERE) and entry.details.get("revision") in labels
     ]
     named = {entry.actor_public_id for entry in trail} | {_absent(entry) for entry in trail}
-    names = await _names(session, {one for one in named if one is not None})
+    found = await repository.people(session, public_ids={one for one in named if one is not None})
+    return _Told(trail, {public_id: person(user) for public_id, user in found.items()})
+
+
+async def _taken(
+    session: AsyncSession, states: Mapping[str, workflow.InstanceState]
+) -> dict[str, list[workflow.HistoryStep]]:
+    """Return the steps of each subject, oldest first."""
+    found: dict[UUID, list[workflow.HistoryStep]] = {}
+    for step in await workflow.steps_of(session, states.values()):
+        found.setdefault(step.instance_public_id, []).append(step)
+    return {key: found.get(one.row.id, []) for key, one in states.items()}
+
+
+def _history(
+    rows: Sequence[DocumentHeader], told: _Told, taken: Mapping[str, Sequence[workflow.HistoryStep]]
+) -> DocumentHistory:
+    steps = [_step(step, row.revision_label) for row in rows for step in taken.get(row.entity_id, ())]
     # What one moment did stands in its order, the last on top: an answer is followed by the verdict that it makes.
-    entries = [_deed(entry, names) for entry in reversed(trail)] + taken
+    entries = [_deed(entry, told.names) for entry in reversed(told.trail)] + steps
     return DocumentHistory(items=sorted(entries, key=lambda entry: entry.at)[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReading:
+    """
+    One document with all that its page shows of it, read once.
+
+    :param rows: what the reader may see of it, newest first; one of them is the document
+    :param state: where its workflow stands, None without one
+    :param steps: of its workflow, oldest first
+    :param recipients: the organizations it was sent to, in their order
+    """
+
+    rows: Sequence[Any]
+    row: Any
+    state: workflow.InstanceState | None
+    envelope: Envelope | None
+    shown: WorkflowEnvelope[Any]
+    history: DocumentHistory
+    steps: tuple[workflow.HistoryStep, ...]
+    revisions: RevisionList | None
+    recipients: Sequence[tuple[int, UUID]]
+
+
+async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> DocumentReading:
+    """
+    :raises NotFound: also when the caller may not know of the document
+    """
+    rows = await kind.seen(ctx, session, public_id=public_id)
+    row = kind.newest(rows)
+    (states, envelopes, taken), parts, told = await together(
+        session,
+        _lived(ctx, session, kind, row, rows),
+        kind.parts(ctx, session, row, rows),
+        _told(session, kind, rows, public_id),
+    )
+    envelope = envelopes.get(row.entity_id)
+    revisions, recipients = None, []
+    if isinstance(kind, RevisionedKind):
+        revisions = _revisions(ctx, kind, rows, envelopes, parts.files, parts.own)
+        recipients = [(one.organization.id, one.organization.public_id) for one in parts.recipients]
+    return DocumentReading(
+        rows=rows,
+        row=row,
+        state=states.get(row.entity_id),
+        envelope=envelope,
+        shown=_around(ctx, kind, row, parts, envelope),
+        history=_history(rows, told, taken),
+        steps=tuple(taken.get(row.entity_id, ())),
+        revisions=revisions,
+        recipients=recipients,
+    )
+
+
+async def _lived(
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader, rows: Sequence[DocumentHeader]
+) -> tuple[Mapping[str, workflow.InstanceState], Mapping[str, Envelope], Mapping[str, list[workflow.HistoryStep]]]:
+    states = await kind.states(ctx, session, rows, now=ctx.now)
+    envelopes, taken = await together(
+        session, workflow.envelopes(ctx, session, states, alone=row.entity_id), _taken(session, states)
+    )
+    return states, envelopes, taken
 
 
 async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditRecord]:
@@ -205,11 +323,6 @@ async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Se
             return found
 
 
-async def _names(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, PersonAnswer]:
-    found = await repository.people(session, public_ids=public_ids)
-    return {public_id: person(user) for public_id, user in found.items()}
-
-
 def _step(step: workflow.HistoryStep, label: str | None) -> HistoryEntry:
     same = {name: getattr(step, name) for name in HistoryEntry.model_fields if name not in _OWN}
     return HistoryEntry.model_validate(
@@ -222,7 +335,7 @@ def _absent(entry: audit.AuditRecord) -> UUID | None:
     return UUID(str(told)) if told else None
 
 
-def _deed(entry: audit.AuditRecord, names: dict[UUID, PersonAnswer]) -> HistoryEntry:
+def _deed(entry: audit.AuditRecord, names: Mapping[UUID, PersonAnswer]) -> HistoryEntry:
     details = dict(entry.details)
     # What a draft said before it was issued is the originator's; the audit trail keeps it.
     details.pop("changes", None)

@@ -50,7 +50,7 @@ from saraban.documents.core.service.draft_changes import (
 )
 from saraban.documents.core.service.drafts import DocumentDraft
 from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
-from saraban.documents.core.service.presentation import full_fields, summary_fields
+from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
@@ -58,6 +58,7 @@ from saraban.kit.errors import NotFound, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
+from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope, SubjectFacts
@@ -165,17 +166,10 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         code = await self.type_code(session, row)
         return WrittenDocument(facts[row.entity_id], project_of(row), code, row.revision_label)
 
-    async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
-        """Return a document at the newest revision that the caller may see."""
-        rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
-        return self.newest(rows)
+    async def seen(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Sequence[DocumentRow]:
+        return await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
 
     def newest(self, rows: Sequence[DocumentRow]) -> DocumentRow:
-        """
-        Return a document at the newest revision of those that the caller may see.
-
-        :raises NotFound: when there is none, or it is of another register
-        """
         found = next((row for row in rows if row.revision.withdrawn_at is None), None)
         if found is None or found.type_code not in self.rules.type_codes:
             raise NotFound(f"There is no such {self.rules.name}.")
@@ -213,8 +207,11 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         envelopes: Mapping[str, Envelope],
         today: date,
     ) -> Sequence[DocumentSummary]:
-        recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
-        own = await self.in_list(session, rows, reach(ctx.caller))
+        recipients, own = await together(
+            session,
+            repository.recipients(session, document_ids=[row.document.id for row in rows]),
+            self.in_list(session, rows, reach(ctx.caller)),
+        )
         found = []
         for row in rows:
             envelope = envelopes.get(row.entity_id)
@@ -222,20 +219,15 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             found.append(self.summary(**(fields | dict(own.get(row.revision.id, {})))))
         return found
 
-    async def answer(
-        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, *, envelope: Envelope | None, today: date
-    ) -> Schema:
-        recipients = await repository.recipients(session, document_ids=[row.document.id])
-        own = await self.in_full(session, [row], reach(ctx.caller))
-        fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, ctx.zone)
-        fields |= await full_fields(ctx, session, row)
-        return self.full(**(fields | dict(own.get(row.revision.id, {}))))
+    async def parts(
+        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, rows: Sequence[DocumentRow]
+    ) -> DocumentParts:
+        return await read_parts(ctx, session, row, rows, self.in_full(session, rows, reach(ctx.caller)))
 
-    async def revision_labels(
-        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow
-    ) -> dict[str, str | None]:
-        rows = await repository.revisions(session, reach=reach(ctx.caller), public_id=row.public_id)
-        return {one.entity_id: one.revision_label for one in rows}
+    def answer(self, ctx: RequestContext, row: DocumentRow, parts: DocumentParts, envelope: Envelope | None) -> Schema:
+        today = local_date(ctx.now, ctx.zone)
+        fields = summary_fields(self.rules, row, parts.recipients, envelope, today, ctx.zone)
+        return self.full(**(fields | full_fields(row, parts, ctx.zone) | dict(parts.own.get(row.revision.id, {}))))
 
     def require_edit(self, ctx: RequestContext, row: DocumentRow) -> None:
         drafts.require_edit(ctx, self.rules, row.document)

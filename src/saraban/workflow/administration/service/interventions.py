@@ -29,7 +29,7 @@ from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import WorkflowBranch
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, branches
-from saraban.workflow.runtime.service.subjects import Subjects, find_instance
+from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, find_instance
 from saraban.workflow.runtime.service.transition_request import (
     Command,
     Decision,
@@ -283,7 +283,11 @@ async def people(
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    one = await find_instance(ctx, session, subjects=subjects, public_id=public_id)
+    return await people_for(ctx, session, await find_instance(ctx, session, subjects=subjects, public_id=public_id))
+
+
+async def people_for(ctx: RequestContext, session: AsyncSession, one: InstanceState) -> tuple[Caller, ...]:
+    """Return the same for an instance that was read."""
     row, facts, definition, here = one.row, one.facts, one.definition, one.state
     waiting = waiting_of(definition, row.current_state, facts)
     if here.terminal or here.review is not None or not interventions.may_push(ctx.caller, facts, waiting):
@@ -320,11 +324,15 @@ async def find(
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    one = await find_instance(ctx, session, subjects=subjects, public_id=public_id)
+    return permitted_to(ctx.caller, await find_instance(ctx, session, subjects=subjects, public_id=public_id))
+
+
+def permitted_to(caller: Caller, one: InstanceState) -> PermittedInterventions:
+    """Return the same of an instance that was read."""
     if one.state.terminal:
         return NO_INTERVENTIONS
     state = one.row.current_state
-    return _offered(one.definition, state, ctx.caller, one.facts, waiting_of(one.definition, state, one.facts))
+    return _offered(one.definition, state, caller, one.facts, waiting_of(one.definition, state, one.facts))
 
 
 def _offered(

@@ -7,7 +7,7 @@ An instance is handed out detached from the session: it changes by compare-and-s
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -16,9 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.identity.models import Organization, User, named
+from saraban.identity.models import Organization, User, UserName, name_columns
 from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.kit.ids import new_id
+from saraban.kit.json import Json
 from saraban.kit.pagination import Cursor
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
@@ -77,6 +78,19 @@ def _latest_with_files() -> AnySelect:
 _LATEST_WITH_FILES = PreparedStatement(_latest_with_files())
 
 
+_COLUMNS = [table_of(WorkflowInstance).columns[name] for name in Instance.__slots__]
+_OF_ENTITIES: Any = (  # sa.Select; it has more columns than its type can count
+    sa.select(*_COLUMNS)
+    .where(
+        WorkflowInstance.entity_type == sa.bindparam("entity_type"),
+        WorkflowInstance.entity_id.in_(sa.bindparam("entities", expanding=True)),
+    )
+    .order_by(WorkflowInstance.created_at, WorkflowInstance.id)
+)
+_OF = PreparedStatement(_OF_ENTITIES)
+_LOCKED_OF = PreparedStatement(_OF_ENTITIES.with_for_update())
+
+
 async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
     return await session.get(WorkflowDefinition, definition_id)
 
@@ -110,13 +124,9 @@ async def instances_of(
     session: AsyncSession, entity_type: str, entity_ids: Collection[str], *, lock: bool = False
 ) -> dict[str, Instance]:
     """The newest instance of each entity."""
-    statement = (
-        sa.select(WorkflowInstance)
-        .where(WorkflowInstance.entity_type == entity_type, WorkflowInstance.entity_id.in_(entity_ids))
-        .order_by(WorkflowInstance.created_at, WorkflowInstance.id)
-    )
-    rows = (await session.scalars(statement.with_for_update() if lock else statement)).all()
-    return {row.entity_id: Instance.detached(session, row) for row in rows}
+    asked = {"entity_type": entity_type, "entities": list(entity_ids)}
+    found = [Instance(*row) for row in await (_LOCKED_OF if lock else _OF).rows(session, **asked)]
+    return {row.entity_id: row for row in found}
 
 
 async def compare_and_set(
@@ -152,22 +162,53 @@ async def latest_steps_with_files(
     return [tuple(row) for row in rows]
 
 
-async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[AnyRow]:
+class StepRow(NamedTuple):
     """
-    Rows of (history, `actor`: public id and names, the code of their organization, `absent`: the person in whose place they
-    acted), oldest first.
+    One step as its history shows it.
+
+    :param organization_code: of the actor's organization
+    :param absent: in whose place the actor acted
     """
-    absent = aliased(User)
-    statement = (
-        sa.select(WorkflowHistory, named("actor", User), Organization.organization_code, named("absent", absent))
-        .outerjoin(User, User.user_id == WorkflowHistory.action_by_user_id)
-        .outerjoin(absent, absent.user_id == WorkflowHistory.on_behalf_of_user_id)
-        .outerjoin(Organization, Organization.id == User.primary_organization_id)
-        .where(WorkflowHistory.instance_id.in_(instance_ids))
-        .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
-        .limit(limit)
+
+    id: UUID
+    instance_id: UUID
+    from_state: str
+    to_state: str
+    action: str
+    comment: str | None
+    details: dict[str, Json] | None
+    created_at: datetime
+    organization_code: str | None
+    actor: UserName | None
+    absent: UserName | None
+
+
+_ABSENT = aliased(User)
+_STEPS = PreparedStatement(
+    sa.select(
+        *(getattr(WorkflowHistory, name) for name in StepRow._fields[:8]),
+        Organization.organization_code,
+        *name_columns(User),
+        *name_columns(_ABSENT),
     )
-    return (await session.execute(statement)).all()
+    .select_from(WorkflowHistory)
+    .outerjoin(User, User.user_id == WorkflowHistory.action_by_user_id)
+    .outerjoin(_ABSENT, _ABSENT.user_id == WorkflowHistory.on_behalf_of_user_id)
+    .outerjoin(Organization, Organization.id == User.primary_organization_id)
+    .where(WorkflowHistory.instance_id.in_(sa.bindparam("instances", type_=UuidText(), expanding=True)))
+    .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
+    .limit(sa.bindparam("limit", type_=sa.Integer()))
+)
+
+
+async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[StepRow]:
+    """The steps of some instances, oldest first."""
+    rows = await _STEPS.rows(session, instances=list(instance_ids), limit=limit)
+    return [StepRow._make((*row[:9], _person(row[9:13]), _person(row[13:]))) for row in rows]
+
+
+def _person(values: Sequence[Any]) -> UserName | None:
+    return None if values[0] is None else UserName._make(values)
 
 
 async def bare_steps(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowHistory]:
@@ -255,7 +296,7 @@ _HAS_FILES = (
     .correlate(WorkflowInstance)
 )
 _ROWS: Any = (  # sa.Select; it has more columns than its type can count
-    sa.select(*(table_of(WorkflowInstance).columns[name] for name in Instance.__slots__), _HAS_FILES.label("files"))
+    sa.select(*_COLUMNS, _HAS_FILES.label("files"))
     .where(WorkflowInstance.id.in_(_KEYS))
     .order_by(WorkflowInstance.id)
     # There is an index on the key and the version too, and weighing it takes MariaDB as long as reading the rows.

@@ -6,6 +6,7 @@ Decides nothing. Like an instance, a branch is handed out detached: it changes b
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from saraban.identity.domain.context import Caller, Scope
 from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment, named
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.ids import new_id
+from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow.language.review import ANSWER, FELL, BranchStatus
 from saraban.workflow.language.subject import InstanceStatus
@@ -32,31 +34,50 @@ from saraban.workflow.runtime.repository import NO_STATE_SYNC
 _ROW = WorkflowInstance
 
 
-async def holders(
-    session: AsyncSession, *, roles: Collection[str], permissions: Collection[str], scope: Scope
-) -> frozenset[UUID]:
-    """The public ids of people, no programs, who hold a role or a permission for what the scope names, or everywhere."""
+def _holders() -> AnySelect:
     given = UserAssignment
+    contract: Any = sa.bindparam("contract", type_=sa.Integer())
     here = sa.or_(
-        given.organization_id.in_(scope.organizations),
-        sa.and_(given.organization_id.is_(None), given.project_id == scope.project),
-        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id == scope.contract),
+        given.organization_id.in_(_many("organizations")),
+        sa.and_(given.organization_id.is_(None), given.project_id == sa.bindparam("project", type_=sa.Integer())),
+        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id == contract),
         sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None)),
     )
     gives = (
         sa.exists()
         .where(RolePermission.role_id == Role.role_id)
         .where(Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.permission_name.in_(permissions), Permission.is_active)
+        .where(Permission.permission_name.in_(_many("permissions")), Permission.is_active)
     )
-    statement = (
+    return (
         sa.select(User.public_id)
         .join(given, given.user_id == User.user_id)
         .join(Role, Role.role_id == given.role_id)
         .where(User.is_active, User.is_service.is_(False), User.deleted_at.is_(None), Role.deleted_at.is_(None))
-        .where(here, sa.or_(Role.role_name.in_(roles), gives))
+        .where(here, sa.or_(Role.role_name.in_(_many("roles")), gives))
     )
-    return frozenset((await session.scalars(statement)).all())
+
+
+def _many(name: str) -> Any:
+    return sa.bindparam(name, expanding=True)
+
+
+_HOLDERS = PreparedStatement(_holders())
+
+
+async def holders(
+    session: AsyncSession, *, roles: Collection[str], permissions: Collection[str], scope: Scope
+) -> frozenset[UUID]:
+    """The public ids of people, no programs, who hold a role or a permission for what the scope names, or everywhere."""
+    rows = await _HOLDERS.rows(
+        session,
+        roles=list(roles),
+        permissions=list(permissions),
+        organizations=list(scope.organizations),
+        project=scope.project,
+        contract=scope.contract,
+    )
+    return frozenset(row[0] for row in rows)
 
 
 async def versions_running(session: AsyncSession) -> Sequence[UUID]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,26 +14,42 @@ from sqlalchemy.orm import aliased
 from saraban.identity.models import User
 from saraban.kit.db import AnySelect
 from saraban.kit.pagination import newest_first
+from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import Project
 from saraban.workflow.runtime.models import DelegationRow, WorkflowDefinition
 
 _DELEGATOR, _DELEGATE = aliased(User), aliased(User)
 
 
-async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[tuple[DelegationRow, UUID]]:
-    """What counts for a person at a moment, each with the delegator's public id."""
-    statement = (
-        sa.select(DelegationRow, User.public_id)
-        .join(User, User.user_id == DelegationRow.delegator_user_id)
-        .where(
-            DelegationRow.delegate_user_id == user_id,
-            DelegationRow.ends_before > moment,
-            DelegationRow.starts_at <= moment,
-            DelegationRow.revoked_at.is_(None),
-        )
-        .order_by(DelegationRow.id)
+class StandingRow(NamedTuple):
+    """A delegation as far as it decides, with the delegator's public id."""
+
+    delegator_user_id: int
+    delegate_user_id: int
+    starts_at: datetime
+    ends_before: datetime
+    workflow_codes: Sequence[str]
+    project_id: int | None
+    revoked_at: datetime | None
+    delegator: UUID
+
+
+_TO_PERSON = PreparedStatement(
+    sa.select(*(getattr(DelegationRow, name) for name in StandingRow._fields[:-1]), User.public_id)
+    .join(User, User.user_id == DelegationRow.delegator_user_id)
+    .where(
+        DelegationRow.delegate_user_id == sa.bindparam("person"),
+        DelegationRow.ends_before > sa.bindparam("moment"),
+        DelegationRow.starts_at <= sa.bindparam("moment"),
+        DelegationRow.revoked_at.is_(None),
     )
-    return [(row, public_id) for row, public_id in (await session.execute(statement)).all()]
+    .order_by(DelegationRow.id)
+)
+
+
+async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[StandingRow]:
+    """What counts for a person at a moment."""
+    return [StandingRow._make(row) for row in await _TO_PERSON.rows(session, person=user_id, moment=moment)]
 
 
 async def of_people(session: AsyncSession, *, user_ids: Collection[int], after: datetime) -> Sequence[DelegationRow]:

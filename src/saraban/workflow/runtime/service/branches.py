@@ -33,8 +33,8 @@ from saraban.workflow.language.review import (
 )
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime.domain.review_response import ReviewSeat, may_answer
-from saraban.workflow.runtime.models import Instance, WorkflowBranch, WorkflowHistory
-from saraban.workflow.runtime.repository import assignee_rows
+from saraban.workflow.runtime.models import Instance, WorkflowBranch
+from saraban.workflow.runtime.repository import StepRow, assignee_rows
 from saraban.workflow.runtime.service.subjects import InstanceState, readers
 
 SEATED = ("team", "discipline")
@@ -291,7 +291,7 @@ class HistoryAnswer:
 
 
 async def history_answers(
-    session: AsyncSession, steps: Sequence[WorkflowHistory], definitions: Mapping[UUID, Definition]
+    session: AsyncSession, steps: Sequence[StepRow], definitions: Mapping[UUID, Definition]
 ) -> dict[UUID, HistoryAnswer | None]:
     """
     Return what a history says of each answer among its steps, None for one that is still hidden.
@@ -313,7 +313,7 @@ async def history_answers(
     return found
 
 
-def hides(found: Mapping[UUID, HistoryAnswer | None], step: WorkflowHistory) -> bool:
+def hides(found: Mapping[UUID, HistoryAnswer | None], step: StepRow) -> bool:
     """Whether a step is an answer that nobody is to know of yet."""
     return step.action == ANSWER and found.get(step.id) is None
 

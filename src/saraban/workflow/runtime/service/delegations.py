@@ -30,7 +30,7 @@ from saraban.workflow.runtime.domain import delegation
 from saraban.workflow.runtime.domain.delegation import Delegation, DelegationStatus
 from saraban.workflow.runtime.models import DelegationRow
 from saraban.workflow.runtime.repository import delegation_rows
-from saraban.workflow.runtime.repository.delegation_rows import NamedRow
+from saraban.workflow.runtime.repository.delegation_rows import NamedRow, StandingRow
 from saraban.workflow.runtime.schemas import DelegationIn
 
 
@@ -55,11 +55,9 @@ async def delegated_rights_of(ctx: RequestContext, session: AsyncSession) -> Del
     rows = await delegation_rows.to_person(session, user_id=ctx.caller.user_id, moment=ctx.now)
     if not rows:
         return DelegatedRights()
-    people = await identity.load_callers(session, [public_id for _, public_id in rows])
+    people = await identity.load_callers(session, [row.delegator for row in rows])
     known = {person.user_id: person for person in people.values()}
-    return DelegatedRights(
-        delegation.standing(ctx.caller, [delegation_of(row) for row, _ in rows], known, moment=ctx.now)
-    )
+    return DelegatedRights(delegation.standing(ctx.caller, [delegation_of(row) for row in rows], known, moment=ctx.now))
 
 
 async def delegators_of(
@@ -110,7 +108,7 @@ async def delegates_of(
     return Delegates(tuple(found))
 
 
-def delegation_of(row: DelegationRow) -> Delegation:
+def delegation_of(row: DelegationRow | StandingRow) -> Delegation:
     """Return a row as the domain reads it."""
     return Delegation(
         delegator=row.delegator_user_id,

@@ -5,9 +5,10 @@ where each stands and what a caller may do there.
 A due date moves nothing by itself: a day that has passed is reminded of, and that is all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,6 +19,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.dates import local_date
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
+from saraban.kit.statements import together
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.engine import decisions, step_data
@@ -170,44 +172,65 @@ async def pending_in(session: AsyncSession, one: InstanceState) -> PendingAssign
     return PendingAssignees(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
 
 
-async def envelopes(
+async def states_of(
     ctx: RequestContext,
     session: AsyncSession,
     *,
     entity_type: str,
-    facts: Mapping[str, SubjectFacts],
+    entity_ids: Collection[str],
+    facts: Coroutine[Any, Any, Mapping[str, SubjectFacts]],
     now: datetime | None = None,
-    alone: bool = False,
+) -> dict[str, InstanceState]:
+    """
+    Return where each subject stands that has an instance.
+
+    :param facts: the reading of them, by entity id, as the caller sees them
+    :param now: when given, what the caller may do in the place of others at that moment counts too
+    """
+    known, rows, lent = await together(
+        session, facts, repository.instances_of(session, entity_type, entity_ids), _lent_to(ctx, session, now)
+    )
+    states: dict[str, InstanceState] = {}
+    for key, row in rows.items():
+        definition = await definitions.load(session, row.definition_id)
+        seats = lent.of(definition.code, known[key].scope.project)
+        states[key] = InstanceState(row, definition, known[key], seats)
+    return states
+
+
+async def _lent_to(ctx: RequestContext, session: AsyncSession, now: datetime | None) -> DelegatedRights:
+    return await delegated_rights_of(replace(ctx, now=now), session) if now is not None else DelegatedRights()
+
+
+async def envelopes(
+    ctx: RequestContext, session: AsyncSession, states: Mapping[str, InstanceState], *, alone: str | None = None
 ) -> dict[str, Envelope]:
     """
     Return the envelope of each subject that has an instance, in a fixed number of queries.
 
-    :param facts: by entity id, as the caller sees them
-    :param alone: where it is one that is read by itself: whether somebody may act is looked at closely
-    :param now: when given, what the caller may do in the place of others at that moment counts too
+    :param alone: the one that is read by itself: whether somebody may act is looked at closely
     """
-    if not facts:
+    if not states:
         return {}
-    lent = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else DelegatedRights()
-    rows = await repository.instances_of(session, entity_type, list(facts))
-    files = await step_files(session, [row.id for row in rows.values()])
-    known: dict[str, InstanceState] = {}
-    for key, row in rows.items():
-        definition = await definitions.load(session, row.definition_id)
-        seats = lent.of(definition.code, facts[key].scope.project)
-        known[key] = InstanceState(row, definition, facts[key], seats)
-    asked = await branches.visible_branches(ctx, session, known.values())
-    waits = (
-        {one.row.id: await assignees.pending_with_exactly(session, one) for one in known.values()}
-        if alone
-        else await assignees.pending_with(session, known.values())
+    many = [one for key, one in states.items() if key != alone]
+    files, asked, waits, closely = await together(
+        session,
+        step_files(session, [one.row.id for one in states.values()]),
+        branches.visible_branches(ctx, session, states.values()),
+        assignees.pending_with(session, many),
+        _closely(session, states.get(alone or "")),
     )
+    waits |= closely
     return {
         key: envelope(
             ctx, one, files=files.get(one.row.id, ()), asked=asked.get(one.row.id, ()), waits=waits[one.row.id]
         )
-        for key, one in known.items()
+        for key, one in states.items()
     }
+
+
+async def _closely(session: AsyncSession, one: InstanceState | None) -> dict[UUID, WaitingFor]:
+    return {one.row.id: await assignees.pending_with_exactly(session, one)} if one is not None else {}
 
 
 async def envelope_of(

@@ -18,6 +18,7 @@ from saraban.workflow.language.schema import Field, payload_fields
 from saraban.workflow.language.schema.fields import said, written
 from saraban.workflow.language.subject import Value
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.service import definitions
 
 
@@ -106,9 +107,11 @@ NO_STEP_DATA = StepData()
 async def step_data_of(session: AsyncSession, *, public_id: UUID) -> StepData:
     """Return what the steps of an instance can be given; whether the caller sees it is the caller's check."""
     row = await repository.instance(session, public_id)
-    if row is None:
-        return NO_STEP_DATA
-    definition = await definitions.load(session, row.definition_id)
+    return NO_STEP_DATA if row is None else step_data_in(row, await definitions.load(session, row.definition_id))
+
+
+def step_data_in(row: Instance, definition: Definition) -> StepData:
+    """Return the same of an instance that was read."""
     if definition.context_schema is None:
         return NO_STEP_DATA
     return StepData(definition, row.context or {}, row.current_state)

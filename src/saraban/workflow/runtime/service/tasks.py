@@ -2,7 +2,7 @@
 What people read of running instances: the inbox, one instance with its subject, and the steps that were taken.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -13,17 +13,17 @@ from saraban.attachments import service as attachments
 from saraban.attachments.domain import AttachmentRow
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service.callers import display_name
-from saraban.kit.db import AnyRow
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject, as_object, as_text
 from saraban.kit.pagination import Cursor, Page
+from saraban.kit.statements import together
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.language.definition import ENDS, Definition
 from saraban.workflow.language.review import BranchView, Person
 from saraban.workflow.language.subject import ActionChoice, Envelope, InstanceStatus
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
-from saraban.workflow.runtime.models import Instance, WorkflowHistory
+from saraban.workflow.runtime.repository import StepRow
 from saraban.workflow.runtime.service import branches, definitions, instances
 from saraban.workflow.runtime.service.assignees import pending_with, pending_with_exactly
 from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
@@ -118,44 +118,43 @@ async def history(
 
     :raises NotFound: when there is none, or the caller may not see what it moves
     """
-    return await _taken(session, [(await find_instance(ctx, session, subjects=subjects, public_id=public_id)).row])
+    one = await find_instance(ctx, session, subjects=subjects, public_id=public_id)
+    return await steps_of(session, [one])
 
 
-async def states_ahead(session: AsyncSession, *, public_id: UUID) -> tuple[Text, ...]:
+def states_ahead(one: InstanceState) -> tuple[Text, ...]:
     """Return the labels of the states that an instance has still before it when all goes well."""
-    row = await repository.instance(session, public_id)
-    if row is None or row.status != InstanceStatus.ACTIVE:
+    if one.row.status != InstanceStatus.ACTIVE:
         return ()
-    definition = await definitions.load(session, row.definition_id)
-    return tuple(state.label for state in decisions.expected_path(definition, row.current_state))
+    return tuple(state.label for state in decisions.expected_path(one.definition, one.row.current_state))
 
 
-async def steps_of(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> tuple[HistoryStep, ...]:
-    """Return the steps of several subjects, oldest first; whether the caller sees them is the caller's check."""
-    rows = await repository.instances_of(session, entity_type, entity_ids)
-    return await _taken(session, list(rows.values())) if rows else ()
-
-
-async def _taken(session: AsyncSession, rows: Sequence[Instance]) -> tuple[HistoryStep, ...]:
-    known = {row.id: await definitions.load(session, row.definition_id) for row in rows}
-    steps = await repository.steps_of(session, list(known), limit=MOST_STEPS)
-    files = await attachments.step_attachments(session, [step[0].id for step in steps]) if steps else {}
-    told = await branches.history_answers(session, [step[0] for step in steps], known)
-    values = _values([step[0] for step in steps], known)
+async def steps_of(session: AsyncSession, states: Iterable[InstanceState]) -> tuple[HistoryStep, ...]:
+    """Return the steps of several instances, oldest first; whether the caller sees them is the caller's check."""
+    known = {one.row.id: one.definition for one in states}
+    steps = await repository.steps_of(session, list(known), limit=MOST_STEPS) if known else ()
+    if not steps:
+        return ()
+    files, told = await together(
+        session,
+        attachments.step_attachments(session, [step.id for step in steps]),
+        branches.history_answers(session, steps, known),
+    )
+    values = _values(steps, known)
     return tuple(
         _step(
             step,
-            known[step[0].instance_id],
-            files.get(str(step[0].id), ()),
-            told.get(step[0].id),
-            values.get(step[0].id, ()),
+            known[step.instance_id],
+            files.get(str(step.id), ()),
+            told.get(step.id),
+            values.get(step.id, ()),
         )
         for step in steps
-        if not branches.hides(told, step[0])
+        if not branches.hides(told, step)
     )
 
 
-def _values(steps: Sequence[WorkflowHistory], known: Mapping[UUID, Definition]) -> dict[UUID, tuple[ChangedValue, ...]]:
+def _values(steps: Sequence[StepRow], known: Mapping[UUID, Definition]) -> dict[UUID, tuple[ChangedValue, ...]]:
     """What each step brought, and of what others had stated before what it took the place of."""
     found: dict[UUID, tuple[ChangedValue, ...]] = {}
     contexts: dict[UUID, dict[str, Json]] = {}
@@ -169,13 +168,12 @@ def _values(steps: Sequence[WorkflowHistory], known: Mapping[UUID, Definition]) 
 
 
 def _step(
-    row: AnyRow,
+    step: StepRow,
     definition: Definition,
     files: Sequence[AttachmentRow],
     told: branches.HistoryAnswer | None,
     values: tuple[ChangedValue, ...],
 ) -> HistoryStep:
-    step: WorkflowHistory = row[0]
     details = step.details or {}
     return HistoryStep(
         public_id=step.id,
@@ -194,8 +192,8 @@ def _step(
         reassigned=as_object(details.get("reassigned")) or None,
         migrated=as_object(details.get("migrated")) or None,
         comment=told.comment if told else step.comment,
-        actor=_actor(row),
-        on_behalf_of=_absent(row.absent),
+        actor=_actor(step),
+        on_behalf_of=Person(step.absent.public_id, display_name(step.absent)) if step.absent else None,
         attachments=tuple(files),
         values=values,
         created_at=step.created_at,
@@ -207,14 +205,10 @@ def _state_label(definition: Definition, name: str) -> Text:
     return definition.state(name).label if known else Text(name, name)
 
 
-def _actor(row: AnyRow) -> HistoryActor | None:
-    if row.actor.public_id is None:
+def _actor(step: StepRow) -> HistoryActor | None:
+    if step.actor is None:
         return None
-    return HistoryActor(row.actor.public_id, display_name(row.actor), row.organization_code)
-
-
-def _absent(person: AnyRow) -> Person | None:
-    return Person(person.public_id, display_name(person)) if person.public_id is not None else None
+    return HistoryActor(step.actor.public_id, display_name(step.actor), step.organization_code)
 
 
 async def list_tasks(

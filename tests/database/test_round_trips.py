@@ -1,0 +1,77 @@
+"""How often a request asks MariaDB: what is read of one document is read once and handed on."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx
+import pytest_asyncio
+from sqlalchemy.engine import make_url
+
+from saraban.app import create_app
+from tests.conftest import access_token, client_of, settings_in
+from tests.proxy import cutting_proxy
+
+Count = Callable[[Awaitable[httpx.Response]], Awaitable[int]]
+
+
+class Site:
+    """A server whose every question to MariaDB is counted, with an RFA in review."""
+
+    def __init__(self, count: Count, contractor: httpx.AsyncClient, rfa: str) -> None:
+        self.count, self.contractor, self.rfa = count, contractor, rfa
+
+
+async def _reviewed(contractor: httpx.AsyncClient) -> str:
+    projects = (await contractor.get("/api/v1/projects")).json()["items"]
+    organizations = (await contractor.get("/api/v1/organizations")).json()["items"]
+    recipient = next(one["publicId"] for one in organizations if one["organizationCode"] == "คคง.")
+    body = {
+        "projectPublicId": next(one["publicId"] for one in projects if one["projectCode"] == "LCBP3-C2"),
+        "recipients": [{"organizationPublicId": recipient, "recipientType": "TO"}],
+        "subject": "รายงานผลการทดสอบเสาเข็ม",
+        "rfaTypeCode": "RPT",
+        "disciplineCode": "TER",
+    }
+    created = await contractor.post("/api/v1/rfas", json=body)
+    assert created.status_code == 201, created.text
+    instance = created.json()["workflow"]["instancePublicId"]
+    taken = await contractor.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "submit"})
+    assert taken.status_code == 200, taken.text
+    return str(created.json()["data"]["publicId"])
+
+
+@pytest_asyncio.fixture
+async def site(mariadb_demo_url: str, tmp_path: Path) -> AsyncIterator[Site]:
+    url = make_url(mariadb_demo_url)
+    async with AsyncExitStack() as stack:
+        proxy = await stack.enter_async_context(cutting_proxy(url.host or "", url.port or 0))
+        through = url.set(host="127.0.0.1", port=proxy.port).render_as_string(hide_password=False)
+        app = create_app(settings_in(tmp_path / "data", database_url=through, run_worker=False))
+        await stack.enter_async_context(app.router.lifespan_context(app))
+        contractor = await stack.enter_async_context(client_of(app))
+        contractor.headers["Authorization"] = f"Bearer {await access_token(app, 'dc.contractor')}"
+
+        async def count(request: Awaitable[httpx.Response]) -> int:
+            before = proxy.commands
+            answer = await request
+            assert answer.status_code == 200, answer.text
+            return proxy.commands - before
+
+        yield Site(count, contractor, await _reviewed(contractor))
+
+
+class TestOneDocument:
+    async def test_is_read_in_five_round_trips_over_the_api(self, site: Site) -> None:
+        address = f"/api/v1/rfas/{site.rfa}"
+        await site.contractor.get(address)
+
+        assert await site.count(site.contractor.get(address)) <= 5
+
+    async def test_is_shown_as_a_page_in_twelve(self, site: Site) -> None:
+        address, accept = f"/rfas/{site.rfa}", {"Accept": "text/html"}
+        page = await site.contractor.get(address, headers=accept)
+        assert re.search("รายงานผลการทดสอบเสาเข็ม", page.text)
+
+        assert await site.count(site.contractor.get(address, headers=accept)) <= 12
