@@ -39,6 +39,7 @@ from saraban.setup import service as setup
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
 from tests.factories.contexts import BANGKOK, context
+from tests.reach import differences
 
 T = TypeVar("T")
 START = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
@@ -556,6 +557,7 @@ class Desk:
             assert await self._observe(public_id) == before, f"{act} was refused, and changed something"
             return False
         paper.revisions = await self._observe(public_id)
+        assert await differences(self.world.db) == [], f"{act} left the index of reach behind"
         if paper.kind != SHEET:
             self._check_life(act, paper, before)
         if act == "cancel":
@@ -626,6 +628,7 @@ class Desk:
             return None
         self.papers[public_id] = paper
         paper.revisions = await self._observe(public_id)
+        assert await differences(self.world.db) == [], "create left the index of reach behind"
         return public_id
 
     async def live(self, paper: Paper, to: Sequence[str], due: int | None, life: Iterable[str], by: str = ROOT) -> None:
@@ -676,9 +679,9 @@ class Desk:
             project, organization = (PORT, BRIDGE)[place % 2], ("คคง.", "ผรม.2")[place // 2]
             await self.live(Paper(SHEET, project, None, organization, set(), self.world.now), [], 3, life)
         for place, public_id in enumerate(list(self.papers)):
-            if place % 3 == 0:
+            if place % 3 == 0 or self.papers[public_id].kind == SHEET:
                 await self.edit(public_id, ORGANIZATIONS, 2, 5)
-            if place % 4 == 0:
+            if place % 4 == 0 or self.papers[public_id].kind == SHEET:
                 await self.act(ROOT, "renumber", public_id)
 
 
