@@ -78,11 +78,11 @@ def refuse_empty(url: str) -> None:
 def _goes_back(to: str, stands: str | None) -> bool:
     from alembic.script import ScriptDirectory
 
-    from saraban.kit import migrations as history
+    from saraban.kit.revisions import scripts
 
     if stands is None:
         return False
-    behind = {script.revision for script in ScriptDirectory(str(history.scripts())).iterate_revisions(stands, "base")}
+    behind = {script.revision for script in ScriptDirectory(str(scripts())).iterate_revisions(stands, "base")}
     return to == "base" or to in behind - {stands}
 
 

@@ -60,10 +60,17 @@ def stop(th: str, en: str, *, code: int = FAILED) -> typer.Exit:
 
 def run_app(app: typer.Typer) -> int:
     """Run the command that was asked for and give its exit code."""
+    return exit_code_of(partial(app, prog_name="saraban"))
+
+
+def exit_code_of(work: Callable[[], object]) -> int:
+    """Do a command's work and give its exit code; an expected outcome is one line on stderr."""
     try:
-        app(prog_name="saraban")
+        work()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
+    except typer.Exit as end:
+        return end.exit_code
     except KeyboardInterrupt:
         return 130
     except Exception as error:

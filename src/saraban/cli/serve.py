@@ -1,6 +1,7 @@
 """`saraban serve`: the web server."""
 
 import errno
+import multiprocessing
 import os
 import shutil
 import socket
@@ -12,7 +13,7 @@ import typer
 from saraban import config
 from saraban.cli.demo import refuse_production
 from saraban.cli.migrate import prepare_folder, refuse_behind
-from saraban.cli.output import stop, tell, with_system
+from saraban.cli.output import exit_code_of, stop, tell, with_system
 from saraban.config import Settings
 
 _ROOM = 4 * 1024 * 1024  # bytes for the measurements of one process, which ends when it writes to them on a full disk
@@ -42,10 +43,34 @@ def serve(
     refuse_taken_port(settings.host, settings.port)
     prepare_folder()
     share_measurements(settings)  # before anything imports the library that measures
-    _refuse_short_key(settings)
-    has_demo = _prepare(settings, demo=demo)
-    _greet(settings, has_demo=has_demo)
+    _prepare_apart(demo=demo)
     _run(settings)
+
+
+def _prepare_apart(*, demo: bool) -> None:
+    """
+    Prepare in a process that ends: this one stays as long as the server does, and would keep in memory all that it takes.
+
+    :raises typer.Exit: with its code, when it said why the server cannot start
+    """
+    child = multiprocessing.Process(target=_prepare_and_greet, kwargs={"demo": demo}, name="saraban-preparation")
+    child.start()
+    try:
+        child.join()
+    except BaseException:
+        child.terminate()
+        raise
+    if child.exitcode:
+        raise typer.Exit(abs(child.exitcode))
+
+
+def _prepare_and_greet(*, demo: bool) -> None:
+    def work() -> None:
+        settings = config.load()
+        _refuse_short_key(settings)
+        _greet(settings, has_demo=_prepare(settings, demo=demo))
+
+    sys.exit(exit_code_of(work))
 
 
 def _refuse_short_key(settings: Settings) -> None:

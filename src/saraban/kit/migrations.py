@@ -20,6 +20,7 @@ from sqlalchemy import event
 
 from saraban.kit.db import Database
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, Text
+from saraban.kit.revisions import scripts
 
 T = TypeVar("T")
 
@@ -90,13 +91,6 @@ def head() -> str:
     if newest is None:
         raise RuntimeError("the migration history is empty")
     return newest
-
-
-def scripts() -> Path:
-    """Return the folder of the migration scripts: inside the wheel, or in the source tree."""
-    package = Path(__file__).resolve().parents[1]
-    packed = package / "migrations"
-    return packed if packed.is_dir() else package.parents[1] / "migrations"
 
 
 def _config(connection: sa.Connection | None = None) -> Config:

@@ -18,7 +18,7 @@ from pydantic import Field
 from redis.asyncio import Redis
 from starlette.responses import Response
 
-from saraban.kit import migrations
+from saraban.kit import revisions
 from saraban.kit.db import Database, database_fault
 from saraban.kit.http import Db, OrjsonResponse, async_dependency
 from saraban.kit.ids import new_id
@@ -60,7 +60,7 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
     async def schema_version() -> str:
         async with db.engine.connect() as connection:
             stands = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-        newest = await asyncio.to_thread(migrations.head)
+        newest = await asyncio.to_thread(revisions.newest)
         if stands != newest:
             raise DependencyDown(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
         return f"at {stands}"
