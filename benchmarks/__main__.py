@@ -6,11 +6,12 @@ import time
 
 import uvloop
 
-from benchmarks import allocator, full, number_import, numbering, workflow
+from benchmarks import allocator, documents, full, number_import, numbering, workflow
+from benchmarks.bench import bench as opened
 from benchmarks.results import Row, publish
 
 SECONDS, ROUNDS = 8.0, 3
-SUITES = numbering.SUITES | number_import.SUITES | workflow.SUITES
+SUITES = numbering.SUITES | number_import.SUITES | workflow.SUITES | documents.SUITES
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:
@@ -21,7 +22,7 @@ async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row
 
     allocator.quiet_logs()
     rows: list[Row] = []
-    async with numbering.bench(seconds=seconds, rounds=rounds, say=say) as bench:
+    async with opened(seconds=seconds, rounds=rounds, say=say) as bench:
         for name in chosen:
             rows += await (SUITES | full.SUITES)[name](bench)
     return rows

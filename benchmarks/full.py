@@ -11,8 +11,9 @@ import uvloop
 from redis.asyncio import Redis
 
 from benchmarks import allocator
+from benchmarks.bench import Bench, Suite
 from benchmarks.load import interleaved
-from benchmarks.numbering import Bench, Suite, rate, ratio
+from benchmarks.numbering import rate, ratio
 from benchmarks.results import Row
 from saraban.bootstrap import carriers
 from saraban.kit.db import Database

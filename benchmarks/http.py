@@ -20,6 +20,7 @@ import orjson
 import sqlalchemy as sa
 
 from benchmarks.load import Operation
+from saraban.identity.dependencies import ACCESS_COOKIE
 from saraban.identity.models import User
 from saraban.kit.db import Database
 from tests.conftest import PASSWORD
@@ -31,7 +32,7 @@ NOTHING = "/api/v1/bench/nothing"
 
 
 class Refused(Exception):
-    """The server answered something else than 201."""
+    """The server answered something else than 201, or 200 to a GET."""
 
 
 class Client:
@@ -49,7 +50,7 @@ class Client:
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
         await self._reader.readexactly(length)
-        if not head.startswith(b"HTTP/1.1 201"):
+        if not head.startswith(b"HTTP/1.1 200" if request.startswith(b"GET") else b"HTTP/1.1 201"):
             raise Refused(head.split(b"\r\n", 1)[0].decode())
 
     def close(self) -> None:
@@ -91,10 +92,10 @@ class Clients:
 
 
 class Site:
-    """A running server with somebody signed in."""
+    """A running server with somebody signed in; `pid` is its first process."""
 
-    def __init__(self, port: int, token: str, project: dict[str, Any]) -> None:
-        self.port, self._token, self._project = port, token, project
+    def __init__(self, port: int, pid: int, token: str, project: dict[str, Any]) -> None:
+        self.port, self.pid, self._token, self._project = port, pid, token, project
         self._organizations = {one["organizationCode"]: one["publicId"] for one in project["organizations"]}
         self._contract = next(
             one["publicId"] for one in project["contracts"] if one["contractCode"] == project["projectCode"]
@@ -138,6 +139,11 @@ class Site:
         )
         return head.encode() + body
 
+    def reading(self, path: str, *, as_page: bool = False) -> bytes:
+        """Give the bytes that ask for a resource of the API, or for a page in a browser that is signed in."""
+        who = f"Cookie: {ACCESS_COOKIE}={self._token}" if as_page else f"Authorization: Bearer {self._token}"
+        return f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{who}\r\n\r\n".encode()
+
     async def issued(self, register: str) -> str:
         """Create one document, submit it, and give its public id: a transmittal carries no draft."""
         headers = {"Authorization": f"Bearer {self._token}"}
@@ -176,7 +182,7 @@ async def site_on(url: str, redis_url: str, folder: Path) -> AsyncIterator[Site]
             listed = (await client.get("/api/v1/projects")).json()["items"]
             public_id = next(one["publicId"] for one in listed if one["projectCode"] == "LCBP3-C2")
             project = (await client.get(f"/api/v1/projects/{public_id}")).json()
-        yield Site(port, token, project)
+        yield Site(port, process.pid, token, project)
     finally:
         process.terminate()
         await asyncio.to_thread(process.wait, 30)

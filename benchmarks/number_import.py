@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from benchmarks.bench import Bench, Suite
 from benchmarks.number_baselines import connect
-from benchmarks.numbering import Bench, Suite, ratio
+from benchmarks.numbering import ratio
 from benchmarks.results import Row
 from saraban.numbering.imports.domain import COLUMN_KEYS
 from saraban.numbering.imports.service import legacy_import

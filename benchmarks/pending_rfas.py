@@ -16,7 +16,7 @@ from uuid import UUID
 
 from benchmarks.load import Operation
 from benchmarks.number_baselines import connect
-from saraban.bootstrap import System, closing, stage, wire
+from saraban.bootstrap import System, closing, wire
 from saraban.documents.core import service as core
 from saraban.documents.demo.service import find_demo_project
 from saraban.documents.rfa import service as rfas
@@ -121,8 +121,8 @@ async def pending_rfas_in(url: str, redis_url: str) -> AsyncIterator[PendingRfas
             yield PendingRfas(system, known.people, await _first(system, known))
 
 
-async def _first(system: System, known: Any) -> Pattern:
-    parts = stage(system)
+async def create_rfa(system: System, known: Any) -> Any:
+    """Create one as its author does, and return it."""
     order = NewRfa.model_validate(
         {
             "projectPublicId": known.project,
@@ -134,10 +134,14 @@ async def _first(system: System, known: Any) -> Pattern:
             "disciplineCode": "STR",
         }
     )
-    ctx = context(known.people[AUTHOR], system.clock.now(), parts.zone, ADDRESS)
+    ctx = context(known.people[AUTHOR], system.clock.now(), system.clock.zone, ADDRESS)
     receipt = await core.create(ctx, system.documents, rfas.RFA, order)
     async with system.db.reading() as session:
-        written = await core.show(ctx, session, rfas.RFA, receipt)
+        return await core.show(ctx, session, rfas.RFA, receipt)
+
+
+async def _first(system: System, known: Any) -> Pattern:
+    written = await create_rfa(system, known)
     assert written.workflow is not None  # a draft stands in its workflow
     instance = written.workflow.instance_public_id
     pending = PendingRfas(system, known.people, Pattern(0, 0, instance))

@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks import number_baselines, workflow_baselines
+from benchmarks.bench import Bench, Suite
 from benchmarks.load import LoadResult, Round, Side, closed_loop, interleaved
-from benchmarks.numbering import Bench, Suite
 from benchmarks.pending_rfas import REVIEWER, PendingRfas, approvals_in_turn, pending_rfas_in
 from benchmarks.results import Row
 from saraban.bootstrap import closing, wire

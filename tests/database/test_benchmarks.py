@@ -14,9 +14,12 @@ from sqlalchemy.engine import make_url
 
 from benchmarks import http, number_baselines, workflow, workflow_baselines
 from benchmarks.app import served
+from benchmarks.document_baselines import pattern_of, rows_of
 from benchmarks.load import closed_loop, interleaved, open_loop
-from benchmarks.pending_rfas import BACK, FORWARD, PendingRfas, approvals_in_turn, pending_rfas_in
+from benchmarks.pending_rfas import BACK, FORWARD, PendingRfas, approvals_in_turn, create_rfa, pending_rfas_in
 from benchmarks.results import Row, facts
+from benchmarks.trips import counting
+from saraban.documents.demo.service import find_demo_project
 from saraban.workflow.runtime.service.transitions import LANES
 from tests.conftest import settings_in
 
@@ -59,6 +62,39 @@ class TestBaselines:
         assert outcome.refused == 0
         assert sorted(given) == list(range(1, len(given) + 1))
         assert outcome.done == len(given) > CLIENTS
+
+
+class TestCreationPattern:
+    async def test_leaves_as_many_rows_as_the_product(self, mariadb_demo_url: str, redis_url: str) -> None:
+        url = make_url(mariadb_demo_url)
+        async with pending_rfas_in(mariadb_demo_url, redis_url) as pending, number_baselines.Pool(url, 1) as pool:
+            system = pending.system
+            async with system.db.reading() as session:
+                known = await find_demo_project(session, system.clock.now(), system.clock.zone)
+            async with pool.transaction() as cursor:
+                before = await rows_of(cursor)
+            await create_rfa(system, known)
+            async with pool.transaction() as cursor:
+                created, pattern = await rows_of(cursor), await pattern_of(cursor, before)
+            await pattern.creating(pool)()
+            async with pool.transaction() as cursor:
+                after = await rows_of(cursor)
+
+        ours = {table: len(rows - before[table]) for table, rows in created.items()}
+        assert {table: len(rows - created[table]) for table, rows in after.items()} == ours
+        assert min(ours[table] for table in ("correspondences", "document_number_audit", "document_reach")) > 0
+
+
+class TestCountingWire:
+    async def test_counts_what_a_connection_waits_for(self, mariadb_url: str) -> None:
+        async with counting(mariadb_url) as (wire, near), number_baselines.Pool(make_url(near), 1) as pool:
+
+            async def work() -> None:
+                async with pool.transaction() as cursor:
+                    await cursor.execute("SELECT 1")
+                    await cursor.execute("SELECT 2")
+
+            assert await wire.counted(work, 5) == 3  # with the commit
 
 
 class TestPendingRfas:
