@@ -26,6 +26,7 @@ from saraban.documents.core import service as documents
 from saraban.documents.core.service import DocumentServices
 from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.demo import service as demo_documents
+from saraban.documents.demo.service import generate as demo_generation
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
@@ -388,6 +389,15 @@ def stage(system: System) -> demo_documents.DemoServices:
 async def load_documents(system: System) -> int:
     """Write the demo documents that are missing, and say how many those were."""
     return await demo_documents.load(stage(system), now=system.clock.now())
+
+
+def generate(
+    system: System, *, code: str, documents: int, revisions: float
+) -> AsyncIterator[demo_generation.GenerationProgress]:
+    """Write documents into a project until it has so many."""
+    return demo_generation.generate(
+        stage(system), code=code, documents=documents, revisions=revisions, now=system.clock.now()
+    )
 
 
 async def has_demo(system: System) -> bool:

@@ -41,8 +41,8 @@ def root() -> None:
     """Without this, a single command would swallow its own name."""
 
 
-COMMANDS = ("serve", "worker", "setup", "migrate", "demo")
-GROUPS = ("user", "project", "number", "workflow", "events", "webhook", "audit")
+COMMANDS = ("serve", "worker", "setup", "migrate")
+GROUPS = ("demo", "user", "project", "number", "workflow", "events", "webhook", "audit")
 
 for name in COMMANDS:
     app.command()(getattr(import_module(f"saraban.cli.{name}"), name))

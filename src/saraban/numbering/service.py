@@ -46,12 +46,13 @@ from saraban.numbering.issue.service.manual_number import (
     reset_counter,
 )
 from saraban.numbering.issue.service.monitoring import ERROR_RETENTION, delete_old_errors, list_errors
-from saraban.numbering.issue.service.number_batch import Holder, Issued, IssueRequest
+from saraban.numbering.issue.service.number_batch import Holder, Issued, IssueRequest, draw, open_series
 from saraban.numbering.issue.service.number_plan import (
     FormatChoice,
     Plan,
     format_choice,
     plan,
+    planner,
     preview,
 )
 from saraban.numbering.issue.service.number_request import NumberRequest
@@ -131,6 +132,7 @@ __all__ = [
     "default_formats",
     "delete_format",
     "delete_old_errors",
+    "draw",
     "expire_reservations",
     "format_choice",
     "format_effect",
@@ -145,8 +147,10 @@ __all__ = [
     "may_reset_counter",
     "number_history",
     "number_of_holder",
+    "open_series",
     "plan",
     "plan_on",
+    "planner",
     "preview",
     "range_effect",
     "read_format",

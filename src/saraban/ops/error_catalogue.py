@@ -113,6 +113,7 @@ NOT_FROM_THE_API: Final = {
     "DEMO_MISSING": "saraban demo",
     "DEMO_NOT_FOR_PRODUCTION": "saraban demo, saraban serve --demo",
     "DEMO_NOT_IN_INBOX": "saraban demo",
+    "DEMO_PROJECT_TOO_SMALL": "saraban demo generate",
     "HTTP_ERROR": "a request that is no operation, such as one whose head cannot be read",
     "INVITATION_ENDED": "the page on which an invited person sets the password",
     "METHOD_NOT_ALLOWED": "an address of an operation, with a method that makes it none",

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 import sqlalchemy as sa
 import typer
@@ -381,7 +382,7 @@ class TestServe:
         assert err.count("\n") == 1
         assert "demo accounts" in err
 
-    @pytest.mark.parametrize("words", [("serve", "--demo"), ("demo",)])
+    @pytest.mark.parametrize("words", [("serve", "--demo"), ("demo",), ("demo", "generate", "--documents", "9")])
     def test_makes_nothing_when_the_demo_is_asked_for_in_production(
         self, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...]
     ) -> None:
@@ -623,3 +624,13 @@ class TestProject:
         assert sum(p.required for one in taking for p in one.params if p.name == "project") == 18
         assert (code, "--project" in err) == (2, True)
         assert command("webhook", "list", "--as", "admin")[0] == 2
+
+    def test_generates_nothing_where_as_many_documents_are_there(self, command: Command) -> None:
+        assert command("demo", "generate", "--documents", "1", "--json")[0] == 0
+
+        code, out, _ = command("demo", "generate", "--documents", "1", "--json")
+
+        assert code == 0
+        assert orjson.loads(out)["found"] == 1
+        assert orjson.loads(out)["written"] == 0
+        assert command("demo", "generate", "--documents", "1", "--project", "NONE")[0] == 5

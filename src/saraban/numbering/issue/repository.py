@@ -17,7 +17,7 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import AnySelect, SessionOrConnection
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, newest_first, page_of
-from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_statement
+from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_many, insert_statement
 from saraban.kit.statements import PreparedStatement
 from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.series.domain.counter import CounterState, SeriesKey
@@ -331,6 +331,22 @@ async def write_batch(
         ]
     )
     return changed[0] == 1
+
+
+async def advance_counters(
+    driver: DriverConnection, moved: Sequence[tuple[SeriesKey, CounterState, int]], *, now: datetime
+) -> bool:
+    """Move counters that the transaction holds, each from what was seen to its last number, and say whether all were moved."""
+    moment = str(now.astimezone(UTC).replace(tzinfo=None))
+    statements = [
+        _filled(driver, _ADVANCE, (to, moment, *place, seen.version, seen.last_number)) for place, seen, to in moved
+    ]
+    return await driver.run(statements) == [1] * len(statements)
+
+
+async def insert_audits(driver: DriverConnection, audits: Sequence[Sequence[object]]) -> None:
+    """:param audits: rows in the order of `AUDIT_COLUMNS`"""
+    await insert_many(driver, AUDIT, AUDIT_COLUMNS, audits)
 
 
 def _print(driver: DriverConnection, how: str, which: str, place: SeriesKey, first: int, last: int) -> SqlStatement:

@@ -85,6 +85,23 @@ async def counter_state(connected: SessionOrConnection, key: SeriesKey, *, lock:
     return CounterState(last_number, version, closed, end, await _formats(connected, key.project_id))
 
 
+async def lock_counters(session: AsyncSession, *, project_id: int, series: Sequence[str]) -> dict[str, CounterState]:
+    """Read the main counters of several series, locked in one order until the transaction ends; none that is missing."""
+    rows = await session.execute(
+        sa.select(COUNTERS.c.series, COUNTERS.c.last_number, COUNTERS.c.version, COUNTERS.c.range_count)
+        .where(COUNTERS.c.project_id == project_id, COUNTERS.c.range == 0, COUNTERS.c.series.in_(series))
+        .order_by(COUNTERS.c.series)
+        .with_for_update()
+    )
+    formats = await _formats(session, project_id)
+    found: dict[str, CounterState] = {}
+    for name, last_number, version, range_count in rows.all():
+        ranges = await _ranges(session, SeriesKey(project_id, name, 0)) if range_count else ()
+        closed = tuple(SequenceRange(first, last) for _, first, last in ranges)
+        found[name] = CounterState(last_number, version, closed, formats=formats)
+    return found
+
+
 async def _ranges(connected: SessionOrConnection, key: SeriesKey) -> Sequence[tuple[int, int, int]]:
     """:returns: (number, first, last) of the ranges that are not released"""
     statement = (

@@ -5,7 +5,7 @@ Inside the transaction of numbers: advance the counter once, write ledger, rende
 of one series, in order of arrival, and gives each its outcome in the same order.
 """
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -22,7 +22,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import DriverConnection
 from saraban.numbering.issue import repository
-from saraban.numbering.issue.domain import Attempts
+from saraban.numbering.issue.domain import Attempts, RetryBudget
 from saraban.numbering.issue.service.number_plan import Plan
 from saraban.numbering.series.domain.counter import (
     LARGEST,
@@ -34,7 +34,7 @@ from saraban.numbering.series.domain.counter import (
 )
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.models import LedgerEntry
-from saraban.numbering.series.repository import counter_state, database_now
+from saraban.numbering.series.repository import counter_state, database_now, ensure_counter, lock_counters
 
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
 
@@ -226,6 +226,54 @@ async def issue_batch(
     if issued_batch is None:
         raise CounterMoved(plan.series)
     return issued_batch
+
+
+async def open_series(session: AsyncSession, plans: Iterable[Plan], *, now: datetime) -> None:
+    """Make the counters of these plans that are missing, in a transaction of its own, before anybody locks them."""
+    for series, plan in sorted({plan.series: plan for plan in plans}.items()):
+        await ensure_counter(session, key=plan.key, series=series, now=now)
+
+
+async def draw(session: AsyncSession, requests: Sequence[IssueRequest], *, searches: bool) -> list[Issued] | None:
+    """
+    Take the next numbers of many series of one project at once, in the order of the requests.
+
+    Whoever draws writes the rows of the ledger, in the same transaction.
+
+    :param searches: look which numbers are taken; what is skipped goes to the audit
+    :returns: None when a counter is missing or was moved, or a format has changed: plan again
+    :raises DomainError: when a number can not be issued
+    """
+    batches: dict[str, list[PendingIssue]] = {}
+    pending = [PendingIssue(one, one.plan, Attempts(RetryBudget()), uncertain=False) for one in requests]
+    for one in pending:
+        batches.setdefault(one.plan.series, []).append(one)
+    project = requests[0].plan.project.id
+    counters = await lock_counters(session, project_id=project, series=sorted(batches))
+    drawn: dict[int, Issued] = {}
+    moved: list[tuple[SeriesKey, CounterState, int]] = []
+    skips: list[tuple[object, ...]] = []
+    path = LockPath("database")
+    for series, batch in batches.items():
+        counter = counters.get(series)
+        if counter is None:
+            return None
+        taken = await _taken(session, batch, counter) if searches else frozenset()
+        outcomes, last = _assign(batch, counter, taken)
+        for one, outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, FormatChanged):
+                return None
+            if isinstance(outcome, DomainError):
+                raise outcome
+            drawn[id(one)] = outcome
+        skipped = sequence_ranges([number for number in taken if counter.last_number < number < last])
+        skips += [_audit_row(batch[0], OperationCode.SKIP, path, sequence=gap.first, to=gap.last) for gap in skipped]
+        moved.append((_series_key(batch[0].plan), counter, last))
+    driver = await DriverConnection.of(session)
+    if not await repository.advance_counters(driver, moved, now=requests[-1].ctx.now):
+        return None
+    await repository.insert_audits(driver, skips)
+    return [drawn[id(one)] for one in pending]
 
 
 def _series_key(plan: Plan) -> SeriesKey:

@@ -5,7 +5,7 @@ Reads only. A plan is enough to issue the number without asking the database for
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from uuid import UUID
@@ -195,6 +195,13 @@ async def plan(ctx: RequestContext, session: AsyncSession, *, request: NumberReq
     """
     check_codes(request)
     return _allowed(ctx, request, await resolve(session, request))
+
+
+async def planner(ctx: RequestContext, session: AsyncSession, *, request: NumberRequest) -> Callable[[datetime], Plan]:
+    """Return what plans the same request for any moment, with the format that is in force now."""
+    check_codes(request)
+    resolved = await resolve(session, request)
+    return lambda at: _allowed(replace(ctx, now=at), request, resolved)
 
 
 async def plan_apart(ctx: RequestContext, db: Database, *, request: NumberRequest) -> Plan:
