@@ -633,4 +633,4 @@ class TestProject:
         assert code == 0
         assert orjson.loads(out)["found"] == 1
         assert orjson.loads(out)["written"] == 0
-        assert command("demo", "generate", "--documents", "1", "--project", "NONE")[0] == 5
+        assert command("demo", "generate", "--documents", "1", "--project", "NONE")[0] == 3
