@@ -18,6 +18,7 @@ from benchmarks.load import Operation
 from benchmarks.number_baselines import connect
 from saraban.bootstrap import System, closing, wire
 from saraban.documents.core import service as core
+from saraban.documents.core.domain import RegisterCode
 from saraban.documents.demo.service import find_demo_project
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import NewRfa
@@ -189,6 +190,15 @@ async def _copies(cursor: Any, pattern: Pattern, count: int, *, block: int) -> l
             {"correspondence_id": f"{heads} + seq"},
         ),
         ("rfas", of_head, place),
+        (
+            "document_reach",
+            f"document_id = {pattern.document} AND kind = {int(RegisterCode.RFA)}",
+            {
+                "document_id": f"{heads} + seq",
+                "revision_id": f"{revisions} + seq",
+                "document_number": f"CONCAT(document_number, '-{block}-', seq)",
+            },
+        ),
         ("rfa_revisions", f"id = {pattern.revision}", revised),
         ("workflow_instances", f"id = '{pattern.instance}'", {"id": instance, "entity_id": revision}),
         ("workflow_histories", of_instance, {"id": "UUID()", "instance_id": instance}),

@@ -1,5 +1,6 @@
 """The migration history on both databases: each step up and down with rows in place (REQ-IDN-06)."""
 
+import asyncio
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -19,9 +20,10 @@ from sqlalchemy.exc import DBAPIError
 
 import saraban
 from saraban.kit import migrations, revisions
-from saraban.kit.db import Base
+from saraban.kit.db import Base, Database
 from saraban.numbering.series.domain.template import Template
 from tests.database import first_schema_rows
+from tests.reach import differences
 from tests.servers import MariaDb
 
 STEPS = [
@@ -364,6 +366,29 @@ def _revised_transmittal(connection: sa.Connection) -> None:
         "UPDATE transmittal_items SET document_number = '0001-A', quantity = 2",
     ):
         connection.execute(sa.text(statement))
+
+
+class TestReach:
+    def test_is_whole_for_documents_that_were_there(self, old: str) -> None:
+        apart(migrations.upgrade, old, "0049")
+        on(old, _revised_transmittal)
+
+        apart(migrations.upgrade, old)
+
+        found = "SELECT kind, reader_kind, document_id, revision_id, behind FROM document_reach WHERE document_id = 4 ORDER BY 1, 2, 3"
+        assert apart(_differences, old) == []
+        assert (3, 1, 4, 50, 0) in [tuple(row) for row in rows(old, found)]
+
+
+def _differences(url: str) -> list[str]:
+    async def compare() -> list[str]:
+        database = Database(url)
+        try:
+            return await differences(database)
+        finally:
+            await database.close()
+
+    return asyncio.run(compare())
 
 
 class TestReceipts:

@@ -30,8 +30,8 @@ Settings come from SARABAN_… variables or a file .env; docs/settings.md lists 
 SARABAN_LANG=th changes the language of messages.
 
 Exit codes: 0 done, 1 not possible here, 2 wrong usage, 3 bad input, 4 not allowed,
-5 not found, 6 against a rule, 7 busy, 8 broken. For `number verify` and `audit verify`
-1 is a finding and 2 that it could not tell.
+5 not found, 6 against a rule, 7 busy, 8 broken. For `number verify`, `audit verify`
+and `document reach verify` 1 is a finding and 2 that it could not tell.
 """,
 )
 
@@ -42,7 +42,7 @@ def root() -> None:
 
 
 COMMANDS = ("serve", "worker", "setup", "migrate")
-GROUPS = ("demo", "user", "project", "number", "workflow", "events", "webhook", "audit")
+GROUPS = ("demo", "user", "project", "document", "number", "workflow", "events", "webhook", "audit")
 
 for name in COMMANDS:
     app.command()(getattr(import_module(f"saraban.cli.{name}"), name))

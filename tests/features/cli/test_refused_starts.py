@@ -25,7 +25,7 @@ from saraban.ops.operator_messages import operator_message
 from tests.terminal import Command, commands_of
 
 THAI = re.compile("[\u0e00-\u0e7f]")
-COMMANDS = ("serve", "worker", "migrate", "user list", "number verify", "audit verify")
+COMMANDS = ("serve", "worker", "migrate", "user list", "number verify", "audit verify", "document reach verify")
 CANNOT_TELL = 2
 
 
@@ -118,7 +118,7 @@ class TestTheDataFolder:
         assert (code, err.count("\n")) == (CANNOT_TELL if "verify" in words else 4, 1), err
         assert str(in_the_way) in err
 
-    @pytest.mark.parametrize("words", ["number verify", "audit verify"])
+    @pytest.mark.parametrize("words", ["number verify", "audit verify", "document reach verify"])
     def test_with_a_damaged_database_leaves_a_verification_open(
         self, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str
     ) -> None:
@@ -132,7 +132,7 @@ class TestTheDataFolder:
 
 
 class TestVerify:
-    @pytest.mark.parametrize("words", ["number verify", "audit verify"])
+    @pytest.mark.parametrize("words", ["number verify", "audit verify", "document reach verify"])
     def test_that_broke_off_is_no_finding(self, command: Command, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
         def fail(_settings: Settings) -> None:
             raise RuntimeError("a bug")
