@@ -66,6 +66,7 @@ STEPS = [
     "0048",
     "0049",
     "0050",
+    "0051",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
@@ -443,6 +444,17 @@ class TestLedger:
         series = Template.parse(template).series(values, resets=True)
 
         assert rows(moved, f"SELECT last_number FROM document_number_counters WHERE series = '{series}'") == [(5,)]
+
+    def test_knows_up_to_where_it_counted_before_the_ledger(self, moved: str) -> None:
+        highest = rows(
+            moved,
+            "SELECT c.before_ledger, max(r.sequence_number) FROM document_number_counters AS c "
+            "JOIN document_number_reservations AS r ON r.project_id = c.project_id AND r.series = c.series "
+            "WHERE r.source = 'MIGRATED' GROUP BY c.series, c.before_ledger",
+        )
+
+        assert highest
+        assert all(before == last for before, last in highest)
 
     def test_has_a_row_for_every_number_in_use(self, moved: str) -> None:
         found = rows(

@@ -183,13 +183,13 @@ def export(
     """
 
     async def work(system: "System") -> int:
-        from saraban.numbering.register.service import ledger
+        from saraban.numbering.register.service import sheets
 
         async with system.db.reading() as session:
             ctx = await account_context(session, system.clock, None)
             place = await project_named(session, project)
-        rows = await ledger.ledger_rows(ctx, system.db, project_public_id=place, type_code=kind, series=series)
-        return await ledger.write_export(_sheet(file), rows)
+        rows = await sheets.ledger_rows(ctx, system.db, project_public_id=place, type_code=kind, series=series)
+        return await sheets.write_export(_sheet(file), rows)
 
     count = with_system(work)
     tell(f"{count:,} เลขที่", f"{count:,} numbers")

@@ -68,6 +68,7 @@ from saraban.numbering.register.domain import Discrepancy, LedgerLine, NumberRow
 from saraban.numbering.register.service.consistency_check import NumberedDocuments, check_consistency
 from saraban.numbering.register.service.ledger import (
     NumberHistory,
+    NumberHit,
     SeriesLedger,
     audit_trail,
     list_series,
@@ -76,6 +77,7 @@ from saraban.numbering.register.service.ledger import (
     request_like,
     resolve_number,
     rfa_type_of,
+    search_numbers,
     series_ledger,
 )
 from saraban.numbering.series.domain.counter import RangeDraft
@@ -105,6 +107,7 @@ __all__ = [
     "Narrowing",
     "NumberErrorRow",
     "NumberHistory",
+    "NumberHit",
     "NumberOperation",
     "NumberRequest",
     "NumberRow",
@@ -164,6 +167,7 @@ __all__ = [
     "revise_number",
     "rfa_type_of",
     "save_format",
+    "search_numbers",
     "series_ledger",
     "start_import",
     "upload_import",

@@ -67,13 +67,125 @@ class TestSeries:
         assert row["series"].replace("{SEQ}", "…") in page.text
         assert [line["state"] for line in (await account_of(client, project))["items"]] == ["NOT_ISSUED", "CONFIRMED"]
 
-    async def test_of_a_project_are_not_for_everybody(self, signed_in: SignIn) -> None:
+    async def test_are_not_for_everybody(self, signed_in: SignIn) -> None:
+        client = await signed_in("viewer")
+        project = await read_project(client)
+
+        for path, more in (
+            ("series", {}),
+            ("numbers", {"q": "1"}),
+            ("series/account", {"series": "x"}),
+            ("ledger/export", {}),
+        ):
+            answer = await client.get(f"{BASE}/{path}", params={"projectPublicId": project.id, **more})
+
+            assert (path, answer.status_code, answer.json()["code"]) == (path, 403, "PERMISSION_DENIED")
+
+    async def test_refuse_the_cursor_of_another_search(self, signed_in: SignIn) -> None:
+        client = await signed_in("padmin")
+        project = await read_project(client)
+        await drawn(client, project)
+        await drawn(client, project, correspondenceTypeCode="TRANSMITTAL", subTypeCode="GEN")
+        params = {"projectPublicId": project.id, "limit": 1}
+        cursor = (await client.get(f"{BASE}/series", params=params)).json()["nextCursor"]
+
+        answer = await client.get(f"{BASE}/series", params={**params, "q": "x", "cursor": cursor})
+
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "query:cursor")
+
+
+class TestControllersOfAnOrganization:
+    """They see the series that were begun for their organization, and of others nothing."""
+
+    async def test_see_its_series_its_numbers_and_its_rows_of_the_export(self, signed_in: SignIn) -> None:
+        client = await signed_in("dc.consultant")
+        project = await read_project(client)
+        number = (await drawn(client, project))["documentNumber"]
+
+        (series,) = (await client.get(f"{BASE}/series", params={"projectPublicId": project.id})).json()["items"]
+        account = await account_of(client, project)
+        sheet = await client.get(f"{BASE}/ledger/export", params={"projectPublicId": project.id, "format": "csv"})
+
+        assert series["lastNumber"] == 1
+        assert [line["documentNumber"] for line in account["items"]] == [number]
+        assert number in sheet.text
+
+    async def test_see_none_of_another(self, signed_in: SignIn) -> None:
+        ours = await signed_in("dc.consultant")
+        project = await read_project(ours)
+        number = (await drawn(ours, project))["documentNumber"]
+        series = (await account_of(ours, project))["series"]
+        theirs = await signed_in("dc.contractor")
+        params = {"projectPublicId": project.id}
+
+        listed = await theirs.get(f"{BASE}/series", params=params)
+        account = await theirs.get(f"{BASE}/series/account", params={**params, "series": series})
+        searched = await theirs.get(f"{BASE}/numbers", params={**params, "q": number})
+        sheet = await theirs.get(f"{BASE}/ledger/export", params={**params, "format": "csv"})
+
+        assert (listed.json()["items"], searched.json()["items"], account.status_code) == ([], [], 404)
+        assert number not in sheet.text
+
+    async def test_do_not_see_ranges_and_imports_of_the_project(self, signed_in: SignIn) -> None:
         client = await signed_in("dc.consultant")
         project = await read_project(client)
 
-        answer = await client.get(f"{BASE}/series", params={"projectPublicId": project.id})
+        answer = await client.get(f"{BASE}/ranges", params={"projectPublicId": project.id})
 
-        assert (answer.status_code, answer.json()["code"]) == (403, "PERMISSION_DENIED")
+        assert answer.status_code == 403
+
+    async def test_see_of_a_shared_series_where_others_stand_and_no_more(
+        self, signed_in: SignIn, rows: sqlite3.Connection
+    ) -> None:
+        client = await signed_in("dc.consultant")
+        project = await read_project(client)
+        first, second = [(await drawn(client, project))["documentNumber"] for _ in range(2)]
+        rows.execute(
+            "UPDATE document_number_reservations SET originator_organization_id = 9999 WHERE document_number = ?",
+            (second,),
+        )
+
+        account = await account_of(client, project)
+
+        told = [(line["first"], line["documentNumber"], line["state"], line["username"]) for line in account["items"]]
+        assert told == [(1, first, "CONFIRMED", "dc.consultant"), (2, None, "OTHER_ORGANIZATION", None)]
+
+
+class TestSearch:
+    async def found(self, client: Any, project: Project, text: str) -> list[dict[str, Any]]:
+        answer = await client.get(f"{BASE}/numbers", params={"projectPublicId": project.id, "q": text})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["items"]  # type: ignore[no-any-return]
+
+    async def test_finds_a_number_by_any_part(self, signed_in: SignIn) -> None:
+        client = await signed_in("padmin")
+        project = await read_project(client)
+        numbers = [(await drawn(client, project))["documentNumber"] for _ in range(2)]
+        whole = numbers[1]
+
+        for text, wanted in ((whole, [whole]), (whole[:5], numbers), ("-0002-", [whole]), ("9999", [])):
+            assert [one["documentNumber"] for one in await self.found(client, project, text)] == wanted
+
+    async def test_leads_from_an_old_number_to_the_one_in_its_place(self, signed_in: SignIn) -> None:
+        client = await signed_in("padmin")
+        project = await read_project(client)
+        first = await drawn(client, project)
+        body = {"publicId": first["publicId"], "reason": REASON, "replacement": project.letter()}
+        answer = await client.post(f"{BASE}/void-and-replace", json=body)
+        assert answer.status_code in {200, 201}, answer.text
+
+        (hit,) = await self.found(client, project, first["documentNumber"])
+
+        assert (hit["printed"], hit["status"]) == (first["documentNumber"], "VOID")
+        assert hit["currentNumber"] != first["documentNumber"]
+
+    async def test_takes_signs_of_patterns_for_letters(self, signed_in: SignIn) -> None:
+        client = await signed_in("padmin")
+        project = await read_project(client)
+        await drawn(client, project)
+
+        for text in ("%", "_", "\\", "'"):
+            assert await self.found(client, project, text) == []
 
 
 class TestAccount:

@@ -51,6 +51,34 @@ class TestNumbers:
 
         assert len(ROW.findall(html_of(found))) == 1
 
+    async def test_finds_a_number_by_a_part_of_it_and_the_address_says_what_was_asked(self, sit: Sit) -> None:
+        contractor, admin = await sit("dc.contractor"), await sit("padmin")
+        await new_rfa(contractor, rfaTypeCode="SDW")
+
+        found = await admin.get("/numbers", params={"q": "-SDW-0001"}, headers=FRAGMENT)
+        again = await admin.get(found.headers["HX-Push-Url"])
+
+        hit = re.compile(r'<a class="number" href="/numbers/[^"]+">LCBP3-C2-RFA-TER-SDW-0001-A?</a>')
+        assert hit.search(html_of(found))
+        assert hit.search(html_of(again))
+        assert 'value="-SDW-0001"' in html_of(again)
+
+    @pytest.mark.parametrize(
+        ("language", "words"),
+        [("th", "แสดงเฉพาะชุดเลขและเลขที่ขององค์กรคุณ"), ("en", "Only your organization's series")],
+    )
+    async def test_shows_a_document_controller_the_series_of_the_organization(
+        self, sit: Sit, language: str, words: str
+    ) -> None:
+        contractor, consultant = await sit("dc.contractor", language), await sit("dc.consultant", language)
+        await new_rfa(contractor)
+
+        own, others = html_of(await contractor.get("/numbers")), html_of(await consultant.get("/numbers"))
+
+        assert words in own
+        assert "/numbers/ranges" not in own
+        assert (len(ROW.findall(own)), len(ROW.findall(others))) == (1, 0)
+
     async def test_goes_on_page_by_page(self, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("saraban.web.numbers.register.ROWS", 1)
         contractor, admin = await sit("dc.contractor"), await sit("padmin")
@@ -76,7 +104,7 @@ class TestNumbers:
         assert "No numbers from here" in html_of(later)
 
     async def test_is_closed_to_who_may_not_see_counters(self, sit: Sit) -> None:
-        browser = await sit("dc.contractor")
+        browser = await sit("viewer")
 
         answers = [await browser.get("/numbers"), await browser.get("/inbox")]
 

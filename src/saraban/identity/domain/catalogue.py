@@ -239,6 +239,7 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
 # Where the product gives more than the matrix does:
 # - A Project Admin (our Project Manager) edits the number formats of that project and may look at its counters;
 #   an Org Admin may read formats. Resetting a counter stays with the Superadmin.
+# - A document controller sees the number series of the organization.
 # - Who chooses on which workflow the documents of a project start has to be able to read workflows.
 ADDED: dict[str, frozenset[str]] = {
     PROJECT_MANAGER: frozenset(
@@ -248,6 +249,7 @@ ADDED: dict[str, frozenset[str]] = {
         }
     ),
     ORG_ADMIN: frozenset({"numbering.view_formats"}),
+    DOCUMENT_CONTROL: frozenset({"numbering.view_counters"}),
 }
 
 # Which package asks for a permission. The others stand in the catalogue for what the product does not do yet: whoever has

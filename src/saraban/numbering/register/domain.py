@@ -28,6 +28,7 @@ class GapReason(StrEnum):
     KEPT = "KEPT"  # for somebody who has not drawn it yet
     BEFORE_LEDGER = "BEFORE_LEDGER"  # the schema before the ledger kept no record of it
     NOT_ISSUED = "NOT_ISSUED"  # above the counter: not drawn yet, and neither imported nor stated by hand
+    OTHER_ORGANIZATION = "OTHER_ORGANIZATION"  # there is a number, and whoever asks may not see whose
     UNEXPLAINED = "UNEXPLAINED"
 
 
@@ -123,6 +124,7 @@ class NumberRow:
     number: str
     status: str
     source: str
+    originator: int
     holder_kind: str | None
     holder: UUID | None
     reason: str | None
@@ -131,6 +133,39 @@ class NumberRow:
     changed_at: datetime | None
     replaces: str | None
     replaced_by: str | None
+
+
+class FoundNumber(NamedTuple):
+    """
+    A number that a search found.
+
+    :param printed: the form that fits: the present one, or one of a former revision
+    :param replaced_by: the number in its place now, where it was replaced
+    """
+
+    id: int
+    printed: str
+    public_id: UUID
+    number: str
+    status: str
+    series: str
+    holder_kind: str | None
+    holder: UUID | None
+    replaced_by: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class MainCounter:
+    """
+    Where the main counter of a series stands.
+
+    :param before_ledger: the last number from before there was a ledger, 0 for none
+    :param originator: the organization that the series was begun for
+    """
+
+    last_number: int
+    before_ledger: int
+    originator: int
 
 
 class ExportedNumber(NamedTuple):

@@ -15,13 +15,15 @@ from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import number_plan
 from saraban.numbering.register.domain import LedgerLine, NumberRow
 from saraban.numbering.register.schemas import (
+    FoundNumberOut,
     LedgerLineOut,
     NumberResolutionOut,
+    NumberSearchOut,
     SeriesLedgerOut,
     SeriesListOut,
     SeriesOut,
 )
-from saraban.numbering.register.service import ledger
+from saraban.numbering.register.service import ledger, sheets
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 router = APIRouter(route_class=RecordedRoute)
@@ -75,11 +77,48 @@ async def list_series(
     limit: PageLimit = 50,
     cursor: Annotated[str | None, Query(max_length=1100, description="`nextCursor` of the page before.")] = None,
 ) -> SeriesListOut:
-    """By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence."""
+    """
+    By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence.
+
+    A document controller sees the series that were begun for the organization.
+    """
     page = await ledger.list_series(
         ctx, session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
     )
     return SeriesListOut(items=[SeriesOut.model_validate(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/numbers", dependencies=READ_LIMIT, summary="Search numbers")
+async def search_numbers(
+    session: ReadSession,
+    ctx: Context,
+    project_public_id: Project,
+    q: Annotated[
+        str, Query(min_length=1, max_length=255, description="A number, or a part of one.", examples=["0042"])
+    ],
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> NumberSearchOut:
+    """
+    Those that were ever printed so, former revisions and replaced numbers too; what begins with `q` stands first.
+
+    Who sees the numbers of the project finds all; a document controller finds those of the organization.
+    """
+    hits = await ledger.search_numbers(ctx, session, project_public_id=project_public_id, text=q, limit=limit)
+    return NumberSearchOut(
+        items=[
+            FoundNumberOut(
+                public_id=hit.found.public_id,
+                printed=hit.found.printed,
+                document_number=hit.found.number,
+                status=hit.found.status,
+                current_number=hit.current,
+                series=hit.found.series,
+                document_kind=hit.found.holder_kind,
+                document_public_id=hit.found.holder,
+            )
+            for hit in hits
+        ]
+    )
 
 
 @router.get("/series/account", dependencies=READ_LIMIT, summary="Read the ledger of a series")
@@ -93,7 +132,8 @@ async def account(
     cursor: PageCursor = None,
 ) -> SeriesLedgerOut:
     """
-    Each number with its state and holder; each hole with its reason.
+    Each number with its state and holder; each hole with its reason. In a series that organizations share, a document
+    controller sees of another's numbers only that they are there.
 
     `UNEXPLAINED` is what must never be there: `saraban number verify` looks for it in the whole database.
     """
@@ -156,7 +196,7 @@ async def export_ledger(
     series: Annotated[str | None, Query(max_length=255, examples=["คคง.-สคฉ.3-{SEQ}-2569"])] = None,
 ) -> Response:
     """Every number in whatever state, in the order of issue; times are those of the deployment's zone."""
-    rows = await ledger.ledger_rows(
+    rows = await sheets.ledger_rows(
         ctx,
         db,
         project_public_id=project_public_id,
@@ -170,7 +210,7 @@ async def _sent(name: str, form: str, rows: AsyncIterator[list[object]]) -> Resp
     folder = TemporaryDirectory(prefix="saraban-")
     path = Path(folder.name) / name
     try:
-        await ledger.write_export(path, rows)
+        await sheets.write_export(path, rows)
     except BaseException:
         folder.cleanup()
         raise

@@ -23,6 +23,23 @@ class NumberResolutionOut(Schema):
     number_format: NumberFormatOut = Field(description="Of the number in its place now.")
 
 
+class FoundNumberOut(Schema):
+    """A number that a search found."""
+
+    public_id: UUID
+    printed: str = Field(description="The form that was searched for.", examples=["คคง.-สคฉ.3-0001-2569"])
+    document_number: str = Field(description="The number's present form.", examples=["คคง.-สคฉ.3-0001-2569"])
+    status: NumberState
+    current_number: str = Field(description="The number in its place now.", examples=["คคง.-สคฉ.3-0007-2569"])
+    series: str = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
+    document_kind: str | None
+    document_public_id: UUID | None
+
+
+class NumberSearchOut(Schema):
+    items: list[FoundNumberOut]
+
+
 class SeriesOut(Schema):
     """A visible series and where its counter stands."""
 
@@ -57,7 +74,7 @@ class LedgerLineOut(Schema):
     last: int = Field(description="The same as `first` for a number.", examples=[1])
     state: str = Field(
         description="RESERVED, CONFIRMED, CANCELLED, EXPIRED, VOID; of a range without numbers: SKIPPED, BARRED, KEPT, "
-        "BEFORE_LEDGER, NOT_ISSUED, UNEXPLAINED.",
+        "BEFORE_LEDGER, NOT_ISSUED, OTHER_ORGANIZATION, UNEXPLAINED.",
         examples=["CONFIRMED"],
     )
     public_id: UUID | None = None

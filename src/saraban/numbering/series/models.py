@@ -138,6 +138,8 @@ class NumberCounter(Base):
     last_number: Mapped[int] = mapped_column(default=0)
     # Ranges that the main counter steps over; asking for them costs nothing while there are none.
     range_count: Mapped[int] = mapped_column(default=0)
+    # The last number that the schema before the ledger counted: nobody knows what became of those up to it.
+    before_ledger: Mapped[int] = mapped_column(default=0, server_default="0")
     version: Mapped[int] = mapped_column(default=0)
     updated_at: Mapped[datetime]
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -36,6 +37,7 @@ from saraban.web.shell.session import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 ROWS = 50
+HITS = 20
 VIEW_COUNTERS = "numbering.view_counters"
 MANAGE_FORMATS = "numbering.manage_formats"
 
@@ -47,10 +49,13 @@ class SeriesPage(PageModel):
 
     rows: Sequence[numbering.SeriesRow]
     next_cursor: str | None
+    hits: Sequence[numbering.NumberHit]
+    most: int
     q: str
     place: ProjectRef
     places: Sequence[ProjectRef]
     may_manage: bool
+    sees_project: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,7 @@ class LedgerPage(PageModel):
     place: UUID
     first: int
     may_manage: bool
+    sees_project: bool
     may_reset: bool
 
 
@@ -73,7 +79,7 @@ async def listing(
     project: Annotated[UUID | None, Query()] = None,
     cursor: Annotated[str | None, Query(max_length=1100)] = None,
 ) -> Response:
-    """The series of the chosen project, by name."""
+    """The series of the chosen project, by name; to what is searched for, the numbers that were ever printed so."""
     page.caller.require_somewhere(VIEW_COUNTERS)
     text = "" if control_character(q) is not None else q.strip()
     chosen = await page.choose_project(session, project, VIEW_COUNTERS)
@@ -81,17 +87,29 @@ async def listing(
     found = await numbering.list_series(
         page.context, session, project_public_id=here, text=text or None, cursor=cursor, limit=ROWS
     )
-    return page.show_list(
+    hits = (
+        await numbering.search_numbers(page.context, session, project_public_id=here, text=text, limit=HITS)
+        if text and not cursor
+        else []
+    )
+    response = page.show_list(
         SeriesPage(
             rows=found.items,
             next_cursor=found.next_cursor,
+            hits=hits,
+            most=HITS,
             q=text,
             place=chosen.place,
             places=chosen.places,
             may_manage=page.may(MANAGE_FORMATS, chosen.place),
+            sees_project=page.may(VIEW_COUNTERS, chosen.place),
         ),
         cursor,
     )
+    if page.is_fragment and not cursor:
+        asked = {"project": str(here)} | ({"q": text} if text else {})
+        response.headers["HX-Push-Url"] = f"/numbers?{urlencode(asked)}"
+    return response
 
 
 @router.get("/numbers/account")
@@ -110,12 +128,14 @@ async def account(
         page.context, session, project_public_id=project, series=series, first=begin, cursor=cursor, limit=ROWS
     )
     managed = await page.projects_with(session, MANAGE_FORMATS)
+    viewed = await page.projects_with(session, None)
     return page.show_list(
         LedgerPage(
             account=found,
             place=project,
             first=begin,
             may_manage=any(one.public_id == project for one in managed),
+            sees_project=any(one.public_id == project and page.may(VIEW_COUNTERS, one) for one in viewed),
             may_reset=numbering.may_reset_counter(page.context),
         ),
         cursor,

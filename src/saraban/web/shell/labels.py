@@ -44,6 +44,7 @@ NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
     GapReason.KEPT: (Text("จองไว้", "Reserved"), "blue"),
     GapReason.BEFORE_LEDGER: (Text("ก่อนเริ่มใช้ระบบ", "Pre-system"), "grey"),
     GapReason.NOT_ISSUED: (Text("ยังไม่ออกเลข", "Not issued"), "grey"),
+    GapReason.OTHER_ORGANIZATION: (Text("ของหน่วยงานอื่น", "Another organization's"), "grey"),
     GapReason.UNEXPLAINED: (Text("ไม่ทราบสาเหตุ", "Unexplained"), "red"),
 }
 

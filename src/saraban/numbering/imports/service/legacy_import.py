@@ -39,7 +39,7 @@ from saraban.numbering.imports.service.rows import (
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS, TOKEN_CONSTRAINTS
 from saraban.numbering.issue.service.manual_number import lock_counter, skip_to
 from saraban.numbering.issue.service.number_plan import Plan
-from saraban.numbering.register.service.ledger import SheetWriter
+from saraban.numbering.register.service.sheets import SheetWriter
 from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import NumberImport
 from saraban.numbering.series.repository import last_number

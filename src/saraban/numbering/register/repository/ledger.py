@@ -5,7 +5,8 @@ number with its printed forms and everything that was done with it.
 Every read is a keyset page of an index, so that neither the millionth number nor a long series costs more than the first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import starmap
 from uuid import UUID
@@ -16,9 +17,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from saraban.identity.models import Organization, User
-from saraban.numbering.register.domain import ExportedNumber, Gap, GapReason, NumberRow, SeriesRow
+from saraban.kit.db import AnySelect
+from saraban.numbering.register.domain import (
+    ExportedNumber,
+    Gap,
+    GapReason,
+    MainCounter,
+    NumberRow,
+    SeriesRow,
+)
 from saraban.numbering.series.domain.counter import SequenceRange
-from saraban.numbering.series.domain.states import RANGE_RELEASED, NumberSource, OperationCode, RangeKind
+from saraban.numbering.series.domain.states import RANGE_RELEASED, OperationCode, RangeKind
 from saraban.numbering.series.domain.template import Narrowing
 from saraban.numbering.series.models import (
     COUNTER_OF_RANGE,
@@ -34,6 +43,7 @@ from saraban.projects.models import CorrespondenceType, Project
 
 _replacement = aliased(LedgerEntry, name="replacement")
 _replaced = aliased(LedgerEntry, name="replaced")
+_other = aliased(LedgerEntry, name="other")
 _NAMES = 500
 _originator = aliased(Organization, name="originator")
 _recipient = aliased(Organization, name="recipient")
@@ -45,6 +55,7 @@ _NUMBER = (
     LedgerEntry.document_number,
     LedgerEntry.document_number_status,
     LedgerEntry.source,
+    LedgerEntry.originator_organization_id,
     LedgerEntry.holder_kind,
     LedgerEntry.holder_public_id,
     LedgerEntry.reason,
@@ -84,19 +95,37 @@ _EXPORTED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class RegisterPlace:
+    """
+    What of the register is read: a project, and in it what was issued for these organizations; None for all of them.
+    """
+
+    project: int
+    organizations: frozenset[int] | None = None
+
+    def of(self, originator: InstrumentedAttribute[int]) -> list[sa.ColumnElement[bool]]:
+        """Return the conditions on a column with the originator."""
+        return [] if self.organizations is None else [originator.in_(sorted(self.organizations))]
+
+
 async def series_page(
-    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, limit: int
+    session: AsyncSession,
+    place: RegisterPlace,
+    *,
+    text: str | None,
+    after: str | None,
+    limit: int,
 ) -> Sequence[SeriesRow]:
     """Return the series of a project by name, those above `after`, whether they count or have numbers only."""
-    counted = await _counted_series(session, project_id=project_id, text=text, after=after, limit=limit)
+    counted = await _counted_series(session, place, text=text, after=after, limit=limit)
     upto = counted[-1].series if len(counted) == limit else None
-    names = await _uncounted_series(session, project_id=project_id, text=text, after=after, upto=upto, limit=limit)
-    others = [await _uncounted(session, project_id, name) for name in names]
+    others = await _uncounted_series(session, place, text=text, after=after, upto=upto, limit=limit)
     return sorted([*counted, *others], key=lambda row: row.series)[:limit]
 
 
 async def _counted_series(
-    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, limit: int
+    session: AsyncSession, place: RegisterPlace, *, text: str | None, after: str | None, limit: int
 ) -> Sequence[SeriesRow]:
     statement = (
         sa.select(
@@ -109,7 +138,8 @@ async def _counted_series(
             sa.func.coalesce(_highest(NumberCounter.project_id, NumberCounter.series), 0),
         )
         .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberCounter.correspondence_type_id)
-        .where(NumberCounter.project_id == project_id, NumberCounter.range == 0)
+        .where(NumberCounter.project_id == place.project, NumberCounter.range == 0)
+        .where(*place.of(NumberCounter.originator_organization_id))
     )
     if text:
         statement = statement.where(NumberCounter.series.contains(text, autoescape=True))
@@ -119,45 +149,88 @@ async def _counted_series(
     return [SeriesRow(*row) for row in rows.all()]
 
 
-def _highest(
-    project_id: InstrumentedAttribute[int] | int, series: InstrumentedAttribute[str] | str
-) -> sa.ScalarSelect[int]:
+def _highest(project_id: InstrumentedAttribute[int], series: InstrumentedAttribute[str]) -> sa.ScalarSelect[int]:
     """By the end of the index: MariaDB would read the whole series for a maximum."""
     return (
-        sa.select(LedgerEntry.sequence_number)
-        .where(LedgerEntry.project_id == project_id, LedgerEntry.series == series, LedgerEntry.range == 0)
-        .order_by(LedgerEntry.sequence_number.desc())
+        sa.select(_other.sequence_number)
+        .where(_other.project_id == project_id, _other.series == series, _other.range == 0)
+        .order_by(_other.sequence_number.desc())
         .limit(1)
         .scalar_subquery()
     )
 
 
 async def _uncounted_series(
-    session: AsyncSession, *, project_id: int, text: str | None, after: str | None, upto: str | None, limit: int
-) -> Sequence[str]:
-    """Return the names that the ledger has and no counter, above `after`, none above `upto`."""
-    found: list[str] = []
+    session: AsyncSession, place: RegisterPlace, *, text: str | None, after: str | None, upto: str | None, limit: int
+) -> Sequence[SeriesRow]:
+    """Return the series that the ledger has and no counter, above `after`, none above `upto`."""
+    found: list[SeriesRow] = []
+    on_sqlite = session.get_bind().dialect.name == "sqlite"
     while len(found) < limit:
-        names = sa.select(LedgerEntry.series).where(LedgerEntry.project_id == project_id)
-        if after is not None:
-            names = names.where(LedgerEntry.series > after)
-        if upto is not None:
-            names = names.where(LedgerEntry.series < upto)
-        page = names.distinct().order_by(LedgerEntry.series).limit(_NAMES).subquery()
-        counted = sa.exists().where(
-            NumberCounter.project_id == project_id, NumberCounter.series == page.c.series, NumberCounter.range == 0
-        )
-        fits = page.c.series.contains(text, autoescape=True) if text else sa.true()
-        rows = (await session.execute(sa.select(page.c.series, counted, fits).order_by(page.c.series))).all()
-        found += [name for name, counts, wanted in rows if wanted and not counts]
+        names = _names(place.project, text, after, upto, most=_NAMES, on_sqlite=on_sqlite)
+        rows = (await session.execute(names)).all()
+        found += await _by_first_number(session, place, [first for _, first in rows if first is not None])
         if len(rows) < _NAMES:
             break
         after = rows[-1][0]
     return found[:limit]
 
 
-async def _uncounted(session: AsyncSession, project_id: int, series: str) -> SeriesRow:
-    """A series that was never drawn from, by its first number."""
+def _names(
+    project_id: int, text: str | None, after: str | None, upto: str | None, *, most: int, on_sqlite: bool
+) -> AnySelect:
+    """Names in the ledger, each with the key of its first number where it fits and has no counter."""
+    bounds = [LedgerEntry.project_id == project_id]
+    if upto is not None:
+        bounds.append(LedgerEntry.series < upto)
+    name = _each_by_a_seek(bounds, after, most) if on_sqlite else _each_of_a_group(bounds, after, most)
+    counted = sa.exists().where(
+        NumberCounter.project_id == project_id, NumberCounter.series == name.c.series, NumberCounter.range == 0
+    )
+    fits = name.c.series.contains(text, autoescape=True) if text else sa.true()
+    first = (
+        sa.select(LedgerEntry.id)
+        .where(LedgerEntry.project_id == project_id, LedgerEntry.series == name.c.series)
+        .order_by(LedgerEntry.range, LedgerEntry.sequence_number, LedgerEntry.id)
+        .limit(1)
+        .correlate(name)
+        .scalar_subquery()
+    )
+    return (
+        sa.select(name.c.series, sa.case((sa.or_(counted, ~fits), None), else_=first))
+        .where(name.c.series.is_not(None))
+        .order_by(name.c.series)
+    )
+
+
+def _each_of_a_group(bounds: list[sa.ColumnElement[bool]], after: str | None, most: int) -> sa.Subquery:
+    """MariaDB steps from one name to the next when it is told to; by itself it reads a million numbers of one series."""
+    statement = (
+        sa.select(LedgerEntry.series)
+        .with_hint(LedgerEntry, "FORCE INDEX FOR GROUP BY (idx_docnum_ledger_series)", "mariadb")
+        .where(*bounds)
+        .group_by(LedgerEntry.project_id, LedgerEntry.series)
+        .order_by(LedgerEntry.project_id, LedgerEntry.series)
+        .limit(most)
+    )
+    if after is not None:
+        statement = statement.where(LedgerEntry.series > after)
+    return statement.subquery("name")
+
+
+def _each_by_a_seek(bounds: list[sa.ColumnElement[bool]], after: str | None, most: int) -> sa.CTE:
+    """SQLite knows no such step: one subquery after the other takes it."""
+    here = sa.select(LedgerEntry.series).where(*bounds).order_by(LedgerEntry.series).limit(1)
+    begin = here if after is None else here.where(LedgerEntry.series > after)
+    name = sa.select(begin.scalar_subquery().label("series"), sa.literal(1).label("place")).cte("name", recursive=True)
+    following = here.where(LedgerEntry.series > name.c.series).correlate(name).scalar_subquery()
+    return name.union_all(sa.select(following, name.c.place + 1).where(name.c.series.is_not(None), name.c.place < most))
+
+
+async def _by_first_number(session: AsyncSession, place: RegisterPlace, keys: Sequence[int]) -> Sequence[SeriesRow]:
+    """Series that were never drawn from, by their first numbers."""
+    if not keys:
+        return []
     statement = (
         sa.select(
             LedgerEntry.series,
@@ -166,24 +239,32 @@ async def _uncounted(session: AsyncSession, project_id: int, series: str) -> Ser
             sa.literal(0),
             sa.literal(0),
             LedgerEntry.created_at,
-            sa.func.coalesce(_highest(project_id, series), 0),
+            sa.func.coalesce(_highest(LedgerEntry.project_id, LedgerEntry.series), 0),
         )
         .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .where(LedgerEntry.id.in_(keys), *place.of(LedgerEntry.originator_organization_id))
+        .order_by(LedgerEntry.series)
+    )
+    return [SeriesRow(*row) for row in (await session.execute(statement)).all()]
+
+
+async def main_counter(session: AsyncSession, *, project_id: int, series: str) -> MainCounter | None:
+    statement = sa.select(
+        NumberCounter.last_number, NumberCounter.before_ledger, NumberCounter.originator_organization_id
+    ).where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == 0)
+    row = (await session.execute(statement)).first()
+    return MainCounter(*row) if row else None
+
+
+async def first_originator(session: AsyncSession, *, project_id: int, series: str) -> int | None:
+    """Return whom the first number of a series was issued for; None where there is none."""
+    statement = (
+        sa.select(LedgerEntry.originator_organization_id)
         .where(LedgerEntry.project_id == project_id, LedgerEntry.series == series)
         .order_by(LedgerEntry.range, LedgerEntry.sequence_number, LedgerEntry.id)
         .limit(1)
     )
-    return SeriesRow(*(await session.execute(statement)).one())
-
-
-async def counters_of(session: AsyncSession, *, project_id: int, series: str) -> Mapping[int, int]:
-    """Return, for each counter of a series, by range (0 is the main one), where it stands."""
-    rows = await session.execute(
-        sa.select(NumberCounter.range, NumberCounter.last_number).where(
-            NumberCounter.project_id == project_id, NumberCounter.series == series
-        )
-    )
-    return {row[0]: row[1] for row in rows}
+    return await session.scalar(statement)
 
 
 async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> Sequence[int]:
@@ -204,7 +285,7 @@ async def numbers_page(
     for range_ in ranges:  # one seek of the index for each; a series has few
         statement = (
             sa.select(*_NUMBER)
-            .join(User, User.user_id == LedgerEntry.user_id)
+            .outerjoin(User, User.user_id == LedgerEntry.user_id)  # outer joins, so that all begin with the numbers
             .outerjoin(_replaced, _replaced.public_id == LedgerEntry.replaces_uuid)
             .outerjoin(_replacement, _replacement.public_id == LedgerEntry.replaced_by_uuid)
             .where(
@@ -221,7 +302,13 @@ async def numbers_page(
 
 
 async def gaps_of(
-    session: AsyncSession, *, project_id: int, series: str, counter: int | None = None
+    session: AsyncSession,
+    *,
+    project_id: int,
+    series: str,
+    counter: int | None = None,
+    within: SequenceRange | None = None,
+    organizations: Collection[int] | None = None,
 ) -> tuple[list[Gap], list[int]]:
     """
     Return what explains the holes of a series, the most telling first, and the audit rows that set it back.
@@ -229,14 +316,21 @@ async def gaps_of(
     What has no number of its own in the audit (skipped ranges, ranges, resets) is found by its series.
 
     :param counter: explain the holes of this one counter (0: the main one); None: those of the whole series
+    :param within: what was skipped outside is not wanted
+    :param organizations: whose reasons are told, of ranges that are kept for somebody; None: everybody's
     """
+    wanted: sa.ColumnElement[bool] = sa.true()
+    if within is not None:
+        skipped = sa.and_(NumberAudit.sequence_number <= within.last, NumberAudit.skipped_to >= within.first)
+        wanted = sa.or_(NumberAudit.operation != OperationCode.SKIP, skipped)
     statement = (
         sa.select(NumberAudit, User.username)
-        .join(User, User.user_id == NumberAudit.user_id)
+        .outerjoin(User, User.user_id == NumberAudit.user_id)
         .where(
             NumberAudit.series == series,
             NumberAudit.operation.in_([OperationCode.SKIP, OperationCode.RANGE, OperationCode.RESET]),
             NumberAudit.project_id == project_id,
+            wanted,
         )
         .order_by(NumberAudit.id)
     )
@@ -254,18 +348,26 @@ async def gaps_of(
     }
     gaps = skips
     if not counter:  # a kept range has no ranges within, and is younger than the ledger
-        gaps += await _ranges(session, project_id, series, releases, whole=counter == 0)
-        gaps += await _before_ledger(session, project_id, series)
+        gaps += await _ranges(session, project_id, series, releases, whole=counter == 0, organizations=organizations)
+        main = await main_counter(session, project_id=project_id, series=series)
+        if main and main.before_ledger:
+            gaps.append(Gap(SequenceRange(1, main.before_ledger), GapReason.BEFORE_LEDGER))
     return gaps, [] if counter else [row.id for row, _ in rows if row.operation == OperationCode.RESET]
 
 
 async def _ranges(
-    session: AsyncSession, project_id: int, series: str, releases: Mapping[str, int | None], *, whole: bool
+    session: AsyncSession,
+    project_id: int,
+    series: str,
+    releases: Mapping[str, int | None],
+    *,
+    whole: bool,
+    organizations: Collection[int] | None,
 ) -> list[Gap]:
     """:param whole: false leaves out what a kept range's own counter has passed: that must be there like any number"""
     statement = (
         sa.select(NumberRange, User.username, Organization.organization_code, NumberCounter.last_number)
-        .join(User, User.user_id == NumberRange.user_id)
+        .outerjoin(User, User.user_id == NumberRange.user_id)
         .outerjoin(Organization, Organization.id == NumberRange.organization_id)
         .outerjoin(NumberCounter, COUNTER_OF_RANGE)
         .where(NumberRange.project_id == project_id, NumberRange.series == series)
@@ -276,23 +378,13 @@ async def _ranges(
         first = row.first_number if whole or last is None else max(row.first_number, last + 1)
         # What the main counter had not passed when the range was released it gives since.
         end = row.last_number if row.released_at is None else releases.get(str(row.public_id)) or row.last_number
-        reason = f"{organization}: {row.reason}" if organization else row.reason
         sequences = SequenceRange(first, min(row.last_number, end))
+        if organizations is not None and row.organization_id is not None and row.organization_id not in organizations:
+            gaps.append(Gap(sequences, GapReason(row.kind)))
+            continue
+        reason = f"{organization}: {row.reason}" if organization else row.reason
         gaps.append(Gap(sequences, GapReason(row.kind), reason, username, row.created_at))
     return gaps
-
-
-async def _before_ledger(session: AsyncSession, project_id: int, series: str) -> list[Gap]:
-    """The first schema counted without a ledger: below the last number taken over from it nobody knows."""
-    last = await session.scalar(
-        sa.select(sa.func.max(LedgerEntry.sequence_number)).where(
-            LedgerEntry.project_id == project_id,
-            LedgerEntry.series == series,
-            LedgerEntry.range == 0,
-            LedgerEntry.source == NumberSource.MIGRATED,
-        )
-    )
-    return [Gap(SequenceRange(1, last), GapReason.BEFORE_LEDGER)] if last else []
 
 
 async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -> Sequence[sa.Row[str, str, int, str]]:
@@ -327,22 +419,24 @@ async def fullest_series(session: AsyncSession, *, since: datetime, most: int) -
 
 
 async def export_page(
-    session: AsyncSession, *, project_id: int, type_code: str | None, series: str | None, after: int, limit: int
+    session: AsyncSession, place: RegisterPlace, *, type_code: str | None, series: str | None, after: int, limit: int
 ) -> Sequence[ExportedNumber]:
     """Return numbers of a project in the order of issue, whatever their state, those with a key above `after`."""
     statement = (
         sa.select(*_EXPORTED)
-        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
         .outerjoin(_originator, _originator.id == LedgerEntry.originator_organization_id)
         .outerjoin(_recipient, _recipient.id == LedgerEntry.recipient_organization_id)
-        .join(User, User.user_id == LedgerEntry.user_id)
+        .outerjoin(User, User.user_id == LedgerEntry.user_id)
         .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
-        .where(LedgerEntry.project_id == project_id, LedgerEntry.id > after)
+        .where(LedgerEntry.project_id == place.project, LedgerEntry.id > after)
+        .where(*place.of(LedgerEntry.originator_organization_id))
         .order_by(LedgerEntry.id)
         .limit(limit)
     )
-    if type_code is not None:
-        statement = statement.where(CorrespondenceType.type_code == type_code)
+    if type_code is not None:  # by its key: a condition on the joined table would let MariaDB begin with that
+        key = sa.select(CorrespondenceType.id).where(CorrespondenceType.type_code == type_code).scalar_subquery()
+        statement = statement.where(LedgerEntry.correspondence_type_id == key)
     if series is not None:
         statement = statement.where(LedgerEntry.series == series)
     return [

@@ -1,29 +1,22 @@
 """
-The register of numbers: the series of a project, the ledger of each, its export, and how full the fullest are. One number
+The register of numbers: the series of a project, the ledger of each, a search, and how full the fullest are. One number
 with everything that became of it, what the reader may still do with it, and where an old number leads.
 """
 
 import base64
-import csv
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Self
+from hashlib import blake2b
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
-from xlsxwriter import Workbook
-from xlsxwriter.exceptions import FileCreateError
 
 from saraban.identity.domain.context import Caller, RequestContext, Scope
-from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, NotFound, invalid
 from saraban.kit.pagination import Page
-from saraban.kit.spreadsheets import DANGEROUS
-from saraban.kit.text import fold
+from saraban.kit.text import control_character, fold
 from saraban.numbering.issue.domain import NumberActor, required_state
 from saraban.numbering.issue.repository import (
     by_holder,
@@ -35,44 +28,29 @@ from saraban.numbering.issue.repository import (
 from saraban.numbering.issue.service import monitoring
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, VIEW_COUNTERS, may_see
 from saraban.numbering.issue.service.monitoring import SeriesUtilization
-from saraban.numbering.issue.service.number_plan import FormatChoice, format_choice, reason_of
+from saraban.numbering.issue.service.number_plan import FormatChoice, format_choice
 from saraban.numbering.issue.service.number_request import NumberRequest
-from saraban.numbering.register.domain import ExportedNumber, LedgerLine, NumberRow, SeriesRow, ledger_lines
+from saraban.numbering.register.domain import (
+    FoundNumber,
+    Gap,
+    GapReason,
+    LedgerLine,
+    NumberRow,
+    SeriesRow,
+    ledger_lines,
+)
 from saraban.numbering.register.repository import ledger
-from saraban.numbering.series.domain.counter import LARGEST
+from saraban.numbering.register.repository.ledger import RegisterPlace
+from saraban.numbering.register.repository.search import find_numbers
+from saraban.numbering.series.domain.counter import LARGEST, SequenceRange
 from saraban.numbering.series.domain.states import NumberState
-from saraban.numbering.series.domain.template import Template, TemplateInvalid, reason_text
+from saraban.numbering.series.domain.template import Template, TemplateInvalid
 from saraban.numbering.series.domain.tokens import RFA_TYPE
 from saraban.numbering.series.models import LedgerEntry, NumberOperation, NumberRendering
 from saraban.numbering.series.repository import database_now
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
-PAGE = 2000
-LEDGER_HEADINGS = (
-    "เลขที่เอกสาร / Document number",
-    "ประเภท / Type",
-    "ผู้ส่ง / Originator",
-    "ผู้รับ / Recipient",
-    "ชุดเลข / Series",
-    "ลำดับ / Sequence",
-    "ฉบับแก้ไข / Revision",
-    "สถานะ / Status",
-    "ที่มา / Source",
-    "ชนิดเอกสาร / Document kind",
-    "เอกสาร / Document publicId",
-    "เหตุผล / Reason",
-    "ผู้ใช้ / User",
-    "ออกเมื่อ / Issued at",
-    "ยืนยันเมื่อ / Confirmed at",
-    "ยกเลิกการจองเมื่อ / Released at",
-    "ยกเลิกเลขที่เมื่อ / Voided at",
-    "publicId",
-    "ออกแทนเลขที่ / Replaces",
-    "แทนด้วยเลขที่ / Replaced by",
-    "รูปแบบ / Format",
-    "เหตุผลที่ใช้รูปแบบ / Reason for format",
-)
 _IN_USE = timedelta(days=60)
 _LOOKED_AT = 200
 _SHOWN = 20
@@ -93,11 +71,28 @@ class SeriesLedger:
     next_cursor: str | None
 
 
-async def _viewed(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
-    """:raises Forbidden: for who may not see the counters of the project"""
+@dataclass(frozen=True, slots=True)
+class ViewedRegister:
+    """A project whose register the caller may see, whole or what was issued for organizations of theirs."""
+
+    project: ProjectRef
+    place: RegisterPlace
+
+
+async def viewed_register(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ViewedRegister:
+    """
+    :raises Forbidden: for who may see the counters neither of the project nor of an organization
+    """
     project = await projects.find_project(session, public_id=public_id, pointer="query:projectPublicId")
-    ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
-    return project
+    caller = ctx.caller
+    if caller.may(VIEW_COUNTERS, Scope(project=project.id)):
+        return ViewedRegister(project, RegisterPlace(project.id))
+    own = frozenset(
+        one for one in caller.organization_ids if caller.may(VIEW_COUNTERS, Scope(organizations=frozenset({one})))
+    )
+    if not own:
+        caller.require(VIEW_COUNTERS, Scope(project=project.id))
+    return ViewedRegister(project, RegisterPlace(project.id, own))
 
 
 async def list_series(
@@ -113,15 +108,59 @@ async def list_series(
     Return the series of a project by name: those that count, and those that were only imported or stated.
 
     :param text: only those whose name contains it
-    :raises Forbidden: for who may not see the counters of the project
+    :raises Forbidden: for who may see the counters neither of the project nor of an organization; who sees those of an
+        organization finds the series that were begun for it
     """
-    project = await _viewed(ctx, session, project_public_id)
-    after = _decoded(cursor) if cursor else None
-    rows = await ledger.series_page(
-        session, project_id=project.id, text=fold(text) if text else None, after=after, limit=limit + 1
-    )
+    viewed = await viewed_register(ctx, session, project_public_id)
+    text = fold(text) if text else None
+    asked = f"{project_public_id} {text or ''}"
+    after = _series_after(cursor, asked) if cursor else None
+    rows = await ledger.series_page(session, viewed.place, text=text, after=after, limit=limit + 1)
     more = len(rows) > limit
-    return Page(list(rows[:limit]), _encoded(rows[limit - 1].series) if more else None)
+    return Page(list(rows[:limit]), _encoded(f"{_mark(asked)}{rows[limit - 1].series}") if more else None)
+
+
+def _mark(asked: str) -> str:
+    """What a cursor begins with, so that it goes on with the list that gave it and with no other."""
+    return blake2b(asked.encode(), digest_size=6).hexdigest()
+
+
+def _series_after(cursor: str, asked: str) -> str:
+    position = _decoded(cursor)
+    mark = _mark(asked)
+    if not position.startswith(mark) or control_character(position) is not None:
+        raise _malformed()
+    return position.removeprefix(mark)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberHit:
+    """
+    A number that a search found, and what is in its place now.
+
+    :param current: the number that it was replaced by at last; its own where nothing replaced it
+    """
+
+    found: FoundNumber
+    current: str
+
+
+async def search_numbers(
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, text: str, limit: int = 20
+) -> list[NumberHit]:
+    """
+    Find numbers by any form in which they were ever printed, or a part of one: of former revisions and replaced ones too.
+
+    :raises Forbidden: as for the series; who sees those of an organization finds its numbers
+    """
+    viewed = await viewed_register(ctx, session, project_public_id)
+    wanted = fold(text).strip()
+    found = await find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else []
+    hits = []
+    for one in found:
+        last = await _last_in_place(session, one.replaced_by) if one.replaced_by else None
+        hits.append(NumberHit(one, last.document_number if last else one.number))
+    return hits
 
 
 async def series_ledger(
@@ -139,26 +178,46 @@ async def series_ledger(
 
     :param first: the sequence to begin with, where no cursor says it
     :param limit: numbers on a page; its holes come on top
-    :raises NotFound: for a series that never counted and has no number
-    :raises Forbidden: for who may not see the counters of the project
+    :raises NotFound: for a series that never counted and has no number, and for another organization's to who may not see it
+    :raises Forbidden: for who may see the counters neither of the project nor of an organization
     """
-    project = await _viewed(ctx, session, project_public_id)
-    series = fold(series)
-    counter = (await ledger.counters_of(session, project_id=project.id, series=series)).get(0)
-    ranges = await ledger.ranges_of(session, project_id=project.id, series=series)
     after = _sequence(cursor) if cursor else first - 1
+    viewed = await viewed_register(ctx, session, project_public_id)
+    project, organizations = viewed.project, viewed.place.organizations
+    series = fold(series)
+    counter = await ledger.main_counter(session, project_id=project.id, series=series)
+    begun_for = (
+        counter.originator if counter else await ledger.first_originator(session, project_id=project.id, series=series)
+    )
+    if begun_for is None or (organizations is not None and begun_for not in organizations):
+        raise NotFound("There is no such series.")
+    last = counter.last_number if counter else 0
+    ranges = await ledger.ranges_of(session, project_id=project.id, series=series)
     rows = await ledger.numbers_page(
         session, project_id=project.id, series=series, ranges=ranges, after=after, limit=limit + 1
     )
-    if counter is None and not rows:
-        raise NotFound("There is no such series.")
-    gaps, _ = await ledger.gaps_of(session, project_id=project.id, series=series)
     more = len(rows) > limit
     if more:
         rows = _whole(rows[:limit], following=rows[limit])
-    lines = list(ledger_lines(rows, after=after, counter=counter or 0, gaps=gaps, upto=0 if more else None))
-    following = _encoded(rows[-1].sequence) if more else None
-    return SeriesLedger(project.code, series, counter or 0, lines, following)
+    gaps, _ = await ledger.gaps_of(
+        session,
+        project_id=project.id,
+        series=series,
+        within=SequenceRange(after + 1, rows[-1].sequence if more else LARGEST),
+        organizations=organizations,
+    )
+    lines = [
+        _shown_to(organizations, line)
+        for line in ledger_lines(rows, after=after, counter=last, gaps=gaps, upto=0 if more else None)
+    ]
+    return SeriesLedger(project.code, series, last, lines, _encoded(rows[-1].sequence) if more else None)
+
+
+def _shown_to(organizations: Collection[int] | None, line: LedgerLine[NumberRow]) -> LedgerLine[NumberRow]:
+    """A number of another organization in a series that several share is a place without a name."""
+    if line.entry is None or organizations is None or line.entry.originator in organizations:
+        return line
+    return replace(line, entry=None, gap=Gap(SequenceRange(line.first, line.last), GapReason.OTHER_ORGANIZATION))
 
 
 def _whole(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[NumberRow]:
@@ -189,66 +248,6 @@ def _malformed() -> Invalid:
     return invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.")
 
 
-async def ledger_rows(
-    ctx: RequestContext,
-    db: Database,
-    *,
-    project_public_id: UUID,
-    type_code: str | None = None,
-    series: str | None = None,
-) -> AsyncIterator[list[object]]:
-    """
-    Return the numbers of a project in the order of issue; times are local and without a zone, as sheets have them.
-
-    No connection is held while the taker of the rows is busy. Who may not have them is refused before the first row.
-
-    :raises Forbidden: for who may not see the counters of the project
-    """
-    async with db.reading() as session:
-        project = await _viewed(ctx, session, project_public_id)
-        if type_code is not None:
-            await projects.find_type(session, code=type_code, pointer="query:type")
-    return _rows(db, project.id, ctx.zone, type_code, fold(series) if series else None)
-
-
-async def _rows(
-    db: Database, project_id: int, zone: ZoneInfo, type_code: str | None, series: str | None
-) -> AsyncIterator[list[object]]:
-    after = 0
-    while True:
-        async with db.reading() as session:
-            page = await ledger.export_page(
-                session, project_id=project_id, type_code=type_code, series=series, after=after, limit=PAGE
-            )
-        for row in page:
-            yield [*(_cell(cell, zone) for cell in row.cells), _why(row)]
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
-
-
-def _why(row: ExportedNumber) -> str:
-    reason = reason_of(row.source, row.format_source, row.narrowing)
-    words = reason_text(reason, type_code=row.type_code, narrowing=row.narrowing)
-    return f"{words.th} / {words.en}"
-
-
-def _cell(cell: object, zone: ZoneInfo) -> object:
-    if isinstance(cell, datetime):
-        return cell.astimezone(zone).replace(tzinfo=None)
-    return str(cell) if isinstance(cell, UUID) else cell
-
-
-async def write_export(path: Path, given: AsyncIterator[list[object]]) -> int:
-    """Write the rows to a sheet, and say how many there were."""
-    count = 0
-    with SheetWriter(path, LEDGER_HEADINGS) as sheet:
-        async for row in given:
-            sheet.add(row)
-            count += 1
-    return count
-
-
 async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[SeriesUtilization]:
     """Bring the metric up to date: few series, however many there are."""
     rows = await ledger.fullest_series(session, since=now - _IN_USE, most=_LOOKED_AT)
@@ -267,74 +266,6 @@ def _width(template: str | None) -> int:
         return Template.parse(template or "", drawing=True).width
     except TemplateInvalid:
         return 0
-
-
-_OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
-
-
-class SheetWriter:
-    """A sheet that is written row by row, to a path that ends in `.csv` or `.xlsx`."""
-
-    def __init__(self, path: Path, headings: Sequence[str]) -> None:
-        self._file = self._book = None
-        self._row = 0
-        if path.suffix.lower() == ".csv":
-            self._file = path.open("w", encoding="utf-8-sig", newline="")
-            self._csv = csv.writer(self._file)
-        else:
-            self._book = Workbook(str(path), dict(_OPTIONS))
-            self._dates = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-            self._bold = self._book.add_format({"bold": True})
-            self._sheet = self._book.add_worksheet("Numbers")
-            self._sheet.freeze_panes(1, 0)
-            self._sheet.set_column(0, len(headings) - 1, 22)
-        self._put(headings, bold=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-        if self._book is not None:
-            try:
-                self._book.close()
-            except FileCreateError as error:
-                raise error.args[0] from None  # what the system said, a full disk for example
-
-    def add(self, cells: Sequence[object]) -> None:
-        self._put(cells, bold=False)
-
-    def explain(self, title: str, rows: Sequence[Sequence[str]]) -> None:
-        """Add a second sheet; a CSV has none."""
-        if self._book is not None:
-            sheet = self._book.add_worksheet(title)
-            sheet.set_column(0, 3, 40)
-            for number, row in enumerate(rows):
-                sheet.write_row(number, 0, row, self._bold if number == 0 else None)
-
-    def _put(self, cells: Sequence[object], *, bold: bool) -> None:
-        if self._file is not None:
-            self._csv.writerow([harmless(cell) for cell in cells])
-            return
-        for column, cell in enumerate(cells):
-            self._write(column, cell, bold=bold)
-        self._row += 1
-
-    def _write(self, column: int, cell: object, *, bold: bool) -> None:
-        if isinstance(cell, datetime):
-            self._sheet.write_datetime(self._row, column, cell, self._dates)
-        elif isinstance(cell, int | float):
-            self._sheet.write_number(self._row, column, cell)
-        elif cell is not None:
-            self._sheet.write_string(self._row, column, str(cell), self._bold if bold else None)
-
-
-def harmless(cell: object) -> object:
-    """Keep a spreadsheet from taking a text of a CSV for a formula."""
-    if isinstance(cell, datetime):
-        return cell.isoformat(sep=" ", timespec="seconds")
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
 
 
 async def audit_trail(session: AsyncSession, *, number: str) -> list[NumberOperation]:
@@ -369,14 +300,20 @@ async def resolve_number(
     entry = await by_printed_number(session, project_id=project.id, number=fold(number))
     if entry is None or not may_see(ctx, entry):
         raise NotFound("No such number is known here.")
-    current, seen = entry, {entry.public_id}
-    while current.replaced_by_uuid is not None and current.replaced_by_uuid not in seen:
+    current = await _last_in_place(session, entry.replaced_by_uuid) if entry.replaced_by_uuid else None
+    return NumberResolution(entry, current or entry)
+
+
+async def _last_in_place(session: AsyncSession, public_id: UUID) -> LedgerEntry | None:
+    """Follow the numbers that took each other's place, from this one on."""
+    current, seen = await by_public_id(session, public_id), {public_id}
+    while current is not None and current.replaced_by_uuid is not None and current.replaced_by_uuid not in seen:
         following = await by_public_id(session, current.replaced_by_uuid)
         if following is None:
             break
         current = following
         seen.add(current.public_id)
-    return NumberResolution(entry, current)
+    return current
 
 
 async def rfa_type_of(session: AsyncSession, *, number: UUID) -> str | None:

@@ -1,0 +1,177 @@
+"""The ledger of a project as a sheet, and how any sheet is written row by row."""
+
+import csv
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from xlsxwriter import Workbook
+from xlsxwriter.exceptions import FileCreateError
+
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.db import Database
+from saraban.kit.spreadsheets import DANGEROUS
+from saraban.kit.text import fold
+from saraban.numbering.issue.service.number_plan import reason_of
+from saraban.numbering.register.domain import ExportedNumber
+from saraban.numbering.register.repository import ledger
+from saraban.numbering.register.repository.ledger import RegisterPlace
+from saraban.numbering.register.service.ledger import viewed_register
+from saraban.numbering.series.domain.template import reason_text
+from saraban.projects import service as projects
+
+PAGE = 2000
+LEDGER_HEADINGS = (
+    "เลขที่เอกสาร / Document number",
+    "ประเภท / Type",
+    "ผู้ส่ง / Originator",
+    "ผู้รับ / Recipient",
+    "ชุดเลข / Series",
+    "ลำดับ / Sequence",
+    "ฉบับแก้ไข / Revision",
+    "สถานะ / Status",
+    "ที่มา / Source",
+    "ชนิดเอกสาร / Document kind",
+    "เอกสาร / Document publicId",
+    "เหตุผล / Reason",
+    "ผู้ใช้ / User",
+    "ออกเมื่อ / Issued at",
+    "ยืนยันเมื่อ / Confirmed at",
+    "ยกเลิกการจองเมื่อ / Released at",
+    "ยกเลิกเลขที่เมื่อ / Voided at",
+    "publicId",
+    "ออกแทนเลขที่ / Replaces",
+    "แทนด้วยเลขที่ / Replaced by",
+    "รูปแบบ / Format",
+    "เหตุผลที่ใช้รูปแบบ / Reason for format",
+)
+
+
+async def ledger_rows(
+    ctx: RequestContext,
+    db: Database,
+    *,
+    project_public_id: UUID,
+    type_code: str | None = None,
+    series: str | None = None,
+) -> AsyncIterator[list[object]]:
+    """
+    Return the numbers of a project in the order of issue; times are local and without a zone, as sheets have them.
+
+    No connection is held while the taker of the rows is busy. Who may not have them is refused before the first row.
+
+    :raises Forbidden: for who may see the counters neither of the project nor of an organization; who sees those of an
+        organization gets its numbers
+    """
+    async with db.reading() as session:
+        viewed = await viewed_register(ctx, session, project_public_id)
+        if type_code is not None:
+            await projects.find_type(session, code=type_code, pointer="query:type")
+    return _rows(db, viewed.place, ctx.zone, type_code, fold(series) if series else None)
+
+
+async def _rows(
+    db: Database, place: RegisterPlace, zone: ZoneInfo, type_code: str | None, series: str | None
+) -> AsyncIterator[list[object]]:
+    after = 0
+    while True:
+        async with db.reading() as session:
+            page = await ledger.export_page(session, place, type_code=type_code, series=series, after=after, limit=PAGE)
+        for row in page:
+            yield [*(_cell(cell, zone) for cell in row.cells), _why(row)]
+        if len(page) < PAGE:
+            return
+        after = page[-1].id
+
+
+def _why(row: ExportedNumber) -> str:
+    reason = reason_of(row.source, row.format_source, row.narrowing)
+    words = reason_text(reason, type_code=row.type_code, narrowing=row.narrowing)
+    return f"{words.th} / {words.en}"
+
+
+def _cell(cell: object, zone: ZoneInfo) -> object:
+    if isinstance(cell, datetime):
+        return cell.astimezone(zone).replace(tzinfo=None)
+    return str(cell) if isinstance(cell, UUID) else cell
+
+
+async def write_export(path: Path, given: AsyncIterator[list[object]]) -> int:
+    """Write the rows to a sheet, and say how many there were."""
+    count = 0
+    with SheetWriter(path, LEDGER_HEADINGS) as sheet:
+        async for row in given:
+            sheet.add(row)
+            count += 1
+    return count
+
+
+_OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
+
+
+class SheetWriter:
+    """A sheet that is written row by row, to a path that ends in `.csv` or `.xlsx`."""
+
+    def __init__(self, path: Path, headings: Sequence[str]) -> None:
+        self._file = self._book = None
+        self._row = 0
+        if path.suffix.lower() == ".csv":
+            self._file = path.open("w", encoding="utf-8-sig", newline="")
+            self._csv = csv.writer(self._file)
+        else:
+            self._book = Workbook(str(path), dict(_OPTIONS))
+            self._dates = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+            self._bold = self._book.add_format({"bold": True})
+            self._sheet = self._book.add_worksheet("Numbers")
+            self._sheet.freeze_panes(1, 0)
+            self._sheet.set_column(0, len(headings) - 1, 22)
+        self._put(headings, bold=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        if self._book is not None:
+            try:
+                self._book.close()
+            except FileCreateError as error:
+                raise error.args[0] from None  # what the system said, a full disk for example
+
+    def add(self, cells: Sequence[object]) -> None:
+        self._put(cells, bold=False)
+
+    def explain(self, title: str, rows: Sequence[Sequence[str]]) -> None:
+        """Add a second sheet; a CSV has none."""
+        if self._book is not None:
+            sheet = self._book.add_worksheet(title)
+            sheet.set_column(0, 3, 40)
+            for number, row in enumerate(rows):
+                sheet.write_row(number, 0, row, self._bold if number == 0 else None)
+
+    def _put(self, cells: Sequence[object], *, bold: bool) -> None:
+        if self._file is not None:
+            self._csv.writerow([harmless(cell) for cell in cells])
+            return
+        for column, cell in enumerate(cells):
+            self._write(column, cell, bold=bold)
+        self._row += 1
+
+    def _write(self, column: int, cell: object, *, bold: bool) -> None:
+        if isinstance(cell, datetime):
+            self._sheet.write_datetime(self._row, column, cell, self._dates)
+        elif isinstance(cell, int | float):
+            self._sheet.write_number(self._row, column, cell)
+        elif cell is not None:
+            self._sheet.write_string(self._row, column, str(cell), self._bold if bold else None)
+
+
+def harmless(cell: object) -> object:
+    """Keep a spreadsheet from taking a text of a CSV for a formula."""
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ", timespec="seconds")
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
