@@ -365,14 +365,17 @@ class World:
 
     async def listed(self, by: str, kind: str, *, limit: int = 100, **asked: Any) -> list[Any]:
         """All pages of a register, one after the other."""
-        search, cursor, rows = KINDS[kind].search.model_validate(asked), None, []
+        cursor: str | None = None
+        rows: list[Any] = []
         while True:
+            search = KINDS[kind].search.model_validate({**asked, "limit": limit, "cursor": cursor})
             async with self.db.reading() as session:
-                page = await KINDS[kind].page(self.ctx(by), session, search=search, cursor=cursor, limit=limit)
+                page = await KINDS[kind].page(self.ctx(by), session, search=search, counted=True)
             rows += page.items
             assert len(page.items) <= limit
             cursor = page.next_cursor
             if cursor is None:
+                assert page.count == len(rows)
                 return rows
 
     async def revisions(self, kind: str, public_id: UUID) -> list[Revision]:

@@ -321,9 +321,7 @@ class TestSearch:
                 context(caller=caller, now=clock.now(), zone=clock.zone),
                 session,
                 LETTERS,
-                search=core.DocumentSearch(text=text),
-                cursor=None,
-                limit=20,
+                search=core.RegisterQuery(text=text),
             )
 
         assert [str(item.data.public_id) for item in page.items] == [str(wanted.data.public_id)]

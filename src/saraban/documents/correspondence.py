@@ -6,8 +6,7 @@ from pydantic import Field
 
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import KindRules, RegisterCode
-from saraban.documents.core.schemas import DocumentSummary, NewDocument
-from saraban.kit.schema import Schema
+from saraban.documents.core.schemas import DocumentSummary, NewDocument, RegisterAnswer
 from saraban.workflow.runtime.schemas import WorkflowItem
 
 CORRESPONDENCE_RULES = KindRules(
@@ -44,9 +43,8 @@ class NewCorrespondence(NewDocument):
     correspondence_type_code: GeneralType = Field(examples=["LETTER"])
 
 
-class CorrespondencePage(Schema):
+class CorrespondencePage(RegisterAnswer):
     items: list[WorkflowItem[DocumentSummary]]
-    next_cursor: str | None
 
 
 class CorrespondenceKind(core.RevisionedKind):

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 
@@ -56,7 +57,16 @@ def refuse_writing(engine: sa.Engine) -> None:
         cursor.close()
 
 
+class _HintingCompiler(SQLiteCompiler):
+    """SQLAlchemy drops hints for SQLite, which without statistics reads a register along the wrong index."""
+
+    def get_from_hint_text(self, _table: sa.FromClause, text: str | None) -> str | None:
+        return text
+
+
 def configure_sqlite(engine: sa.Engine) -> None:
+    engine.dialect.statement_compiler = _HintingCompiler
+
     @event.listens_for(engine, "connect")
     def on_connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None

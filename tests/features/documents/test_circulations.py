@@ -59,7 +59,7 @@ class TestSheet:
         app.state.clock = FixedClock(app.state.clock.now() + timedelta(days=30), app.state.clock.zone)
 
         overdue = await desk.listed("dc.consultant", "circulations", overdue="true")
-        due = await desk.listed("dc.consultant", "circulations", dueBefore="2100-01-01")
+        due = await desk.listed("dc.consultant", "circulations", dueUntil="2100-01-01")
 
         assert [(row["publicId"], row["isOverdue"]) for row in overdue] == [(late["publicId"], True)]
         assert {row["publicId"] for row in due} == {late["publicId"], closed["publicId"]}
@@ -110,6 +110,10 @@ class TestSheet:
             "dc.consultant", "circulations", await order(desk, correspondencePublicId=letter["publicId"])
         )
         await desk.act("dc.consultant", sheet, "start")
+        about = await desk.listed("dc.consultant", "circulations", correspondencePublicId=letter["publicId"])
+        assert [row["publicId"] for row in about] == [sheet["publicId"]]
+        other = sheet["publicId"]
+        assert await desk.listed("dc.consultant", "circulations", correspondencePublicId=other) == []
         client = await desk.as_("dc.consultant")
         second = await client.post(
             "/api/v1/circulations", json=await order(desk, correspondencePublicId=letter["publicId"])

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from saraban.documents.core.domain import KindRules, RegisterCode
+from saraban.documents.core.domain import KindRules, ReaderKind, RegisterCode
+from saraban.documents.core.domain.registers import Places, ReaderKey
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, Scope, allows
 from saraban.workflow.language.outcome import Outcome
 
@@ -121,3 +122,15 @@ def reach(caller: Caller) -> CirculationReach:
 def may_see(reach: CirculationReach, *, organization: int, project: int) -> bool:
     in_project = organization in reach.member_of and project in reach.projects
     return reach.everything or organization in reach.organizations or in_project
+
+
+def keys_of(reach: CirculationReach, places: Places) -> list[ReaderKey]:
+    """Return the keys of `document_reach` by which somebody reads sheets; each alone gives only what `may_see` allows."""
+    keys = []
+    for project in sorted(places.projects):
+        if reach.everything:
+            keys.append(ReaderKey(project, ReaderKind.PROJECT))
+        else:
+            own = reach.organizations | (reach.member_of if project in reach.projects else frozenset())
+            keys += [ReaderKey(project, ReaderKind.ORGANIZATION, one) for one in sorted(own)]
+    return keys

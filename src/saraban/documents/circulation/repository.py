@@ -11,18 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.circulation.domain import STATUS_PLACES, STATUSES, WAITING, CirculationReach, reach
+from saraban.documents.circulation.domain import STATUS_PLACES, WAITING, CirculationReach
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
-from saraban.documents.circulation.schemas import CirculationSearch
-from saraban.documents.core.models import Document
-from saraban.documents.core.schemas import RegisterSearch
-from saraban.identity.domain.context import RequestContext
+from saraban.documents.core.domain.registers import NarrowRow
+from saraban.documents.core.models import Document, DocumentReach
 from saraban.identity.models import Organization, User, UserName, named
-from saraban.kit import pagination
-from saraban.kit.clock import local_date
-from saraban.kit.db import AnyRow
-from saraban.kit.text import fold
-from saraban.numbering.series.models import LedgerEntry, NumberRendering
+from saraban.kit.db import AnyRow, table_of
 from saraban.projects.models import CirculationStatusCode, Project
 
 _canceller = aliased(User, name="canceller")
@@ -118,58 +112,26 @@ def _select(reach: CirculationReach | None) -> Any:
     return statement.where(sa.or_(Circulation.organization_id.in_(reach.organizations), in_project))
 
 
-def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
-    return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0
+def is_involved(name: str) -> sa.ColumnElement[bool]:
+    """Whether a person wrote the sheet that a row of `document_reach` is about, or has a part in it."""
+    reach, routing = table_of(DocumentReach), table_of(CirculationRouting)
+    person = sa.bindparam(name, type_=sa.Integer())
+    part = sa.exists().where(routing.c.circulation_id == reach.c.document_id, routing.c.assigned_to == person)
+    return sa.or_(reach.c.author_id == person, part.correlate(reach))
 
 
-def _was_numbered(text: str) -> sa.ColumnElement[bool]:
-    """A sheet that was renumbered is found by each number it ever had (REQ-NUM-32)."""
-    return sa.exists().where(
-        LedgerEntry.holder_public_id == Circulation.public_id,
-        LedgerEntry.replaced_by_uuid.is_not(None),
-        NumberRendering.reservation_id == LedgerEntry.id,
-        _contains(NumberRendering.document_number, text),
-    )
+ABOUT = (
+    sa.select(Circulation.id)
+    .join(Document, Document.id == Circulation.correspondence_id)
+    .where(Document.public_id == sa.bindparam("about"))
+)
 
 
-def _conditions(ctx: RequestContext, search: RegisterSearch) -> list[sa.ColumnElement[bool]]:
-    today, text, person = local_date(ctx.now, ctx.zone), fold(search.text or "").strip(), ctx.caller.user_id
-    document = search.correspondence if isinstance(search, CirculationSearch) else None
-    part = sa.exists().where(
-        CirculationRouting.circulation_id == Circulation.id, CirculationRouting.assigned_to == person
-    )
-    wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
-        (search.project, Project.public_id == search.project),
-        (search.status, Circulation.circulation_status_code == STATUSES.get(search.status or "")),
-        (document, Document.public_id == document),
-        (search.mine, sa.or_(Circulation.created_by_user_id == person, part)),
-        (search.due_before, Circulation.deadline_date < (search.due_before or today)),
-        (search.overdue, sa.and_(Circulation.deadline_date < today, Circulation.closed_at.is_(None))),
-        (
-            text,
-            sa.or_(
-                _contains(Circulation.circulation_no, text),
-                _contains(Circulation.circulation_subject, text),
-                _was_numbered(text),
-            ),
-        ),
-    ]
-    return [condition for given, condition in wanted if given]
-
-
-async def page(
-    ctx: RequestContext, session: AsyncSession, search: RegisterSearch, *, cursor: str | None, limit: int
-) -> pagination.Page[CirculationRow]:
-    statement = pagination.newest_first(
-        _select(reach(ctx.caller)).where(*_conditions(ctx, search)),
-        at=Circulation.created_at,
-        public_id=Circulation.public_id,
-        cursor=cursor,
-        limit=limit,
-    )
-    rows = [_row(row) for row in await session.execute(statement)]
-    found = pagination.page_of(rows, limit=limit, key=lambda row: (row.circulation.created_at, row.public_id))
-    return pagination.Page(await _with_assignees(session, found.items), found.next_cursor)
+async def at(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[CirculationRow]:
+    """Return the sheets of narrow rows, in their order."""
+    found = await _rows(session, _select(None).where(Circulation.id.in_([row.document_id for row in rows])))
+    sheets = {row.circulation.id: row for row in found}
+    return [sheets[row.document_id] for row in rows if row.document_id in sheets]
 
 
 async def _rows(session: AsyncSession, statement: Any) -> list[CirculationRow]:

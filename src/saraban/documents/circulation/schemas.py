@@ -17,7 +17,8 @@ from saraban.documents.core.schemas import (
     ProjectAnswer,
     Prose,
     ReferenceAnswer,
-    RegisterSearch,
+    RegisterAnswer,
+    RegisterQuery,
     Subject,
 )
 from saraban.kit.schema import Day, MultiLine, Schema
@@ -31,9 +32,14 @@ class CirculationAssignee(Schema):
     due_date: Day | None = Field(None, description="The sheet's deadline when left out; not for INFORMATION.")
 
 
-class CirculationSearch(RegisterSearch):
+class CirculationQuery(RegisterQuery):
     correspondence: UUID | None = Field(None, alias="correspondencePublicId")
+    person: UUID | None = Field(None, description="Who wrote it or has a part in it.")
     mine: bool = Field(default=False, description="Only what I wrote or have a part in.")
+
+    @property
+    def about(self) -> UUID | None:
+        return self.correspondence
 
 
 class NewCirculation(Schema):
@@ -119,6 +125,5 @@ class CirculationAnswer(CirculationSummary):
     version: int = Field(1, exclude=True)
 
 
-class CirculationPage(Schema):
+class CirculationPage(RegisterAnswer):
     items: list[WorkflowItem[CirculationSummary]]
-    next_cursor: str | None

@@ -5,12 +5,11 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
 
-from saraban.documents.core.service import AnyKind, DocumentServices, etag, show
+from saraban.documents.core.service import AnyKind, CountedPage, DocumentServices, etag, show
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.http import OrjsonResponse, async_dependency, read_after_commit, respond
 from saraban.kit.operation import Receipt
-from saraban.kit.pagination import Page
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 IfMatch = Annotated[
@@ -56,6 +55,6 @@ async def present(
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": etag(answer)})
 
 
-def page_of(page: Page[Any]) -> Response:
+def page_of(page: CountedPage[Any]) -> Response:
     items = [item.model_dump(mode="json", by_alias=True) for item in page.items]
-    return OrjsonResponse({"items": items, "nextCursor": page.next_cursor})
+    return OrjsonResponse({"items": items, "nextCursor": page.next_cursor, "approximateCount": page.count})

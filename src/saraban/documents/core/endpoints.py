@@ -15,7 +15,7 @@ from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRev
 from saraban.documents.core.service import AnyKind, RevisionedKind
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import PageCursor, PageLimit, PathId, ReadSession, read_after_commit
+from saraban.kit.http import PathId, ReadSession, read_after_commit
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT
 
@@ -63,11 +63,9 @@ def _read_routes(router: APIRouter, kind: AnyKind, page: type[Schema], texts: Ro
     async def listing(
         session: ReadSession,
         search: Any,
-        cursor: PageCursor = None,
-        limit: PageLimit = 20,
         ctx: RequestContext = guarded(permission),
     ) -> Response:
-        return page_of(await core.listing(ctx, session, kind, search=search, cursor=cursor, limit=limit))
+        return page_of(await core.listing(ctx, session, kind, search=search, counted=True))
 
     listing.__annotations__["search"] = Annotated[kind.search, Query()]
     router.get("", response_model=page, summary=f"The register of {texts.many}", description=texts.readers)(listing)

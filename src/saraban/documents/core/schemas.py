@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering.issue.schemas import NumberFormatOut
@@ -41,7 +42,7 @@ def _printable(text: str) -> str:
     return text
 
 
-class RegisterSearch(Schema):
+class RegisterQuery(Schema):
     """What is asked of a register of any kind; None asks for all."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -51,17 +52,27 @@ class RegisterSearch(Schema):
     )
     project: UUID | None = Field(None, alias="projectPublicId")
     status: str | None = Field(None, max_length=50, description="Workflow state.")
-    due_before: Day | None = Field(None, description="Due before this day, finished or not.")
+    type: str | None = Field(None, max_length=50, description="Code of the document type; of RFAs, of the RFA type.")
+    discipline: str | None = Field(None, max_length=50, description="Code of the discipline.")
+    party: UUID | None = Field(None, description="Organization that wrote or received it.")
+    person: UUID | None = Field(None, description="Who wrote it.")
+    since: Day | None = Field(None, alias="from", description="Registered on this day or later.")
+    until: Day | None = Field(None, description="Registered on this day or earlier.")
+    due_from: Day | None = Field(None, description="Due on this day or later, finished or not.")
+    due_until: Day | None = Field(None, description="Due on this day or earlier, finished or not.")
     overdue: bool = Field(default=False, description="Only what is not finished and was due before today.")
     mine: bool = Field(default=False, description="Only what I wrote.")
+    pending_with_me: bool = Field(default=False, description="Only what waits for me or for an organization of mine.")
+    sort: Literal["-created", "created", "-number", "number", "-date", "date", "-due", "due", "-status", "status"] = (
+        Field("-created", description="`-` reverses; what is equal stands by its creation.")
+    )
+    limit: int = Field(20, ge=1, le=MAX_PAGE, description="Rows of one page.")
+    cursor: str | None = Field(None, max_length=1_100, description="`nextCursor` of the page before.")
 
-
-class DocumentSearch(RegisterSearch):
-    type_code: str | None = Field(None, alias="correspondenceTypeCode", max_length=50)
-    originator: UUID | None = Field(None, alias="originatorOrganizationPublicId")
-    recipient: UUID | None = Field(None, alias="recipientOrganizationPublicId")
-    created_from: Day | None = None
-    created_to: Day | None = None
+    @property
+    def about(self) -> UUID | None:
+        """The document that sheets are asked for by."""
+        return None
 
 
 class Recipient(Schema):
@@ -224,6 +235,15 @@ class DocumentSummary(Schema):
     created_at: datetime
     created_by: PersonAnswer
     cancelled_at: datetime | None
+
+
+class RegisterAnswer(Schema):
+    """What a page of a register says beside its rows."""
+
+    next_cursor: str | None
+    approximate_count: int = Field(
+        description="Documents on all pages: exact up to 10,000, and 10,001 says that there may be more.", examples=[1]
+    )
 
 
 class ReferenceAnswer(Schema):

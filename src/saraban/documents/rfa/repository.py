@@ -1,6 +1,6 @@
 """The rows that only an RFA has, beside the master's."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import date
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.kit.db import table_of
 from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import PreparedStatement
-from saraban.projects.models import RfaApproveCode, RfaStatusCode, RfaType
+from saraban.kit.statements import PreparedStatement, Query
+from saraban.projects.models import Contract, RfaApproveCode, RfaStatusCode, RfaType
 
 
 class RfaFacts(NamedTuple):
@@ -57,6 +57,18 @@ async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
 def type_key() -> sa.ScalarSelect[int]:
     """Return the key of the RFA type of a document, in a statement about documents."""
     return sa.select(Rfa.rfa_type_id).where(Rfa.id == Document.id).correlate(Document).scalar_subquery()
+
+
+_TYPES = PreparedStatement(
+    sa.select(RfaType.id, Contract.project_id)
+    .join(Contract, Contract.id == RfaType.contract_id)
+    .where(RfaType.type_code == sa.bindparam("code"))
+)
+
+
+def type_keys(code: str) -> Query[Mapping[int, int | None]]:
+    """Ask for the RFA types of this code, one for each contract that has it, with their projects."""
+    return Query(_TYPES, {"code": code}, dict)
 
 
 async def type_code(session: AsyncSession, *, document_id: int) -> str:

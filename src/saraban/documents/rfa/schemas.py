@@ -4,7 +4,14 @@ from datetime import date
 
 from pydantic import Field
 
-from saraban.documents.core.schemas import CodeAnswer, DocumentAnswer, DocumentSummary, MasterCode, NewDocument
+from saraban.documents.core.schemas import (
+    CodeAnswer,
+    DocumentAnswer,
+    DocumentSummary,
+    MasterCode,
+    NewDocument,
+    RegisterAnswer,
+)
 from saraban.kit.schema import Schema
 from saraban.workflow.runtime.schemas import WorkflowItem
 
@@ -34,6 +41,5 @@ class RfaAnswer(RfaSummary, DocumentAnswer):
     approved_date: date | None
 
 
-class RfaPage(Schema):
+class RfaPage(RegisterAnswer):
     items: list[WorkflowItem[RfaSummary]]
-    next_cursor: str | None

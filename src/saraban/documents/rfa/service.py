@@ -1,6 +1,7 @@
 """Requests for approval: the shared verbs, with the RFA's type, its own status and its approve code."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -86,6 +87,9 @@ class RfaKind(core.RevisionedKind):
             keeps=reached.automatic,
             day=reached.day if shown.approved else None,
         )
+
+    def register(self, reach: Reach) -> core.Register:
+        return replace(super().register(reach), types=repository.type_keys)
 
     async def type_code(self, session: AsyncSession, row: core.DocumentRow) -> str:
         return await repository.type_code(session, document_id=row.document.id)

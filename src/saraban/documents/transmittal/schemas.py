@@ -10,6 +10,7 @@ from saraban.documents.core.schemas import (
     DocumentChanges,
     DocumentSummary,
     NewDocument,
+    RegisterAnswer,
     RevisionDetail,
     RevisionList,
 )
@@ -71,6 +72,5 @@ class TransmittalRevisions(RevisionList):
     items: list[WorkflowItem[TransmittalRevision]]  # type: ignore[assignment]
 
 
-class TransmittalPage(Schema):
+class TransmittalPage(RegisterAnswer):
     items: list[WorkflowItem[TransmittalSummary]]
-    next_cursor: str | None

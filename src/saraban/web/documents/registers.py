@@ -19,7 +19,7 @@ from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound
-from saraban.kit.http import PageCursor, ReadSession, async_dependency
+from saraban.kit.http import ReadSession, async_dependency
 from saraban.kit.pagination import Page
 from saraban.kit.text import control_character
 from saraban.web.shell.document_kinds import KINDS, WebKind
@@ -94,16 +94,22 @@ class RegisterFilters:
     mine: bool = False
     due: str = ""
 
-    def search(self, ctx: RequestContext, web: WebKind, project: UUID | None) -> core.DocumentSearch:
+    def search(
+        self, ctx: RequestContext, web: WebKind, project: UUID | None, *, cursor: str | None
+    ) -> core.RegisterQuery:
         today = local_date(ctx.now, ctx.zone)
-        limits = {"overdue": today, "soon": today + SOON + timedelta(days=1)}
-        return core.DocumentSearch(
+        soon = self.due == "soon"
+        return core.RegisterQuery(
             text=self.q or None,
             status=self.state if self.state in web.states else None,
-            type_code=self.type if self.type in web.types else None,
+            type=self.type if self.type in web.types else None,
             project=self.project or project,
             mine=self.mine,
-            due_before=limits.get(self.due),
+            overdue=self.due == "overdue",
+            due_from=today if soon else None,
+            due_until=today + SOON if soon else None,
+            cursor=cursor,
+            limit=ROWS,
         )
 
     @property
@@ -151,16 +157,19 @@ def filters(
     return RegisterFilters(text, state, type, id_of(project), mine == "1", due)
 
 
+RegisterPlace = Annotated[str | None, Query(max_length=1_100)]
 CurrentFilters = Annotated[RegisterFilters, Depends(async_dependency(filters))]
 
 
-async def show(page: CurrentPage, session: ReadSession, asked: CurrentFilters, cursor: PageCursor = None) -> Response:
+async def show(
+    page: CurrentPage, session: ReadSession, asked: CurrentFilters, cursor: RegisterPlace = None
+) -> Response:
     """The register that the address names."""
     register = register_at(page.request.url.path.strip("/"))
     web = register.web
     page.caller.require_somewhere("document.view")
-    search = asked.search(page.context, web, page.project)
-    found = await rows(page.context, session, register, search, cursor=cursor, limit=ROWS)
+    search = asked.search(page.context, web, page.project, cursor=cursor)
+    found = await rows(page.context, session, register, search)
     response = page.show_list(
         RegisterPage(kind=web, lines=found.items, next_cursor=found.next_cursor, asked=asked), cursor
     )
@@ -174,15 +183,9 @@ for _path in DOCUMENT_REGISTERS:
 
 
 async def rows(
-    ctx: RequestContext,
-    session: AsyncSession,
-    register: DocumentRegister,
-    search: core.DocumentSearch,
-    *,
-    cursor: str | None = None,
-    limit: int,
+    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, search: core.RegisterQuery
 ) -> Page[DocumentSummaryRow]:
-    page = await core.listing(ctx, session, register.kind, search=search, cursor=cursor, limit=limit)
+    page = await core.listing(ctx, session, register.kind, search=search)
     return Page([_row(register.web, item) for item in page.items], page.next_cursor)
 
 
@@ -221,7 +224,7 @@ async def documents_to_pick(
     found: list[DocumentSummaryRow] = []
     for register in DOCUMENT_REGISTERS.values():
         if not register.web.is_sheet:
-            page = await rows(ctx, session, register, core.DocumentSearch(text=text), limit=limit)
+            page = await rows(ctx, session, register, core.RegisterQuery(text=text, limit=limit))
             found.extend(page.items)
     return found[: limit * 2]
 

@@ -1,8 +1,6 @@
 """Circulations: the verbs of every document, with assignees of one organization in place of recipients."""
 
-# ruff: noqa: ARG002
-
-# The verbs give every kind the same, whether it needs it or not.
+# ruff: noqa: ARG002  the verbs give every kind the same, whether it needs it or not
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +23,7 @@ from saraban.documents.circulation.schemas import (
     AssigneeResponse,
     CirculationAnswer,
     CirculationChanges,
-    CirculationSearch,
+    CirculationQuery,
     CirculationSummary,
     NewCirculation,
 )
@@ -46,16 +44,16 @@ from saraban.documents.circulation.service.assignees import (
     subject_facts,
     take_answer,
 )
+from saraban.documents.circulation.service.register import register_for
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import field_changes, is_overdue
-from saraban.documents.core.schemas import ReferenceAnswer, RegisterSearch
+from saraban.documents.core.schemas import ReferenceAnswer, RegisterQuery
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid, required
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.pagination import Page
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
@@ -67,6 +65,8 @@ from saraban.workflow.language.review import Person
 from saraban.workflow.language.subject import Envelope, SubjectFacts
 
 _ONE_FOR_EACH = ("uq_circulation_per_organization", "circulations.correspondence_id")
+
+
 _COLUMNS = {
     "subject": "circulation_subject",
     "remarks": "remarks",
@@ -125,7 +125,7 @@ class CirculationParts(NamedTuple):
 class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     rules = domain.CIRCULATION_RULES
     new, changes, full = NewCirculation, CirculationChanges, CirculationAnswer
-    search = CirculationSearch
+    search = CirculationQuery
     index = core.reach_of_sheets(
         rules.register,
         core.ReachHeads(repository.NUMBERED, Circulation.id, Circulation.project_id, (Circulation.id,)),
@@ -197,11 +197,10 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
 
     async def page(
-        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterSearch, cursor: str | None, limit: int
-    ) -> Page[CirculationRow]:
-        if search.status is not None and search.status not in domain.STATUSES:
-            raise core.not_in_list("query:status", list(domain.STATUSES))
-        return await repository.page(ctx, session, search, cursor=cursor, limit=limit)
+        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterQuery, counted: bool
+    ) -> core.CountedPage[CirculationRow]:
+        register = register_for(reach(ctx.caller))
+        return await core.read_page(ctx, session, register, search, counted=counted, wide=repository.at)
 
     async def lock(self, session: AsyncSession, row: CirculationRow) -> None:
         # A step holds the instance and changes the circulation; in another order the two would wait for each other.

@@ -4,7 +4,7 @@ that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 """
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.core import domain
-from saraban.documents.core.domain import KindRules, Reach, start_of_day
+from saraban.documents.core.domain import Reach
+from saraban.documents.core.domain.registers import NarrowRow
 from saraban.documents.core.models import (
     Document,
     DocumentRecipient,
@@ -23,19 +23,12 @@ from saraban.documents.core.models import (
     DocumentRevisionAttachment,
 )
 from saraban.documents.core.repository.rows import DocumentRow, OrganizationName, summary_select, whole_select
-from saraban.documents.core.schemas import DocumentSearch
-from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User, UserName, name_columns
-from saraban.kit import pagination
-from saraban.kit.clock import local_date
 from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch, fetch_each
-from saraban.kit.text import fold
 from saraban.numbering.register.domain import NumberedDocument
-from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
     ContractOrganization,
     CorrespondenceStatus,
-    CorrespondenceType,
     Project,
 )
 
@@ -95,80 +88,6 @@ def may_see_revision(reach: Reach) -> sa.ColumnElement[bool]:
     return sa.or_(at_home(reach), sa.and_(_revision.issued_date.is_not(None), sent_to(reach)))
 
 
-def _contains(column: Any, text: str) -> sa.ColumnElement[bool]:
-    # INSTR takes the text as it is: there is no wildcard to escape, and both databases fold case the same on each side.
-    return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0
-
-
-def _was_numbered(text: str) -> sa.ColumnElement[bool]:
-    """A document that was renumbered is found by each number it ever had (REQ-NUM-32)."""
-    return sa.exists().where(
-        LedgerEntry.holder_public_id == _head.public_id,
-        LedgerEntry.replaced_by_uuid.is_not(None),
-        NumberRendering.reservation_id == LedgerEntry.id,
-        _contains(NumberRendering.document_number, text),
-    )
-
-
-def _conditions(ctx: RequestContext, rules: KindRules, search: DocumentSearch) -> list[sa.ColumnElement[bool]]:
-    recipient, other, status = DocumentRecipient, aliased(Organization), CorrespondenceStatus.status_code
-    today, text = local_date(ctx.now, ctx.zone), fold(search.text or "").strip()
-    after_last = search.created_to and search.created_to + timedelta(days=1)
-
-    def start(day: date | None) -> datetime | None:
-        return start_of_day(day or today, ctx.zone)
-
-    wanted: list[tuple[object, sa.ColumnElement[bool]]] = [
-        (search.project, Project.public_id == search.project),
-        (search.status, status.in_(rules.status_codes(search.status) if search.status else ())),
-        (search.originator, Organization.public_id == search.originator),
-        (
-            search.recipient,
-            sa.exists().where(
-                recipient.correspondence_id == _head.id,
-                recipient.recipient_organization_id == other.id,
-                other.public_id == search.recipient,
-            ),
-        ),
-        (search.mine, _head.created_by == ctx.caller.user_id),
-        (search.due_before, _revision.due_date < start(search.due_before)),
-        (search.overdue, sa.and_(_revision.due_date < start(today), status.not_in(rules.finished_codes))),
-        (search.created_from, _head.created_at >= start(search.created_from)),
-        (search.created_to, _head.created_at < start(after_last)),
-        (
-            text,
-            sa.or_(
-                _contains(_revision.correspondence_number, text),
-                _contains(_revision.subject, text),
-                _contains(_revision.sender_number, text),
-                _was_numbered(text),
-            ),
-        ),
-    ]
-    types = {search.type_code} if search.type_code else rules.type_codes
-    return [CorrespondenceType.type_code.in_(types), *(condition for given, condition in wanted if given)]
-
-
-async def page(
-    ctx: RequestContext,
-    session: AsyncSession,
-    rules: KindRules,
-    search: DocumentSearch,
-    *,
-    cursor: str | None,
-    limit: int,
-) -> pagination.Page[DocumentRow]:
-    statement = pagination.newest_first(
-        summary_select().where(*_shown(domain.reach(ctx.caller)), *_conditions(ctx, rules, search)),
-        at=_head.created_at,
-        public_id=_head.public_id,
-        cursor=cursor,
-        limit=limit,
-    )
-    rows = [DocumentRow.read(row) for row in await session.execute(statement)]
-    return pagination.page_of(rows, limit=limit, key=lambda row: (row.document.created_at, row.document.public_id))
-
-
 _KEYS = ("projects", "contracts", "organizations", "member_of")
 _NOWHERE = frozenset[int]()
 _ALL = Reach(everything=True, **dict.fromkeys(_KEYS, _NOWHERE))
@@ -197,6 +116,21 @@ _REVISIONS = SeenStatement(
     lambda reach: whole_select().where(_asked, may_see_revision(reach)).order_by(_revision.revision_number.desc())
 )
 _FIRST = PreparedStatement(whole_select().where(_asked, _revision.revision_number == 0))
+
+
+_AT_REVISIONS = PreparedStatement(
+    summary_select()
+    # In this order: MariaDB would otherwise begin with a project or a type, and read all that it ever had.
+    .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
+    .where(_revision.id.in_(many("revisions")))
+)
+
+
+async def at_revisions(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[DocumentRow]:
+    """Return what a register shows of narrow rows, in their order."""
+    found = await _AT_REVISIONS.rows(session, revisions=[row.revision_id for row in rows])
+    wide = {row.document.id: row for row in map(DocumentRow.read, found)}
+    return [wide[row.document_id] for row in rows if row.document_id in wide]
 
 
 async def visible(session: AsyncSession, *, reach: Reach, public_ids: Collection[UUID]) -> dict[UUID, DocumentRow]:

@@ -3,8 +3,9 @@
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import DocumentNumbers
 from saraban.documents.core.repository.reach import ReachHeads, ReachIndex, reach_of_documents, reach_of_sheets
+from saraban.documents.core.repository.register_filters import register_of_sheets
 from saraban.documents.core.repository.rows import DocumentRow
-from saraban.documents.core.schemas import DocumentSearch
+from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
 from saraban.documents.core.service.creation import RENUMBERS, create, renumber
 from saraban.documents.core.service.document_change import (
@@ -40,7 +41,8 @@ from saraban.documents.core.service.queries import (
     visible,
 )
 from saraban.documents.core.service.reach_check import ReachDifference, compare_reach
-from saraban.documents.core.service.revisioned_kind import RevisionedKind, not_in_list
+from saraban.documents.core.service.registers import CountedPage, Register, read_page
+from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.documents.core.service.revisions import (
     NoDraftRevision,
     RevisionPending,
@@ -56,6 +58,7 @@ __all__ = [
     "RENUMBERS",
     "AnyKind",
     "CancelOnlyDraft",
+    "CountedPage",
     "DocumentAct",
     "DocumentAlreadyIssued",
     "DocumentChanged",
@@ -64,7 +67,6 @@ __all__ = [
     "DocumentNumbers",
     "DocumentReading",
     "DocumentRow",
-    "DocumentSearch",
     "DocumentServices",
     "NoDraftRevision",
     "NotADraft",
@@ -72,6 +74,8 @@ __all__ = [
     "ReachHeads",
     "ReachIndex",
     "ReachedState",
+    "Register",
+    "RegisterQuery",
     "RevisionPending",
     "RevisionedKind",
     "WrittenDocument",
@@ -91,7 +95,6 @@ __all__ = [
     "known_to",
     "list_revisions",
     "listing",
-    "not_in_list",
     "number_format",
     "permitted_actions",
     "person",
@@ -99,10 +102,12 @@ __all__ = [
     "reach_of_documents",
     "reach_of_sheets",
     "read",
+    "read_page",
     "read_whole",
     "receipt_of",
     "record",
     "reference",
+    "register_of_sheets",
     "renumber",
     "revise",
     "show",

@@ -18,11 +18,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.domain import KindRules
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import ProjectName
-from saraban.documents.core.schemas import RegisterSearch
+from saraban.documents.core.schemas import RegisterQuery
+from saraban.documents.core.service.registers import CountedPage
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
-from saraban.kit.pagination import Page
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
@@ -152,7 +152,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     new: ClassVar[type[Schema]]
     changes: ClassVar[type[Schema]]
     full: ClassVar[type[Schema]]
-    search: ClassVar[type[RegisterSearch]]
+    search: ClassVar[type[RegisterQuery]] = RegisterQuery
     reserved_fields: ClassVar[Mapping[str, str]] = {}
 
     @property
@@ -196,8 +196,11 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def page(
-        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterSearch, cursor: str | None, limit: int
-    ) -> Page[Row]: ...
+        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterQuery, counted: bool
+    ) -> CountedPage[Row]:
+        """
+        :param counted: say of how many documents it is a page
+        """
 
     @abstractmethod
     async def lock(self, session: AsyncSession, row: Row) -> None:

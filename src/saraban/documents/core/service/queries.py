@@ -16,18 +16,18 @@ from saraban.audit import service as audit
 from saraban.documents.core.domain import DRAFT, Reach, day_of, reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow
-from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer, RegisterSearch, RevisionList
+from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer, RegisterQuery, RevisionList
 from saraban.documents.core.service.document_change import version_tag
 from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.documents.core.service.presentation import coded, file_answers, person, revision_answer
+from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import Forbidden
 from saraban.kit.operation import Receipt
-from saraban.kit.pagination import Page
 from saraban.kit.statements import together
 from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
@@ -41,16 +41,22 @@ _TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
 
 
 async def listing(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, search: RegisterSearch, cursor: str | None, limit: int
-) -> Page[WorkflowItem[Any]]:
-    """Return a page of what the caller may see, newest first, with a fixed number of queries."""
-    page = await kind.page(ctx, session, search=search, cursor=cursor, limit=limit)
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, search: RegisterQuery, counted: bool = False
+) -> CountedPage[WorkflowItem[Any]]:
+    """
+    Return a page of what the caller may see, with a fixed number of queries.
+
+    :param counted: say of how many documents it is a page
+    :raises Invalid: naming the parameter that cannot be used
+    """
+    page = await kind.page(ctx, session, search=search, counted=counted)
     if not page.items:
         return page
     found = await kind.envelopes(ctx, session, page.items, now=ctx.now)
     shown = await kind.summaries(ctx, session, page.items, envelopes=found, today=local_date(ctx.now, ctx.zone))
     rows = zip(page.items, shown, strict=True)
-    return Page([WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows], page.next_cursor)
+    items = [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows]
+    return CountedPage(items, page.next_cursor, page.count)
 
 
 async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> WorkflowEnvelope[Any]:

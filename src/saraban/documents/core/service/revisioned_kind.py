@@ -7,7 +7,7 @@
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -21,23 +21,24 @@ from saraban.documents.core.domain import (
     field_changes,
     reach,
 )
+from saraban.documents.core.domain.registers import keys_of
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.reach import ReachIndex, reach_of_documents
+from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.repository.workflow_subject import SubjectRow
 from saraban.documents.core.schemas import (
     DocumentAnswer,
     DocumentChanges,
-    DocumentSearch,
     DocumentSummary,
     NewDocument,
-    RegisterSearch,
+    RegisterQuery,
     RevisionDetail,
     RevisionList,
 )
-from saraban.documents.core.service import drafts
+from saraban.documents.core.service import drafts, registers
 from saraban.documents.core.service.cancellation import check_cancel
 from saraban.documents.core.service.draft_changes import (
     NotADraft,
@@ -51,11 +52,11 @@ from saraban.documents.core.service.draft_changes import (
 from saraban.documents.core.service.drafts import DocumentDraft
 from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
+from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.errors import NotFound, invalid
-from saraban.kit.pagination import Page
+from saraban.kit.errors import NotFound
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.kit.statements import together
@@ -75,7 +76,6 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     full: ClassVar[type[Schema]] = DocumentAnswer
     revision: ClassVar[type[RevisionDetail]] = RevisionDetail
     revisions: ClassVar[type[RevisionList]] = RevisionList
-    search: ClassVar[type[RegisterSearch]] = DocumentSearch
 
     @cached_property
     def index(self) -> ReachIndex:
@@ -179,14 +179,15 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return await repository.first_issue(session, public_id=public_id)
 
     async def page(
-        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterSearch, cursor: str | None, limit: int
-    ) -> Page[DocumentRow]:
-        assert isinstance(search, DocumentSearch)  # its endpoints and pages make no other
-        if search.type_code is not None and search.type_code not in self.rules.type_codes:
-            raise not_in_list("query:correspondenceTypeCode", sorted(self.rules.type_codes))
-        if search.status is not None and search.status not in self.rules.statuses:
-            raise not_in_list("query:status", sorted(self.rules.statuses))
-        return await repository.page(ctx, session, self.rules, search, cursor=cursor, limit=limit)
+        self, ctx: RequestContext, session: AsyncSession, *, search: RegisterQuery, counted: bool
+    ) -> CountedPage[DocumentRow]:
+        register = self.register(reach(ctx.caller))
+        wide = repository.at_revisions
+        return await registers.read_page(ctx, session, register, search, counted=counted, wide=wide)
+
+    def register(self, reach: Reach) -> registers.Register:
+        """Return how its register is read for somebody."""
+        return registers.Register(self.rules, DOCUMENTS, partial(keys_of, reach), reach)
 
     async def lock(self, session: AsyncSession, row: DocumentRow) -> None:
         # In one order, wherever: the document, its instance, and then what a step changes too.
@@ -326,13 +327,3 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             session, document_id=row.document.id, values={**number, "number_uuid": issued.public_id}
         )
         await self.renew_reach(session, document_id=row.document.id)
-
-
-def not_in_list(pointer: str, expected: list[str]) -> Exception:
-    return invalid(
-        pointer,
-        "not_in_list",
-        "ต้องเป็นค่าใดค่าหนึ่งต่อไปนี้: {expected}",
-        "This must be one of: {expected}.",
-        expected=", ".join(expected),
-    )

@@ -276,8 +276,8 @@ def _at(stage: DemoServices, day: datetime, hour: int, spice: str) -> datetime:
 
 async def _find(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDocument) -> UUID | None:
     async with stage.db.reading() as session:
-        search = core.DocumentSearch(project=found.project, text=script.subject)
-        page = await core.listing(ctx, session, KINDS[script.where], search=search, cursor=None, limit=1)
+        search = core.RegisterQuery(project=found.project, text=script.subject, limit=1)
+        page = await core.listing(ctx, session, KINDS[script.where], search=search)
     return page.items[0].data.public_id if page.items else None
 
 

@@ -1,0 +1,285 @@
+"""
+Reading a register, decided without a database: by which keys of `document_reach` somebody reads, along which of its indexes,
+and how the rows of several keys become one page with a cursor.
+"""
+
+import base64
+import binascii
+import heapq
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Final, NamedTuple, Self
+from uuid import UUID
+
+from saraban.documents.core.domain import Reach, ReaderKind
+from saraban.kit.errors import Invalid, invalid
+from saraban.kit.text import control_character
+
+FEW: Final = 2_000  # so many rows are read and sorted, rather than looked for along another order
+COUNTED: Final = 10_000  # documents are counted up to here
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderKey:
+    """
+    One key under which rows of `document_reach` are open to a reader.
+
+    :param reader: 0 for a project
+    :param written_in: only what the organization itself wrote in this contract
+    """
+
+    project: int
+    kind: ReaderKind
+    reader: int = 0
+    written_in: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """
+    Where documents may be that a register is asked for.
+
+    :param contracts: the project of each contract for which the reader holds a grant, or one of whose parties is theirs
+    """
+
+    projects: Collection[int]
+    contracts: Mapping[int, int]
+
+
+def keys_of(reach: Reach, places: Places) -> list[ReaderKey]:
+    """
+    Return the keys of a reader of documents. Each of them alone gives only what `may_see` allows.
+
+    Who is at home in a whole project reads by that one key. Everybody else reads what their organizations wrote or received
+    and what was issued in their contracts; where they hold a grant at a contract, also the drafts that organizations of
+    theirs wrote in it, but not what these received.
+    """
+    keys = []
+    for project in sorted(places.projects):
+        if reach.everything or project in reach.projects:
+            keys.append(ReaderKey(project, ReaderKind.PROJECT))
+            continue
+        contracts = sorted(contract for contract, where in places.contracts.items() if where == project)
+        keys += [ReaderKey(project, ReaderKind.ORGANIZATION, one) for one in sorted(reach.organizations)]
+        keys += [ReaderKey(project, ReaderKind.CONTRACT, one) for one in contracts]
+        keys += [
+            ReaderKey(project, ReaderKind.ORGANIZATION, member, contract)
+            for contract in contracts
+            if contract in reach.contracts
+            for member in sorted(reach.member_of - reach.organizations)
+        ]
+    return keys
+
+
+class Sort(StrEnum):
+    CREATED = "created"
+    NUMBER = "number"
+    DATE = "date"
+    DUE = "due"
+    STATUS = "status"
+
+
+class Order(NamedTuple):
+    """By what a register is sorted; equal ones by when they were created, in the same direction."""
+
+    sort: Sort
+    descending: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Order":
+        return cls(Sort(text.removeprefix("-")), text.startswith("-"))
+
+
+class Index(StrEnum):
+    """
+    The indexes of `document_reach` that begin with a reader's key, and what they lead to.
+
+    The last five are no indexes of it: what they find are documents, which are then looked up one by one.
+    """
+
+    CREATED = "created"
+    STATUS = "status"
+    TYPE = "type"
+    DISCIPLINE = "discipline"
+    DUE = "due"
+    DATE = "date"
+    NUMBER = "number"
+    PERSON = "person"
+    MINE = "mine"
+    PARTY = "party"
+    PENDING = "pending"
+    ABOUT = "about"
+
+    @property
+    def looks_up(self) -> bool:
+        return self in _LOOKED_UP
+
+    @property
+    def of_others(self) -> bool:
+        """Whether the documents that it finds may be hidden from the reader, who must not measure how many there are."""
+        return self in {Index.PERSON, Index.PARTY}
+
+
+_LOOKED_UP = frozenset({Index.PERSON, Index.MINE, Index.PARTY, Index.PENDING, Index.ABOUT})
+# Where one value of theirs is asked for, these are in the order of creation.
+_BY_VALUE = frozenset({Index.STATUS, Index.TYPE, Index.DISCIPLINE})
+
+
+def sized(order: Order, given: Collection[Index]) -> frozenset[Index]:
+    """Return the filters whose rows have to be counted before the index can be chosen."""
+    along = {Index(order.sort)}
+    if order.sort is Sort.CREATED:
+        along |= _BY_VALUE
+    filters = frozenset(given)
+    other = filters - along
+    if not other and len(filters - {Index.CREATED}) <= 1:
+        return frozenset()
+    return filters
+
+
+def choose(order: Order, given: Collection[Index], sizes: Mapping[Index, int]) -> Index:
+    """
+    Return the index to read: that of a filter with few rows, which are then sorted, or else one in the order asked for.
+
+    :param given: the filters
+    :param sizes: the rows of those that `sized` named, counted up to `FEW` and one
+    """
+    few = [one for one in given if sizes.get(one, FEW + 1) <= FEW]
+    if few:
+        return min(few, key=lambda one: (sizes[one], one))
+    if order.sort is not Sort.CREATED:
+        return Index(order.sort)
+    return min(_BY_VALUE.intersection(given), default=Index.CREATED, key=list(Index).index)
+
+
+class NarrowRow(NamedTuple):
+    """
+    A document as `document_reach` has it.
+
+    :param value: what it is sorted by before its creation; None for that itself
+    """
+
+    document_id: int
+    revision_id: int
+    created_at: datetime
+    value: str | int | date | None = None
+
+
+def merged(parts: Iterable[Sequence[NarrowRow]], *, descending: bool, limit: int) -> list[NarrowRow]:
+    """Return the first documents of several sorted lists, each once."""
+    found: dict[int, NarrowRow] = {}
+    for row in heapq.merge(*parts, key=_place, reverse=descending):
+        found.setdefault(row.document_id, row)
+        if len(found) == limit:
+            break
+    return list(found.values())
+
+
+def _place(row: NarrowRow) -> tuple[object, ...]:
+    return (row.created_at, row.document_id) if row.value is None else (row.value, row.created_at, row.document_id)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HEAD = 1 + 8 + 8 + 16 + 2
+_VERSION = 1
+_NOT_COUNTED = 0xFFFF
+
+
+def binding(*parts: str) -> bytes:
+    """Return the mark of a list, its filters and its order, by which a cursor is known."""
+    return blake2b("\0".join(parts).encode(), digest_size=8).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterCursor:
+    """
+    Where a page ended.
+
+    :param value: what the last row was sorted by, as text; empty where that was its creation
+    :param count: what the first page counted
+    """
+
+    at: datetime
+    public_id: UUID
+    value: str = ""
+    count: int | None = None
+
+    def encode(self, bound: bytes) -> str:
+        micros = (self.at - _EPOCH) // timedelta(microseconds=1)
+        count = _NOT_COUNTED if self.count is None else self.count
+        return _encoded(
+            bytes([_VERSION])
+            + bound
+            + micros.to_bytes(8, "big", signed=True)
+            + self.public_id.bytes
+            + count.to_bytes(2, "big")
+            + self.value.encode()
+        )
+
+    @classmethod
+    def decode(cls, text: str, bound: bytes) -> Self:
+        """
+        :raises Invalid: when `text` is no cursor, or one of another list, other filters or another order
+        """
+        try:
+            raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+            if _encoded(raw) != text or len(raw) < _HEAD or raw[0] != _VERSION:
+                raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
+            at = _EPOCH + timedelta(microseconds=int.from_bytes(raw[9:17], "big", signed=True))
+            value = raw[_HEAD:].decode()
+        except (ValueError, OverflowError, binascii.Error) as fault:
+            raise _malformed() from fault
+        if raw[1:9] != bound:
+            raise invalid(
+                _CURSOR,
+                "other_list",
+                "ตัวชี้หน้านี้เป็นของรายการอื่น หรือของตัวกรองหรือการเรียงลำดับอื่น",
+                "This cursor belongs to another list, or to other filters or another order.",
+            )
+        count = int.from_bytes(raw[33:35], "big")
+        return cls(at, UUID(bytes=raw[17:33]), value, None if count == _NOT_COUNTED else count)
+
+
+_CURSOR = "query:cursor"
+
+
+def _encoded(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def sort_text(sort: Sort, value: str | int | date | None, statuses: Mapping[int, str]) -> str:
+    """Return what a row is sorted by as a cursor has it: no keys, but for the codes that they stand for."""
+    if value is None:
+        return ""
+    if sort is Sort.STATUS and isinstance(value, int):
+        return statuses[value]
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def sort_value(sort: Sort, text: str, statuses: Mapping[str, int]) -> str | int | date | None:
+    """
+    :raises Invalid: when the text is none that `sort_text` gave
+    """
+    try:
+        match sort:
+            case Sort.CREATED:
+                return None
+            case Sort.STATUS:
+                return statuses[text]
+            case Sort.DATE:
+                return date.fromisoformat(text)
+            case Sort.DUE:
+                return datetime.fromisoformat(text).astimezone(UTC)
+            case Sort.NUMBER:
+                if control_character(text) is not None:
+                    raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
+                return text
+    except (ValueError, KeyError, OverflowError) as fault:
+        raise _malformed() from fault
+
+
+def _malformed() -> Invalid:
+    return invalid(_CURSOR, "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.")

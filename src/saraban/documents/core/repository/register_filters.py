@@ -1,0 +1,220 @@
+"""
+What registers differ in, and the filters that reach beyond `document_reach`: texts, recipients, and what waits for somebody.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+from saraban.documents.core.domain.registers import FEW, Index
+from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
+from saraban.kit.db import AnySelect, table_of
+from saraban.numbering.series.models import LedgerEntry, NumberRendering
+from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
+
+_table = table_of(DocumentReach)
+_reach = _table.c
+_head, _revision, _recipient = map(table_of, (Document, DocumentRevision, DocumentRecipient))
+Condition = sa.ColumnElement[bool]
+
+
+def contains(column: Any, name: str) -> Condition:
+    """Find the text of a parameter in a column: INSTR knows no wildcards, and folding is the same on each side."""
+    return sa.func.instr(sa.func.lower(column), sa.func.lower(sa.bindparam(name, type_=sa.String()))) > 0
+
+
+def was_numbered(heads: sa.Table) -> Condition:
+    """A document that was renumbered is found by each number it ever had (REQ-NUM-32)."""
+    return (
+        sa.exists()
+        .where(
+            heads.c.id == _reach.document_id,
+            LedgerEntry.holder_public_id == heads.c.uuid,
+            LedgerEntry.replaced_by_uuid.is_not(None),
+            NumberRendering.reservation_id == LedgerEntry.id,
+            contains(NumberRendering.document_number, "text"),
+        )
+        .correlate(_table)
+    )
+
+
+class _UuidText(FunctionElement[str]):
+    """A UUID as the text by which a workflow knows its subject."""
+
+    type = sa.String()
+    inherit_cache = True
+
+
+class _TextUuid(FunctionElement[UUID]):
+    """That text as the UUID it was made of, which an index has."""
+
+    type = sa.Uuid()
+    inherit_cache = True
+
+
+@compiles(_TextUuid)
+def _text_as_uuid(element: _TextUuid, compiler: SQLCompiler, **options: Any) -> str:
+    return f"CAST({compiler.process(element.clauses, **options)} AS UUID)"
+
+
+@compiles(_TextUuid, "sqlite")
+def _text_as_sqlite_uuid(element: _TextUuid, compiler: SQLCompiler, **options: Any) -> str:
+    return f"REPLACE({compiler.process(element.clauses, **options)}, '-', '')"
+
+
+@compiles(_UuidText)
+def _uuid_as_text(element: _UuidText, compiler: SQLCompiler, **options: Any) -> str:
+    return f"CAST({compiler.process(element.clauses, **options)} AS CHAR(36))"
+
+
+@compiles(_UuidText, "sqlite")
+def _uuid_as_sqlite_text(element: _UuidText, compiler: SQLCompiler, **options: Any) -> str:
+    column = compiler.process(element.clauses, **options)
+    return " || '-' || ".join(
+        f"substr({column}, {start}, {length})" for start, length in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))
+    )
+
+
+_FOR_ME = WorkflowWorkItem.user_id == sa.bindparam("caller", type_=sa.Integer())
+_FOR_US = WorkflowWorkItem.organization_id.in_(sa.bindparam("member_of", expanding=True, type_=sa.Integer()))
+
+
+def pending(subjects: sa.Table, key: Any) -> Condition:
+    """
+    What waits for the caller, or for an organization of theirs.
+
+    :param subjects: whose public ids the workflow has
+    :param key: the column of `document_reach` with their keys
+    """
+    return (
+        sa.exists()
+        .where(
+            subjects.c.id == key,
+            WorkflowInstance.entity_type == sa.bindparam("entity_type", type_=sa.String()),
+            WorkflowInstance.entity_id == _UuidText(subjects.c.uuid),
+            WorkflowWorkItem.instance_id == WorkflowInstance.id,
+            sa.or_(_FOR_ME, _FOR_US),
+        )
+        .correlate(_table)
+    )
+
+
+def waiting(subjects: sa.Table, key: Any) -> AnySelect:
+    """The keys of documents that wait for the caller, at most a few and one."""
+    items = [
+        sa.select(WorkflowWorkItem.instance_id).where(mine).limit(FEW + 1).subquery() for mine in (_FOR_ME, _FOR_US)
+    ]
+    every = sa.union(*(sa.select(part.c.instance_id) for part in items)).subquery()
+    return (
+        sa.select(key)
+        .distinct()
+        .select_from(every)
+        .join(WorkflowInstance, WorkflowInstance.id == every.c.instance_id)
+        .join(subjects, subjects.c.uuid == _TextUuid(WorkflowInstance.entity_id))
+        # In this order: MariaDB would otherwise begin with all that ever had a workflow.
+        .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
+        .where(WorkflowInstance.entity_type == sa.bindparam("entity_type", type_=sa.String()))
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegisterTables:
+    """
+    What differs from register to register in its statements.
+
+    :param heads: the table of what `document_id` and the cursor name
+    :param involves: gives, for the name of a parameter, that a person wrote it or has a part in it
+    :param documents: how a few documents are found from outside `document_reach`, by their keys
+    """
+
+    heads: sa.Table
+    text: Condition
+    involves: Callable[[str], Condition]
+    party: Condition
+    pending: Condition
+    about: Condition = field(default_factory=sa.false)
+    documents: Mapping[Index, AnySelect] = field(default_factory=dict)
+
+
+def _wrote(name: str) -> Condition:
+    return _reach.author_id == sa.bindparam(name)
+
+
+def _told() -> Condition:
+    said = sa.or_(*(contains(_revision.c[name], "text") for name in ("subject", "sender_number")))
+    return sa.exists().where(_revision.c.id == _reach.revision_id, said).correlate(_table)
+
+
+_received = (
+    sa.exists()
+    .where(
+        _recipient.c.correspondence_id == _reach.document_id,
+        _recipient.c.recipient_organization_id == sa.bindparam("party"),
+    )
+    .correlate(_table)
+)
+
+
+def _limited(statement: AnySelect) -> AnySelect:
+    return statement.limit(FEW + 1)
+
+
+def _written_by(name: str) -> AnySelect:
+    return _limited(sa.select(_head.c.id).where(_head.c.created_by == sa.bindparam(name)))
+
+
+_of_party = sa.union(
+    *(
+        sa.select(part.c.id)
+        for part in (
+            _limited(sa.select(_head.c.id).where(_head.c.originator_id == sa.bindparam("party"))).subquery(),
+            _limited(
+                sa.select(_recipient.c.correspondence_id.label("id")).where(
+                    _recipient.c.recipient_organization_id == sa.bindparam("party")
+                )
+            ).subquery(),
+        )
+    )
+).subquery()
+
+
+DOCUMENTS: Final = RegisterTables(
+    heads=_head,
+    text=sa.or_(contains(_reach.document_number, "text"), _told(), was_numbered(_head)),
+    involves=_wrote,
+    party=sa.or_(_reach.originator_id == sa.bindparam("party"), _received),
+    pending=pending(_revision, _reach.revision_id),
+    documents={
+        Index.PERSON: _written_by("person"),
+        Index.MINE: _written_by("mine"),
+        Index.PARTY: _limited(sa.select(_of_party.c.id)),
+        Index.PENDING: waiting(_revision, _revision.c.correspondence_id),
+    },
+)
+
+
+def register_of_sheets(
+    heads: sa.Table, subject: str, involves: Callable[[str], Condition], about: AnySelect
+) -> RegisterTables:
+    """
+    Return what the register of sheets differs in: an organization keeps them for itself, about documents.
+
+    :param subject: the column of what is searched beside the number
+    :param about: the keys of those about one document
+    """
+    told = sa.exists().where(heads.c.id == _reach.document_id, contains(heads.c[subject], "text")).correlate(_table)
+    return RegisterTables(
+        heads=heads,
+        text=sa.or_(contains(_reach.document_number, "text"), told, was_numbered(heads)),
+        involves=involves,
+        party=_reach.originator_id == sa.bindparam("party"),
+        pending=pending(heads, _reach.document_id),
+        about=_reach.document_id.in_(about),
+        documents={Index.PENDING: waiting(heads, heads.c.id), Index.ABOUT: about},
+    )

@@ -1,0 +1,324 @@
+"""
+Pages of registers of any kind: what was asked for becomes keys, then the narrow rows of a page are found, and its kind reads
+the wide ones.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from itertools import groupby
+from typing import Any, Generic, Protocol, TypeVar
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain import NO_DUE, KindRules, Reach
+from saraban.documents.core.domain.registers import (
+    COUNTED,
+    FEW,
+    Index,
+    NarrowRow,
+    Order,
+    Places,
+    ReaderKey,
+    RegisterCursor,
+    Sort,
+    binding,
+    choose,
+    merged,
+    sized,
+    sort_text,
+    sort_value,
+)
+from saraban.documents.core.repository import register_keys, registers
+from saraban.documents.core.repository.register_filters import RegisterTables
+from saraban.documents.core.repository.registers import After, Ask
+from saraban.documents.core.schemas import RegisterQuery
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import local_date
+from saraban.kit.errors import invalid, unknown
+from saraban.kit.pagination import Page
+from saraban.kit.statements import Query, fetch_each
+from saraban.kit.text import fold
+
+T = TypeVar("T")
+
+
+class Identified(Protocol):
+    @property
+    def public_id(self) -> UUID: ...
+
+
+Row = TypeVar("Row", bound=Identified)
+_AT_ONCE = 60  # statements of one round trip; only who acts in many projects, and has chosen none, needs more
+
+
+def _day_starts(day: date, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time(), zone)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPage(Page[T], Generic[T]):
+    """
+    :param count: documents of all pages, up to 10,000 and one; None where nobody asked
+    """
+
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """
+    What a kind says of its register, for one reader.
+
+    :param keys: gives the reader's keys
+    :param reach: whose contracts count; None where contracts open nothing
+    :param statuses: keys of status codes, None where the database has them
+    :param types: finds the keys of a type of document; None where they are those of the rules
+    :param due: gives the moment at which a day begins for what is due
+    """
+
+    rules: KindRules
+    tables: RegisterTables
+    keys: Callable[[Places], list[ReaderKey]]
+    reach: Reach | None = None
+    statuses: Mapping[str, int] | None = None
+    types: Callable[[str], Query[Mapping[int, int | None]]] | None = None
+    due: Callable[[date, ZoneInfo], datetime] = _day_starts
+
+    @property
+    def home(self) -> dict[str, list[int]]:
+        if self.reach is None or self.reach.everything:
+            return {}
+        names = ("organizations", "contracts", "member_of")
+        # Nothing is in an empty list, and what is not in one is unknown to a database that is given NULL for it.
+        return {f"home_{name}": sorted(getattr(self.reach, name)) or [register_keys.NOBODY] for name in names}
+
+
+async def read_page(
+    ctx: RequestContext,
+    session: AsyncSession,
+    register: Register,
+    search: RegisterQuery,
+    *,
+    counted: bool,
+    wide: Callable[[AsyncSession, Sequence[NarrowRow]], Awaitable[Sequence[Row]]],
+) -> CountedPage[Row]:
+    """
+    :param wide: reads what is shown of narrow rows, in their order
+    :raises Invalid: naming the parameter that cannot be used
+    """
+    _check(register, search)
+    order = Order.of(search.sort)
+    given = search.model_dump_json(exclude={"cursor", "limit"})
+    bound = binding(register.rules.name, given)
+    cursor = RegisterCursor.decode(search.cursor, bound) if search.cursor is not None else None
+    known = await _known(session, register, search, order, cursor)
+    ask = Ask(
+        register.tables,
+        register.rules.register,
+        order,
+        _values(ctx, register, search, known),
+        known.keys,
+        register.home,
+        {name: known.named[name] for name in ("types", "disciplines") if name in known.named},
+    )
+    after = None
+    if cursor is not None:
+        after = After(sort_value(order.sort, cursor.value, known.statuses), cursor.at, known.last)
+    found, sizes, documents = await _narrow(session, ask, after, search.limit)
+    count = cursor.count if cursor is not None else None
+    if counted and count is None:
+        count = await _count(session, ask, sizes, documents)
+    rows = found[: search.limit]
+    shown = await wide(session, rows) if rows else []
+    if len(found) <= search.limit:
+        return CountedPage(list(shown), None, count)
+    codes = {key: code for code, key in known.statuses.items()}
+    value = sort_text(order.sort, rows[-1].value, codes)
+    following = RegisterCursor(rows[-1].created_at, shown[-1].public_id, value, count)
+    return CountedPage(list(shown), following.encode(bound), count)
+
+
+def _check(register: Register, search: RegisterQuery) -> None:
+    states = register.rules.statuses
+    if search.status is not None and search.status not in states:
+        raise not_in_list("query:status", sorted(states))
+    if search.type is not None and register.types is None and search.type not in register.rules.type_codes:
+        raise not_in_list("query:type", sorted(register.rules.type_codes))
+    for first, last, name in ((search.since, search.until, "until"), (search.due_from, search.due_until, "dueUntil")):
+        if first is not None and last is not None and first > last:
+            raise invalid(
+                f"query:{name}",
+                "out_of_range",
+                "วันสุดท้ายต้องไม่อยู่ก่อนวันแรก",
+                "The last day must not be before the first one.",
+            )
+
+
+def not_in_list(pointer: str, expected: list[str]) -> Exception:
+    return invalid(
+        pointer,
+        "not_in_list",
+        "ต้องเป็นค่าใดค่าหนึ่งต่อไปนี้: {expected}",
+        "This must be one of: {expected}.",
+        expected=", ".join(expected),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """
+    The keys of what a query and its cursor name.
+
+    :param last: of the document that the cursor names
+    """
+
+    keys: Sequence[ReaderKey]
+    named: Mapping[str, Any]
+    statuses: Mapping[str, int]
+    last: int = register_keys.NOBODY
+
+
+async def _known(
+    session: AsyncSession, register: Register, search: RegisterQuery, order: Order, cursor: RegisterCursor | None
+) -> _Known:
+    queries: dict[str, Query[Any]] = {"projects": register_keys.projects(search.project)}
+    if register.reach is not None and not register.reach.everything:
+        queries["contracts"] = register_keys.contracts(register.reach)
+    if register.statuses is None and (search.status is not None or order.sort is Sort.STATUS):
+        queries["statuses"] = register_keys.statuses()
+    if search.type is not None and register.types is not None:
+        queries["types"] = register.types(search.type)
+    elif search.type is not None and len(register.rules.type_codes) > 1:
+        queries["types"] = register_keys.types(search.type)
+    if search.discipline is not None:
+        queries["disciplines"] = register_keys.disciplines(search.discipline)
+    if search.party is not None:
+        queries["party"] = register_keys.organization(search.party)
+    if search.person is not None:
+        queries["person"] = register_keys.person(search.person)
+    if cursor is not None:
+        queries["last"] = register_keys.head(register.tables, cursor.public_id)
+    found = dict(zip(queries, await fetch_each(session, *queries.values()), strict=True))
+    for name, value in (("types", search.type), ("disciplines", search.discipline)):
+        if value is not None and found.get(name) == {}:
+            raise unknown(f"query:{name[:-1]}", value)
+    places = Places(found.pop("projects"), found.pop("contracts", {}))
+    statuses = found.pop("statuses", register.statuses or {})
+    return _Known(register.keys(places), found, statuses, found.pop("last", register_keys.NOBODY))
+
+
+def _values(ctx: RequestContext, register: Register, search: RegisterQuery, known: _Known) -> dict[str, Any]:
+    """Return what is asked for by the names of the conditions of `repository.registers`."""
+    values = {name: known.named[name] for name in ("types", "disciplines", "party", "person") if name in known.named}
+    if search.status is not None:
+        codes = register.rules.status_codes(search.status)
+        values["statuses"] = [known.statuses[code] for code in codes if code in known.statuses]
+    if search.mine:
+        values["mine"] = ctx.caller.user_id
+    if search.pending_with_me:
+        values |= {
+            "caller": ctx.caller.user_id,
+            "member_of": sorted(ctx.caller.organization_ids),
+            "entity_type": register.rules.entity_type,
+        }
+    if search.about is not None:
+        values["about"] = search.about
+    if text := fold(search.text or "").strip():
+        values["text"] = text
+    return values | _days(ctx, register, search)
+
+
+_DAY = timedelta(days=1)
+
+
+def _days(ctx: RequestContext, register: Register, search: RegisterQuery) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if search.since is not None:
+        values["created_from"] = _day_starts(search.since, ctx.zone)
+    if search.until is not None:
+        values["created_until"] = _day_starts(search.until + _DAY, ctx.zone)
+    if search.due_from is not None:
+        # What is due on no day stands behind all others.
+        values |= {"due_from": register.due(search.due_from, ctx.zone), "due_until": NO_DUE}
+    if search.due_until is not None:
+        values["due_until"] = register.due(search.due_until + _DAY, ctx.zone)
+    if search.overdue:
+        today = register.due(local_date(ctx.now, ctx.zone), ctx.zone)
+        values |= {"open": True, "due_until": min(today, values.get("due_until", today))}
+    return values
+
+
+async def _narrow(
+    session: AsyncSession, ask: Ask, after: After | None, limit: int
+) -> tuple[list[NarrowRow], Mapping[Index, int], Mapping[Index, list[int]]]:
+    """Return the rows of a page and the next one, with the sizes that the index was chosen by and what was looked up."""
+    if not ask.keys:
+        return [], {}, {}
+    sizes, documents = await _sizes(session, ask)
+    index = choose(ask.order, ask.filters, sizes)
+    queries = registers.narrow(ask, index, after=after, most=limit + 1, documents=documents.get(index, ()))
+    parts = await _each(session, queries)
+    return merged(parts, descending=ask.order.descending, limit=limit + 1), sizes, documents
+
+
+async def _each(session: AsyncSession, queries: Sequence[Query[T]]) -> list[T]:
+    found: list[T] = []
+    for start in range(0, len(queries), _AT_ONCE):
+        found += await fetch_each(session, *queries[start : start + _AT_ONCE])
+    return found
+
+
+async def _sizes(session: AsyncSession, ask: Ask) -> tuple[Mapping[Index, int], Mapping[Index, list[int]]]:
+    """Count the rows of filters, and look up their documents. Who sees little looks through that, whatever others have."""
+    wanted = sorted(sized(ask.order, ask.filters))
+    elsewhere = [one for one in wanted if one in ask.tables.documents]
+    if any(one.of_others for one in elsewhere) and not await _exceeds(session, ask, None):
+        elsewhere = [one for one in elsewhere if not one.of_others]
+    queries = [registers.looked_up(ask, one) for one in elsewhere]
+    documents = dict(zip(elsewhere, await _each(session, queries), strict=True))
+    sizes = {one: len(found) for one, found in documents.items()}
+    for one in wanted:
+        if not one.looks_up:
+            sizes[one] = sum(await _each(session, registers.size(ask, one, most=FEW + 1)))
+    return sizes, documents
+
+
+async def _exceeds(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
+    """Return whether one key of the reader gives more than is counted; most have such a key first, or none."""
+    for queries in _growing(registers.exceeding(ask, index)):
+        if any(await fetch_each(session, *queries)):
+            return True
+    return False
+
+
+def _growing(queries: Sequence[Query[T]]) -> Iterator[Sequence[Query[T]]]:
+    """Send one, then two, then four: whatever is enough is mostly the first."""
+    start, some = 0, 1
+    while start < len(queries):
+        yield queries[start : start + some]
+        start, some = start + some, min(some * 2, _AT_ONCE)
+
+
+async def _count(
+    session: AsyncSession, ask: Ask, sizes: Mapping[Index, int], documents: Mapping[Index, list[int]]
+) -> int:
+    """
+    Count the documents that are asked for: exact up to `COUNTED`, then one more.
+
+    Where the rows that an index leaves are more than that, they are not looked at one by one, and there may be less.
+    """
+    usable = [one for one in ask.filters if not one.looks_up or (one in documents and sizes[one] <= FEW)]
+    index = min(usable, key=lambda one: (sizes.get(one, FEW + 1), one), default=Index.CREATED)
+    if not index.looks_up and await _exceeds(session, ask, index):
+        return COUNTED + 1
+    projects = [list(keys) for _, keys in groupby(ask.keys, key=lambda key: key.project)]
+    queries = [registers.count(ask, keys, index, documents.get(index, [])) for keys in projects]
+    total = 0
+    for some in _growing(queries):
+        total += sum(await fetch_each(session, *some))
+        if total > COUNTED:
+            return COUNTED + 1
+    return total

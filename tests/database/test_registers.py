@@ -1,0 +1,118 @@
+"""A page of a register reads as many rows of the index of reach as it shows, in every order and for every filter with an index."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain import ReaderKind, RegisterCode
+from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort, choose, merged
+from saraban.documents.core.models import DocumentReach
+from saraban.documents.core.repository import registers
+from saraban.documents.core.repository.register_filters import DOCUMENTS
+from saraban.documents.core.repository.registers import After, Ask
+from saraban.kit.db import Database, table_of
+from saraban.kit.statements import fetch_each
+
+ROWS, PAGE = 3_000, 25
+MORNING = datetime(2026, 3, 2, 9, tzinfo=UTC)
+KEY = ReaderKey(1, ReaderKind.ORGANIZATION, 7)
+HOME = {"home_organizations": [7], "home_contracts": [-1], "home_member_of": [7]}
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"statuses": [1, 2]},
+    {"types": [3]},
+    {"disciplines": [5]},
+    {"created_from": MORNING - timedelta(hours=40), "created_until": MORNING - timedelta(hours=1)},
+]
+
+
+def reach_row(place: int) -> dict[str, Any]:
+    return {
+        "project_id": 1,
+        "reader_kind": int(ReaderKind.ORGANIZATION),
+        "reader_id": 7 if place % 3 else 8,
+        "kind": int(RegisterCode.RFA),
+        "created_at": MORNING - timedelta(minutes=place % 1_000),
+        "document_id": place,
+        "revision_id": place,
+        "is_draft": False,
+        "behind": place % 50 == 0,
+        "is_open": place % 4 != 0,
+        "status": place % 5,
+        "type_id": place % 7,
+        "discipline_id": place % 11,
+        "contract_id": 0,
+        "originator_id": 7 + place % 2,
+        "author_id": 1,
+        "document_date": date(2026, 1, 1) + timedelta(days=place % 90),
+        "due_date": MORNING + timedelta(days=place % 40),
+        "document_number": f"ผรม.-{place % 700:04}",
+    }
+
+
+# As the filters and orders are in words.
+LIMITS = {
+    "statuses": lambda row, asked: row["status"] in asked,
+    "types": lambda row, asked: row["type_id"] in asked,
+    "disciplines": lambda row, asked: row["discipline_id"] in asked,
+    "created_from": lambda row, asked: row["created_at"] >= asked,
+    "created_until": lambda row, asked: row["created_at"] < asked,
+}
+COLUMNS = {Sort.NUMBER: "document_number", Sort.DATE: "document_date", Sort.DUE: "due_date", Sort.STATUS: "status"}
+
+
+def place_of(order: Order, row: dict[str, Any]) -> tuple[Any, ...]:
+    column = COLUMNS.get(order.sort)
+    return ((row[column],) if column else ()) + (row["created_at"], row["document_id"])
+
+
+def expected(order: Order, asked: dict[str, Any]) -> list[int]:
+    rows = [row for row in map(reach_row, range(1, ROWS + 1)) if row["reader_id"] == 7]
+    rows = [row for row in rows if not (row["behind"] and row["originator_id"] == 7)]
+    rows = [row for row in rows if all(LIMITS[name](row, value) for name, value in asked.items())]
+    return [row["document_id"] for row in sorted(rows, key=lambda row: place_of(order, row), reverse=order.descending)]
+
+
+async def rows_read(session: AsyncSession) -> int:
+    """The rows that MariaDB has read for this session along indexes and through tables."""
+    found = await session.execute(sa.text("SHOW SESSION STATUS LIKE 'Handler_read%'"))
+    return sum(int(count) for name, count in found if name.endswith(("_next", "_prev")))
+
+
+async def plans(session: AsyncSession, ask: Ask, index: Index, after: After | None) -> str:
+    """What SQLite says of how it reads a page."""
+    told = []
+    for query in registers.narrow(ask, index, after=after, most=PAGE):
+        statement = query.prepared.statement.params(dict(query.parameters))
+        text = statement.compile(session.get_bind(), compile_kwargs={"literal_binds": True})
+        told += [str(row) for row in await session.execute(sa.text(f"EXPLAIN QUERY PLAN {text}".replace(":", "\\:")))]
+    return "\n".join(told)
+
+
+@pytest.mark.parametrize("text", [sign + sort for sort in Sort for sign in ("", "-")])
+async def test_pages_are_read_along_an_index(any_db: Database, text: str) -> None:
+    order = Order.of(text)
+    async with any_db.writing() as session:
+        await session.execute(sa.insert(table_of(DocumentReach)), [reach_row(place) for place in range(1, ROWS + 1)])
+    async with any_db.reading() as session:
+        for asked in FILTERS:
+            ask = Ask(DOCUMENTS, RegisterCode.RFA, order, asked, [KEY], HOME)
+            index = choose(order, ask.filters, {})
+            seen: list[int] = []
+            after: After | None = None
+            for _ in range(3):
+                before = 0 if any_db.is_sqlite else await rows_read(session)
+                parts = await fetch_each(session, *registers.narrow(ask, index, after=after, most=PAGE))
+                if not any_db.is_sqlite:
+                    read = await rows_read(session) - before
+                    assert read < 40 * PAGE, (asked, read)
+                elif index is Index(order.sort):
+                    assert "TEMP B-TREE" not in await plans(session, ask, index, after), asked
+                rows: list[NarrowRow] = merged(parts, descending=order.descending, limit=PAGE)
+                seen += [row.document_id for row in rows]
+                if rows:
+                    after = After(rows[-1].value, rows[-1].created_at, rows[-1].document_id)
+            assert seen == expected(order, asked)[: 3 * PAGE], asked
