@@ -26,3 +26,13 @@ class Supervisor(Granian):  # type: ignore[misc,valid-type]  # chosen at run tim
                 self.interrupt_children.clear()  # what is left in it makes the exit code of an orderly stop 1
             elif not self.interrupt_signal:
                 self.main_loop_interrupt.wait()
+
+    def _stop_workers(self) -> None:
+        """Ask until each has heard it: a process that still imports the application forgets what it was told meanwhile."""
+        for child in self.wrks:
+            child.terminate()
+        for child in self.wrks:
+            while child.is_alive():
+                child.join(_PAUSE)
+                child.terminate()
+        super()._stop_workers()
