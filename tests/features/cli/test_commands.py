@@ -53,7 +53,7 @@ def fault_in(line: str) -> str:
     command = typer.main.get_command(app)
     parent = command.context_class(command, info_name="saraban")
     try:
-        while hasattr(command, "commands"):
+        while hasattr(command, "commands") and words and not words[0].startswith("-"):
             command = command.commands[words.pop(0)]
         command.make_context(line, words, parent=parent)
     except (typer.Exit, SystemExit):
