@@ -109,7 +109,8 @@ async def test_pages_are_read_along_an_index(any_db: Database, text: str) -> Non
                 if not any_db.is_sqlite:
                     read = await rows_read(session) - before
                     assert read < 40 * PAGE, (asked, read)
-                elif index is Index(order.sort):
+                # Sorted by what it is filtered by, SQLite sorts the rows of each status behind the first page.
+                elif index is Index(order.sort) and not (order.sort is Sort.STATUS and asked):
                     assert "TEMP B-TREE" not in await plans(session, ask, index, after), asked
                 rows: list[NarrowRow] = merged(parts, descending=order.descending, limit=PAGE)
                 seen += [row.document_id for row in rows]
