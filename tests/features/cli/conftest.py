@@ -13,7 +13,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
     """`command("user", "list")` gives the exit code, stdout and stderr, on a copy of the demo database."""
     from saraban.cli import app
 
@@ -25,7 +25,7 @@ def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["saraban", *words])
         code = run_app(app)
-        printed = capsys.readouterr()
+        printed = capfd.readouterr()
         return code, printed.out, printed.err
 
     yield run
