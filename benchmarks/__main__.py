@@ -6,12 +6,12 @@ import time
 
 import uvloop
 
-from benchmarks import allocator, documents, full, number_import, numbering, workflow
+from benchmarks import allocator, documents, footing, full, number_import, numbering, workflow
 from benchmarks.bench import bench as opened
 from benchmarks.results import Row, publish
 
 SECONDS, ROUNDS = 8.0, 3
-SUITES = numbering.SUITES | number_import.SUITES | workflow.SUITES | documents.SUITES
+SUITES = numbering.SUITES | number_import.SUITES | workflow.SUITES | documents.SUITES | footing.SUITES
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:

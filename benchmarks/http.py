@@ -29,6 +29,7 @@ from tests.servers import HOST, free_port
 ACCOUNT = "svc.loadtest"
 API = "/api/v1/document-numbering"
 NOTHING = "/api/v1/bench/nothing"
+TRIVIAL = "/trivial"
 
 
 class Refused(Exception):
@@ -195,11 +196,25 @@ async def _exempt(url: str) -> None:
     await db.close()
 
 
-def _started(port: int, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
+@asynccontextmanager
+async def trivial_server() -> AsyncIterator[tuple[int, int]]:
+    """Serve `benchmarks.trivial`, and give its port and its first process."""
+    port = free_port()
+    process = _started(port, {}, "benchmarks.trivial:served")
+    try:
+        async with httpx.AsyncClient(base_url=f"http://{HOST}:{port}", timeout=30) as client:
+            await _answering(client)
+        yield port, process.pid
+    finally:
+        process.terminate()
+        await asyncio.to_thread(process.wait, 30)
+
+
+def _started(port: int, settings: dict[str, Any], app: str = "benchmarks.app:served") -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SARABAN_")}
     environment |= {f"SARABAN_{name.upper()}": str(value) for name, value in settings.items()}
     environment |= {"SARABAN_ENV": "test", "SARABAN_LOG_LEVEL": "WARNING"}
-    command = [Path(sys.executable).with_name("granian"), "--interface", "asgi", "--factory", "benchmarks.app:served"]
+    command = [Path(sys.executable).with_name("granian"), "--interface", "asgi", "--factory", app]
     more = ["--host", HOST, "--port", str(port), "--loop", "uvloop", "--no-ws", "--log-level", "warning"]
     return subprocess.Popen([str(word) for word in (*command, *more)], env=environment)
 

@@ -42,6 +42,11 @@ class RunningSaraban:
     def log(self) -> str:
         return (self.folder / f"serve-{self.port}.log").read_text(errors="replace")
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the server has not been started"
+        return self._process.pid
+
     def start(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [str(Path(sys.executable).with_name("saraban")), "serve", "--port", str(self.port)]
