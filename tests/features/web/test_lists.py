@@ -51,6 +51,36 @@ class TestRegister:
 
         assert (await browser.get("/rfas?state=nonsense&due=nonsense&project=nonsense")).status_code == 200
 
+    async def test_is_sorted_by_the_heads_of_its_columns_and_keeps_its_filters(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        for kind in ("SDW", "RPT"):
+            await new_rfa(browser, rfaTypeCode=kind)
+        rising = html_of(await browser.get("/rfas?sort=number&mine=1", headers=FRAGMENT))
+        falling = await browser.get("/rfas?mine=1&sort=-number", headers=FRAGMENT)
+
+        assert rising.index("RPT-0001") < rising.index("SDW-0001")
+        assert html_of(falling).index("SDW-0001") < html_of(falling).index("RPT-0001")
+        assert falling.headers["hx-push-url"] == "/rfas?mine=1&sort=-number"
+        assert 'aria-sort="ascending"' in rising
+        assert 'href="/rfas?mine=1&amp;sort=-number"' in rising
+        assert 'name="sort" value="number"' in rising
+        assert 'aria-sort="descending"' in html_of(await browser.get("/rfas?sort=nonsense"))
+
+    async def test_is_narrowed_to_days_of_either_era_and_to_what_waits_for_the_reader(self, sit: Sit) -> None:
+        contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant")
+        address = await new_rfa(contractor)
+        await act(contractor, address, "submit")
+        for query, found in (
+            ("from=1/1/2569&until=31/12/2668", True),
+            ("from=31/12/2668&until=1/1/2569", True),
+            ("until=1/1/2569", False),
+            ("from=nonsense&until=99/99/9999", True),
+        ):
+            assert (address in html_of(await contractor.get(f"/rfas?{query}"))) is found, query
+
+        assert address in html_of(await reviewer.get("/rfas?pending=1"))
+        assert address not in html_of(await contractor.get("/rfas?pending=1"))
+
     @pytest.mark.parametrize("path", ["/correspondences", "/rfas", "/transmittals", "/circulations"])
     @pytest.mark.parametrize("username", ["admin", "padmin", "viewer", "dc.consultant"])
     async def test_opens_for_every_kind_of_person(self, sit: Sit, path: str, username: str) -> None:

@@ -20,7 +20,7 @@ MEASURES = {
     "aria-valuenow", "aria-valuemin", "aria-valuemax", "content", "d", "step", "data-limit",
 }  # fmt: skip
 # Fields whose value is a version or a tick.
-NO_KEYS = {"clientVersionNo", "version", "versionNo", "limit", "mine", "overdue", "unread"}
+NO_KEYS = {"clientVersionNo", "version", "versionNo", "limit", "mine", "overdue", "pending", "unread"}
 
 
 class Reader(HTMLParser):

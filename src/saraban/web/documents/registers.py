@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
@@ -19,8 +20,9 @@ from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound
-from saraban.kit.http import ReadSession, async_dependency
+from saraban.kit.http import ReadSession
 from saraban.kit.pagination import Page
+from saraban.kit.schema import Day
 from saraban.kit.text import control_character
 from saraban.web.shell.document_kinds import KINDS, WebKind
 from saraban.web.shell.forms import id_of
@@ -32,6 +34,9 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 ROWS = 25
 SOON = timedelta(days=7)
+SORTS: Final = frozenset({"number", "status", "due", "created"})  # the columns that can be sorted by
+_FIRST: Final = "-created"
+_DAY: Final = TypeAdapter[date](Day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,47 +88,85 @@ class DocumentSummaryRow:
     outcome: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterFilters:
+class RegisterFilters(BaseModel):
     """What the address bar says; unknown values count as not given, because links live longer than lists."""
 
-    q: str = ""
-    state: str = ""
-    type: str = ""
-    project: UUID | None = None
-    mine: bool = False
-    due: str = ""
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+    q: str = Field("", max_length=200)
+    state: str = Field("", max_length=50)
+    type: str = Field("", max_length=50)
+    project: str = Field("", max_length=40)
+    mine: str = Field("", max_length=5)
+    pending: str = Field("", max_length=5)
+    due: str = Field("", max_length=10)
+    since: str = Field("", alias="from", max_length=40)
+    until: str = Field("", max_length=40)
+    sort: str = Field("", max_length=10)
 
     def search(
         self, ctx: RequestContext, web: WebKind, project: UUID | None, *, cursor: str | None
     ) -> core.RegisterQuery:
         today = local_date(ctx.now, ctx.zone)
         soon = self.due == "soon"
+        since, until = _day(self.since), _day(self.until)
+        if since is not None and until is not None:
+            since, until = min(since, until), max(since, until)
         return core.RegisterQuery(
-            text=self.q or None,
+            text=self.text or None,
             status=self.state if self.state in web.states else None,
             type=self.type if self.type in web.types else None,
-            project=self.project or project,
-            mine=self.mine,
+            project=id_of(self.project) or project,
+            mine=self.mine == "1",
+            pending_with_me=self.pending == "1",
             overdue=self.due == "overdue",
             due_from=today if soon else None,
             due_until=today + SOON if soon else None,
+            since=since,
+            until=until,
+            sort=self.order,
             cursor=cursor,
             limit=ROWS,
         )
 
     @property
+    def text(self) -> str:
+        return "" if control_character(self.q) is not None else self.q.strip()
+
+    @property
+    def order(self) -> Any:  # one of those that a register knows
+        return self.sort if self.sort.removeprefix("-") in SORTS else _FIRST
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(self._address(sort=""))
+
+    @property
     def query(self) -> str:
         """The filters as an address, without what was left open."""
-        given = {
-            "q": self.q,
-            "state": self.state,
-            "type": self.type,
-            "project": str(self.project or ""),
-            "mine": "1" if self.mine else "",
-            "due": self.due,
-        }
-        return urlencode({name: value for name, value in given.items() if value})
+        return self._address()
+
+    def sorted_by(self, name: str) -> str:
+        """Return the same address in the order of a column; in the other direction where it is in that order."""
+        turned = {name: f"-{name}", f"-{name}": name}
+        wanted = turned.get(self.order, f"-{name}" if name == "created" else name)
+        return self._address(sort="" if wanted == _FIRST else wanted)
+
+    def direction(self, name: str) -> str | None:
+        """Return how a column is sorted, in the words of `aria-sort`."""
+        return {name: "ascending", f"-{name}": "descending"}.get(self.order)
+
+    def _address(self, **other: str) -> str:
+        said = self.model_dump(by_alias=True) | {"q": self.text} | other
+        return urlencode({name: value for name, value in said.items() if value})
+
+
+def _day(typed: str) -> date | None:
+    """Return a day that was typed in either era, None for what is none."""
+    try:
+        return _DAY.validate_python(typed, context={"typed": True}) if typed else None
+    except ValidationError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,20 +188,8 @@ class FoundDocumentsFragment(PageModel):
     text: str
 
 
-def filters(
-    q: Annotated[str, Query(max_length=200)] = "",
-    state: Annotated[str, Query(max_length=50)] = "",
-    type: Annotated[str, Query(max_length=50)] = "",
-    project: Annotated[str, Query(max_length=40)] = "",
-    mine: Annotated[str, Query(max_length=5)] = "",
-    due: Annotated[str, Query(max_length=10)] = "",
-) -> RegisterFilters:
-    text = "" if control_character(q) is not None else q.strip()
-    return RegisterFilters(text, state, type, id_of(project), mine == "1", due)
-
-
 RegisterPlace = Annotated[str | None, Query(max_length=1_100)]
-CurrentFilters = Annotated[RegisterFilters, Depends(async_dependency(filters))]
+CurrentFilters = Annotated[RegisterFilters, Query()]
 
 
 async def show(
