@@ -16,6 +16,7 @@ from saraban.identity.models import Organization
 from saraban.kit.db import Code, Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseLocks, Locks
+from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.register.domain import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter
@@ -78,9 +79,10 @@ class World:
         holder: numbering.Holder | None = None,
         key: str | None = None,
     ) -> numbering.Issued:
-        async def write(session: AsyncSession, issued: numbering.Issued) -> None:
+        async def write(pipeline: Pipeline, issued: numbering.Issued) -> None:
             if holder is not None:
-                await Documents().write(session, holder, issued)
+                await pipeline.send()
+                await Documents().write(pipeline.session, holder, issued)
 
         ctx = context(caller=self.caller, address="127.0.0.1", key=key)
         return await allocator.issue(

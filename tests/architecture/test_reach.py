@@ -7,10 +7,11 @@ from pathlib import Path
 DOCUMENTS = Path(__file__).resolve().parents[2] / "src/saraban/documents"
 # Statements that change a document's own rows, by the names under which services call them.
 WRITES = {
-    *(f"writes.{name}" for name in ("add", "add_recipients", "change_revision", "change_head", "replace_recipients")),
+    *(f"writes.{name}" for name in ("add", "change_revision", "change_head", "replace_recipients")),
+    *(f"writes.queue_{name}" for name in ("document", "relations", "revision")),
     "repository.set_status",
 }
-WRITES_OF_SHEETS = {"repository.add", "repository.change"}
+WRITES_OF_SHEETS = {"repository.queue", "repository.change"}
 # What writes rows of the index, or queues that.
 RENEWALS = {
     *(f"{index}.{name}" for index in ("self.index", "kind.index") for name in ("add", "renew", "follow")),
@@ -19,10 +20,8 @@ RENEWALS = {
 # Writers behind which somebody else renews.
 RENEWED_BY = {
     "core/service/draft_changes:_change_recipients": "core/service/revisioned_kind:change",
-    "core/service/drafts:_insert_document": "core/service/revisioned_kind:insert",
-    "core/service/drafts:_insert_revision": "core/service/revisioned_kind:insert",
+    "core/service/drafts:insert": "core/service/revisioned_kind:insert",
     "core/service/revisions:_next_revision": "core/service/revisions:_revise",
-    "circulation/service/kind:_insert_row": "circulation/service/kind:insert",
 }
 # Writers of what the index does not show.
 UNSEEN = {"circulation/service/kind:_respond"}

@@ -27,11 +27,13 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.models import Organization
 from saraban.kit.clock import local_date
+from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.numbering.series.models import LedgerEntry
 from saraban.projects.models import Project
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime import repository as instances
+from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
@@ -166,6 +168,14 @@ async def office(any_url: str, tmp_path: Path) -> AsyncIterator[Office]:
         yield Office(system, project, organizations)
 
 
+async def activate(session: AsyncSession, old: UUID, new: UUID) -> None:
+    """Put another version of a workflow in force."""
+    row = (await session.scalars(sa.select(WorkflowDefinition).where(WorkflowDefinition.id == old))).one()
+    row.is_active = False
+    copied = {name: getattr(row, name) for name in ("workflow_code", "dsl", "compiled", "created_at", "updated_at")}
+    session.add(WorkflowDefinition(id=new, version=row.version + 1, is_active=True, **copied))
+
+
 class TestAtOnce:
     async def test_gives_every_letter_a_number_of_its_own(self, office: Office) -> None:
         letters = await asyncio.gather(*(office.letter() for _ in range(12)))
@@ -175,6 +185,32 @@ class TestAtOnce:
         async with office.system.db.reading() as session:
             held = set(await session.scalars(sa.select(LedgerEntry.holder_public_id)))
         assert held == {letter.data.public_id for letter in letters}
+
+    async def test_starts_a_letter_on_the_version_that_was_activated_since_it_was_checked(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await office.letter()
+        newer = new_id()
+        checks = 0
+        check = type(LETTERS).check
+
+        async def checked(*args: Any, **more: Any) -> core.DocumentDraft:
+            nonlocal checks
+            draft = await check(*args, **more)
+            checks += 1
+            if checks == 1:
+                await office.system.db.transact(lambda session: activate(session, draft.starting.definition_id, newer))
+            return draft
+
+        monkeypatch.setattr(type(LETTERS), "check", checked)
+        await office.letter()
+
+        async with office.system.db.reading() as session:
+            runs = (await session.scalars(sa.select(WorkflowInstance).order_by(WorkflowInstance.id))).all()
+            numbers = list(await session.scalars(sa.select(LedgerEntry.sequence_number)))
+        assert checks == 2
+        assert [one.definition_id == newer for one in runs] == [False, True]
+        assert sorted(numbers) == [1, 2]
 
     async def test_issues_one_revision_for_two_requests(self, office: Office) -> None:
         letter = await office.letter()

@@ -12,18 +12,19 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from redis.asyncio import Redis as RedisClient
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
 from saraban.kit.db import Database
+from saraban.kit.driver import DriverConnection, SqlStatement
 from saraban.kit.idempotency import Claim, IdempotencyKey, KeyInUse
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.pipeline import DriverConnection, SqlStatement
+from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import NumberingBusy
+from saraban.numbering.issue.service import number_batch
 from saraban.numbering.series.domain.counter import SequenceExhausted
 from saraban.numbering.series.models import NumberCounter, NumberFormat, NumberRange
 from saraban.projects.models import Project, ProjectOrganization
@@ -196,13 +197,14 @@ class TestTwoServers:
         """What another server has moved is found out once, not with every batch; alone again, memory is trusted again."""
         one, other = world.allocator(), world.allocator()
         moved: list[bool] = []
-        write = repository.write_batch
+        attempt = number_batch._attempt
 
-        async def counted(*args: Any, **more: Any) -> bool:
-            moved.append(await write(*args, **more))
-            return moved[-1]
+        async def counted(*args: Any) -> Any:
+            issued = await attempt(*args)
+            moved.append(issued is not None)
+            return issued
 
-        monkeypatch.setattr(repository, "write_batch", counted)
+        monkeypatch.setattr(number_batch, "_attempt", counted)
         for _ in range(4):
             for server in (one, other):
                 await world.take(server, world.letter())
@@ -221,7 +223,8 @@ class TestCaller:
         allocator = world.allocator()
         plan = await world.plan(world.letter())
 
-        async def slow(_session: AsyncSession, _issued: numbering.Issued) -> None:
+        async def slow(pipeline: Pipeline, _issued: numbering.Issued) -> None:
+            await pipeline.send()
             await asyncio.sleep(0.3)
 
         blocking = asyncio.create_task(
@@ -246,14 +249,14 @@ class TestCaller:
     ) -> None:
         allocator = world.allocator()
         plan = await world.plan(world.letter())
-        write = repository.write_batch
+        write = repository.queue_batch
 
-        async def written(*args: Any, **more: Any) -> bool:
+        def written(*args: Any, **more: Any) -> None:
             leaving.cancel()
-            return await write(*args, **more)
+            write(*args, **more)
 
         with monkeypatch.context() as patched:  # the caller leaves after the batch has begun and before it is committed
-            patched.setattr(repository, "write_batch", written)
+            patched.setattr(repository, "queue_batch", written)
             leaving = asyncio.create_task(
                 allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
             )
@@ -533,7 +536,8 @@ class TestDeadline:
         allocator = world.allocator(deadline=0.2)
         plan = await world.plan(world.letter())
 
-        async def slow(_session: AsyncSession, _issued: numbering.Issued) -> None:
+        async def slow(pipeline: Pipeline, _issued: numbering.Issued) -> None:
+            await pipeline.send()
             await asyncio.sleep(0.6)
 
         blocking = asyncio.create_task(

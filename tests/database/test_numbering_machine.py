@@ -30,6 +30,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.locks import LockBusy, LockServiceDown
+from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import SourceFile
@@ -63,6 +64,16 @@ NEEDS = {
     **dict.fromkeys(("kept", "release"), "close"),
 }
 AT_ONCE = ("draw", *(step for step in STEPS if step != "release"))
+
+
+def behind(work: Callable[[AsyncSession, numbering.Issued], Awaitable[None]]) -> numbering.Write:
+    """Do the work once the number is written."""
+
+    async def write(pipeline: Pipeline, issued: numbering.Issued) -> None:
+        await pipeline.send()
+        await work(pipeline.session, issued)
+
+    return write
 
 
 class FlakyDatabase(Database):
@@ -188,7 +199,7 @@ class Product:
 
     async def write(self, *, name: str, document: UUID) -> int:
         holder = numbering.Holder("letter", document)
-        return await self.issue(name, lambda session, issued: self.documents.write(session, holder, issued), holder)
+        return await self.issue(name, behind(lambda *those: self.documents.write(those[0], holder, those[1])), holder)
 
     async def kept(self, *, name: str, mark: UUID) -> int:
         request = self.request(name, range_public_id=self.ranges[mark])
@@ -268,7 +279,7 @@ class Product:
             await numbering.replace_held_number(self.ctx, session, **words)
             await self.documents.change(session, document, number=issued.public_id, printed=issued.number)
 
-        return await self.issue(name, then, holder)
+        return await self.issue(name, behind(then), holder)
 
     async def _series_of(self, document: UUID) -> str:
         async with self.db.reading() as session:

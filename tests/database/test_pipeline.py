@@ -17,7 +17,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit import db as kit_db
 from saraban.kit.connections import DatabaseConnectionChanged
 from saraban.kit.db import Code, Database, UtcDateTime
-from saraban.kit.pipeline import DriverConnection, SqlStatement, delete_statement, insert_statement, update_statement
+from saraban.kit.driver import (
+    DriverConnection,
+    NewKey,
+    SqlStatement,
+    delete_statement,
+    insert_statement,
+    key_of_code,
+    update_statement,
+)
+from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import PreparedStatement
 from tests.servers import MariaDb
 
 pytestmark = pytest.mark.servers
@@ -187,3 +197,129 @@ class TestConnection:
         with pytest.raises(DatabaseConnectionChanged):
             await db.ping()
         await db.close()
+
+
+FAMILY = sa.MetaData()
+PEOPLE = sa.Table(
+    "people",
+    FAMILY,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", Code(60), nullable=False),
+    sa.Column("parent_id", sa.ForeignKey("people.id")),
+    sa.Column("town_id", sa.Integer),
+    sa.Column("seen", sa.Integer, server_default="0"),
+)
+TOWNS = sa.Table("towns", FAMILY, sa.Column("id", sa.Integer, primary_key=True), sa.Column("code", Code(20)))
+SEE = PreparedStatement(
+    sa.update(PEOPLE).where(PEOPLE.c.id.in_(sa.bindparam("people", expanding=True))).values(seen=PEOPLE.c.seen + 1)
+)
+NOBODY = PreparedStatement(
+    sa.update(PEOPLE).where(PEOPLE.c.id == sa.bindparam("person")).values(seen=PEOPLE.c.seen + 1)
+)
+TOWN = 7
+
+
+@pytest_asyncio.fixture
+async def family(any_db: Database) -> Database:
+    async with any_db.engine.begin() as connection:
+        await connection.run_sync(FAMILY.create_all)
+        await connection.execute(sa.insert(TOWNS).values(id=TOWN, code="BKK*"))
+    return any_db
+
+
+# Of each person, how many before it the parent is; none for 0. And after whom the pipeline is sent in between.
+TREES = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=6)
+
+
+class TestNewKey:
+    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(tree=TREES)
+    async def test_of_a_row_stands_in_the_rows_behind_it(self, family: Database, tree: list[tuple[int, bool]]) -> None:
+        keys: list[NewKey] = []
+        parents: list[int | None] = []
+        async with family.writing() as session:
+            await session.execute(sa.update(PEOPLE).values(parent_id=None))
+            await session.execute(sa.delete(PEOPLE))
+            pipeline = Pipeline(session)
+            for place, (before, sends) in enumerate(tree):
+                parents.append(place - before if 0 < before <= place else None)
+                parent = parents[-1]
+                row = {"name": f"it's {place}", "parent_id": None if parent is None else keys[parent]}
+                keys.append(pipeline.insert_one(PEOPLE, {**row, "town_id": key_of_code(TOWNS, "code", "BKK*")}))
+                pipeline.insert(PEOPLE, [{"name": f"twin {which}", "parent_id": keys[-1]} for which in range(2)])
+                pipeline.execute(SEE, people=list(keys))
+                if sends:
+                    await pipeline.send()
+            await pipeline.send()
+        async with family.reading() as session:
+            found = {row.id: row for row in await session.execute(sa.select(PEOPLE))}
+
+        count = len(tree)
+        assert len(found) == 3 * count
+        for place, key in enumerate(keys):
+            parent = parents[place]
+            row = found[key.value]
+            assert (row.name, row.town_id, row.seen) == (f"it's {place}", TOWN, count - place)
+            assert row.parent_id == (None if parent is None else keys[parent].value)
+            twins = [one for one in found.values() if one.parent_id == key.value and one.name.startswith("twin")]
+            assert len(twins) == 2
+
+    async def test_is_not_known_before_its_row_is_sent(self, family: Database) -> None:
+        async with family.writing() as session:
+            key = Pipeline(session).insert_one(PEOPLE, {"name": "a"})
+
+            with pytest.raises(AssertionError):
+                _ = key.value
+
+    def test_by_a_code_takes_no_more_than_a_code(self) -> None:
+        with pytest.raises(ValueError, match="no code"):
+            key_of_code(TOWNS, "code", "' OR 1=1 -- ")
+
+
+class Missed(Exception):
+    pass
+
+
+class TestGuard:
+    async def test_that_is_missed_keeps_all_behind_it_from_being_done(self, family: Database) -> None:
+        async with family.writing() as session:
+            pipeline = Pipeline(session)
+            key = pipeline.insert_one(PEOPLE, {"name": "before"})
+            await pipeline.send()
+            where = {"id": [key.value + 1]}
+            pipeline.add(
+                lambda driver: update_statement(driver, PEOPLE, {"seen": 1}, where=where),
+                expect=1,
+                refusal=Missed(),
+                guards=True,
+            )
+            pipeline.insert(PEOPLE, [{"name": "behind"}])
+            with pytest.raises(Missed):
+                await pipeline.send()
+
+            assert list(await session.scalars(sa.select(PEOPLE.c.name))) == ["before"]
+
+    async def test_that_holds_lets_all_behind_it_be_done(self, family: Database) -> None:
+        async with family.writing() as session:
+            pipeline = Pipeline(session)
+            key = pipeline.insert_one(PEOPLE, {"name": "before"})
+            await pipeline.send()
+            where = {"id": [key.value]}
+            pipeline.add(
+                lambda driver: update_statement(driver, PEOPLE, {"seen": 1}, where=where),
+                expect=1,
+                refusal=Missed(),
+                guards=True,
+            )
+            pipeline.insert(PEOPLE, [{"name": "behind"}])
+            await pipeline.send()
+
+            assert list(await session.scalars(sa.select(PEOPLE.c.seen).order_by(PEOPLE.c.id))) == [1, 0]
+
+    async def test_of_a_single_row_refuses_when_there_is_none(self, family: Database) -> None:
+        async with family.writing() as session:
+            pipeline = Pipeline(session)
+            pipeline.execute_for_one(NOBODY, {"person": 99}, refusal=Missed())
+
+            with pytest.raises(Missed):
+                await pipeline.send()

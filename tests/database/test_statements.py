@@ -13,13 +13,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Code, Database, UtcDateTime
-from saraban.kit.pipeline import (
-    DriverConnection,
-    Pipeline,
-    delete_statement,
-    insert_mappings_statement,
-    update_statement,
-)
+from saraban.kit.driver import DriverConnection, delete_statement, insert_mappings_statement, update_statement
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement, Query, fetch_each, together
 from saraban.workflow.runtime.models import UuidText
 

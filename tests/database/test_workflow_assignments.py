@@ -57,7 +57,9 @@ class TestChoosing:
         async def starts(type_code: str) -> str:
             matter = Matter("correspondence", office.project, type_code)
             async with any_db.reading() as session:
-                return (await definitions.active(session, code="CORRESPONDENCE_FLOW_V1", matter=matter))[1].code
+                return (
+                    await definitions.starting(session, code="CORRESPONDENCE_FLOW_V1", matter=matter)
+                ).definition.code
 
         places = [
             AssignmentTarget("correspondence"),

@@ -34,7 +34,7 @@ class DatabaseConnectionChanged(DomainError):
 
 
 def check_mariadb_connections(engine: sa.Engine) -> None:
-    """Check every new connection before a value is sent over it: the quoting of `kit.pipeline` rests on what it states."""
+    """Check every new connection before a value is sent over it: the quoting of `kit.driver` rests on what it states."""
 
     @event.listens_for(engine, "connect")
     def on_connect(connection: Any, _record: Any) -> None:

@@ -25,10 +25,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_fault, table_of
 from saraban.kit.departure import refuse_departed
+from saraban.kit.driver import DriverConnection, SqlStatement, flush_pending, update_statement
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
-from saraban.kit.pipeline import DriverConnection, SqlStatement, flush_pending, update_statement
 from saraban.kit.statements import PreparedStatement
 
 log = structlog.get_logger(__name__)

@@ -1,149 +1,32 @@
 """
-Many rows in one statement, and many statements in one round trip: how numbers and steps that share a transaction are written.
+Statements of one transaction that are queued and sent together: how numbers, documents and steps are written in one round trip.
 
-The ORM and Core spend more on a row than the database does, and SQLAlchemy's way to an asyncio driver more than a small
-statement takes. So the driver's own connection under the session is used, inside the session's transaction. The columns'
-own types still convert each value, but a value that comes again in the same column, as most do in a batch, is converted and
-quoted once; columns in which every row has null are left out. Names come from the mapped table alone.
+A row may hold the key of a row that is queued before it, and one statement may guard all behind it.
 """
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from functools import lru_cache, partial
-from itertools import islice
-from typing import Any, NamedTuple, Protocol, Self, cast
-from uuid import UUID
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
-from sqlalchemy.orm import SessionTransaction
-from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import SessionOrConnection
+from saraban.kit.driver import (
+    DriverConnection,
+    Effect,
+    NewKey,
+    SqlStatement,
+    delete_statement,
+    flush_pending,
+    insert_mappings_statement,
+    update_statement,
+)
 
-_SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
-_MOST_ROWS = 1000
-
-Convert = Callable[[Any], Any] | None
-_Null = type(None)
-
-
-class SqlStatement(NamedTuple):
-    """One statement; `values` for the `?` in it on SQLite, None on MariaDB, where the values stand in the text."""
-
-    text: str
-    values: Sequence[object] | None = None
-
-
-class DriverConnection:
-    """The driver's connection of a session, for as long as the session's transaction lasts."""
-
-    def __init__(self, dialect: sa.Dialect, pooled: PoolProxiedConnection) -> None:
-        self.dialect = dialect
-        self.on_sqlite = dialect.name == "sqlite"
-        self._pooled = pooled
-        self._connection: Any = pooled.driver_connection
-
-    @classmethod
-    async def of(cls, connected: SessionOrConnection) -> Self:
-        """Return the same for as long as the session is in the same transaction."""
-        if not isinstance(connected, AsyncSession):
-            return await cls._under(connected)
-        transaction = connected.sync_session.get_transaction()
-        known = _drivers.get(transaction) if transaction is not None else None
-        if known is None:
-            known = await cls._under(await connected.connection())
-            transaction = connected.sync_session.get_transaction()
-            assert transaction is not None  # the connection belongs to it
-            _drivers[transaction] = known
-        return cast("Self", known)
-
-    @classmethod
-    async def _under(cls, connection: AsyncConnection) -> Self:
-        inner = connection.sync_connection
-        if inner is None or inner.invalidated:
-            return cls(connection.dialect, await connection.get_raw_connection())
-        return cls(connection.dialect, inner.connection)  # there already: no greenlet is needed to fetch it
-
-    def quoted(self, convert: Convert, value: object) -> str:
-        """Quote a value as MariaDB reads it, converted by its column's type."""
-        return _text(self.literal, convert, value)
-
-    def literal(self, value: object) -> str:
-        """
-        Quote a value as MariaDB reads it.
-
-        Texts and moments, which most values are, are quoted here: the driver escapes a letter at a time, and took longer for
-        the JSON of a step than the database for its row. Connections speak UTF-8 and take a backslash for an escape
-        (`kit.db` states it, and refuses a connection that does not), so that a quote and a backslash are all that can
-        end a text.
-        """
-        if type(value) is str:
-            return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
-        if type(value) is datetime:
-            return f"'{value.isoformat(' ')}'"
-        return self._connection.literal(value)  # type: ignore[no-any-return]
-
-    async def run(self, statements: Sequence[SqlStatement]) -> list[int]:
-        """
-        Execute the statements in their order, in one round trip on MariaDB.
-
-        :returns: the rows each of them changed
-        :raises DBAPIError: as SQLAlchemy would, for the first that failed
-        """
-        text = ";".join(statement.text for statement in statements)
-        try:
-            if self.on_sqlite:
-                return [await self._execute_one(statement) for statement in statements]
-            return await self._execute_all(text)
-        except BaseException as fault:
-            self._raise_translated(fault, text)
-            raise
-
-    async def read(self, texts: Sequence[str]) -> list[Sequence[Any]]:
-        """
-        Execute selects on MariaDB, in one round trip, and return the rows of each as the driver has them.
-
-        :raises DBAPIError: as SQLAlchemy would, for the first that failed
-        """
-        text = ";".join(texts)
-        try:
-            async with self._connection.cursor() as cursor:
-                await cursor.execute(text)
-                found = [await cursor.fetchall()]
-                while len(found) < len(texts) and await cursor.nextset():
-                    found.append(await cursor.fetchall())
-                return found
-        except BaseException as fault:
-            self._raise_translated(fault, text)
-            raise
-
-    def _raise_translated(self, fault: BaseException, text: str) -> None:
-        """Raise what SQLAlchemy would, for what a driver's connection raises."""
-        if isinstance(fault, asyncio.CancelledError) and not self.on_sqlite:
-            self._pooled.invalidate()  # asyncmy has closed it in the middle of an answer, which the pool did not see
-        error = self.dialect.loaded_dbapi.Error
-        if isinstance(fault, error):
-            raise DBAPIError.instance(text[:500], None, fault, error, dialect=self.dialect) from fault
-
-    async def _execute_one(self, statement: SqlStatement) -> int:
-        async with self._connection.execute(statement.text, tuple(statement.values or ())) as cursor:
-            return int(cursor.rowcount)
-
-    async def _execute_all(self, text: str) -> list[int]:
-        async with self._connection.cursor() as cursor:
-            await cursor.execute(text)
-            changed = [cursor.rowcount]
-            while await cursor.nextset():
-                changed.append(cursor.rowcount)
-            return changed
-
-
-# To ask a session for its connection takes longer than to send it a small statement.
-_drivers: "WeakKeyDictionary[SessionTransaction, DriverConnection]" = WeakKeyDictionary()
+_SIGNALLED = 1644
+# An error ends the packet: what stands behind it is not executed.
+_GUARD = "IF ROW_COUNT() <> {} THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1644, MESSAGE_TEXT = 'a guard was missed'; END IF"
 
 
 class RowsMissed(Exception):
@@ -165,6 +48,16 @@ class _Queued(NamedTuple):
     make: Callable[[DriverConnection], SqlStatement]
     expect: int | None = None
     executed: tuple[sa.Executable, Mapping[str, object]] | None = None
+    refusal: Exception | None = None
+    guards: bool = False
+    key: NewKey | None = None
+
+    def told(self, effect: Effect) -> None:
+        if self.expect is not None and self.expect != effect.changed:
+            raise self.refusal or RowsMissed(f"{effect.changed} rows were changed, not {self.expect}.")
+        if self.key is not None:
+            assert effect.key is not None
+            self.key.become(effect.key)
 
 
 class Pipeline:
@@ -174,9 +67,39 @@ class Pipeline:
     Repositories say what is to be sent, and who opened it sends it; what has to be read is read from `session`.
     """
 
-    def __init__(self, session: AsyncSession) -> None:
-        self.session = session
+    def __init__(self, connected: SessionOrConnection) -> None:
+        self._connected = connected
         self._queued: list[_Queued] = []
+        self._keys = 0
+
+    @property
+    def session(self) -> AsyncSession:
+        assert isinstance(self._connected, AsyncSession)
+        return self._connected
+
+    def add(
+        self,
+        make: Callable[[DriverConnection], SqlStatement],
+        *,
+        expect: int | None = None,
+        refusal: Exception | None = None,
+        guards: bool = False,
+    ) -> None:
+        """
+        Send a statement that is made for the database at hand.
+
+        :param expect: how many rows it must change
+        :param refusal: raised where it changed another number of them
+        :param guards: nothing behind it is executed then
+        """
+        self._queued.append(_Queued(make, expect, refusal=refusal, guards=guards))
+
+    def insert_one(self, table: sa.Table, row: Mapping[str, object]) -> NewKey:
+        """Insert a row whose key the database gives; what is queued behind it may hold the key."""
+        key = NewKey(f"@k{self._keys}")
+        self._keys += 1
+        self._queued.append(_Queued(partial(insert_mappings_statement, table=table, rows=[row]), key=key))
+        return key
 
     def insert(self, table: sa.Table, rows: Sequence[Mapping[str, object]]) -> None:
         """Insert rows, each by the same columns."""
@@ -210,235 +133,69 @@ class Pipeline:
         make = partial(_rendered, prepared=prepared, values=values)
         self._queued.append(_Queued(make, executed=(prepared.statement, values)))
 
+    def execute_for_one(self, prepared: Prepared, values: Mapping[str, object], *, refusal: Exception) -> None:
+        """
+        Do the same to exactly one row.
+
+        :param refusal: raised where it changed none
+        """
+        make = partial(_rendered, prepared=prepared, values=values)
+        self._queued.append(_Queued(make, 1, (prepared.statement, values), refusal))
+
     async def send(self) -> None:
         """
         Send all that was queued, after what the session itself still holds.
 
         :raises DBAPIError: as SQLAlchemy would, for the first that failed
-        :raises RowsMissed: when one changed another number of rows than expected
+        :raises RowsMissed: when one changed another number of rows than expected, and has no refusal of its own
         """
         queued, self._queued = self._queued, []
         if not queued:
             return
-        await flush_pending(self.session)
-        driver = await DriverConnection.of(self.session)
-        if driver.on_sqlite:
-            changed = [await self._send_one(driver, one) for one in queued]
-        else:
-            changed = await driver.run([one.make(driver) for one in queued])
-        for one, count in zip(queued, changed, strict=True):
-            if one.expect is not None and one.expect != count:
-                raise RowsMissed(f"{count} rows were changed, not {one.expect}.")
+        if isinstance(self._connected, AsyncSession):
+            await flush_pending(self._connected)
+        driver = await DriverConnection.of(self._connected)
+        if not driver.on_sqlite:
+            await _send_all(driver, queued)
+            return
+        for one in queued:
+            one.told(await self._send_one(driver, one))
 
-    async def _send_one(self, driver: DriverConnection, one: _Queued) -> int:
+    async def _send_one(self, driver: DriverConnection, one: _Queued) -> Effect:
         if one.executed is None:
-            return (await driver.run([one.make(driver)]))[0]
+            return (await driver.effects([one.make(driver)]))[0]
         statement, values = one.executed
-        done: Any = await self.session.execute(statement, values)
-        return int(done.rowcount)
+        done: Any = await self._connected.execute(statement, {name: _known(value) for name, value in values.items()})
+        return Effect(int(done.rowcount), None)
+
+
+async def _send_all(driver: DriverConnection, queued: Sequence[_Queued]) -> None:
+    statements: list[SqlStatement] = []
+    places = []
+    for one in queued:
+        places.append(len(statements))
+        statements.append(one.make(driver))
+        if one.key is not None:
+            statements.append(SqlStatement(f"SET {one.key.text} = LAST_INSERT_ID()"))
+        if one.guards:
+            statements.append(SqlStatement(_GUARD.format(one.expect)))
+    try:
+        effects = await driver.effects(statements)
+    except DBAPIError as error:
+        guards = [one.refusal for one in queued if one.guards]
+        if guards and error.orig is not None and error.orig.args[0] == _SIGNALLED:
+            raise guards[0] or RowsMissed("A row that guards the others was not changed.") from error
+        raise
+    for one, place in zip(queued, places, strict=True):
+        one.told(effects[place])
+
+
+def _known(value: object) -> object:
+    """Return a value as SQLite is told it: keys of rows that were sent before are known."""
+    if isinstance(value, list):
+        return [_known(one) for one in value]
+    return value.value if isinstance(value, NewKey) else value
 
 
 def _rendered(driver: DriverConnection, *, prepared: Prepared, values: Mapping[str, object]) -> SqlStatement:
     return SqlStatement(prepared.render(driver, values))
-
-
-async def flush_pending(session: AsyncSession) -> None:
-    """Write what the session still holds, before statements that go past it; mostly that is nothing."""
-    if session.new or session.dirty or session.deleted:
-        await session.flush()
-
-
-async def insert_many(
-    driver: DriverConnection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[object]]
-) -> None:
-    """
-    Insert the rows in as few statements as the database takes, in their order.
-
-    :param columns: names of columns; every row gives one value for each, all other columns take their server default
-    """
-    most = _SQLITE_VARIABLES // len(columns) if driver.on_sqlite else _MOST_ROWS
-    remaining = iter(rows)
-    while some := list(islice(remaining, most)):
-        await driver.run([insert_statement(driver, table, columns, some)])
-
-
-def insert_statement(
-    driver: DriverConnection,
-    table: sa.Table,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[object]],
-    *,
-    only_if: str = "",
-) -> SqlStatement:
-    """
-    Return the one statement that inserts the rows.
-
-    :param only_if: a condition on MariaDB's session variables, without which nothing is inserted
-    """
-    chosen = tuple(columns)
-    converts = _converts(table, chosen, driver.dialect)
-    by_column = list(zip(*rows, strict=True))
-    filled = [place for place, values in enumerate(by_column) if any(value is not None for value in values)]
-    head = _head(table, tuple(chosen[place] for place in filled), driver.dialect)
-    if not driver.on_sqlite:
-        return SqlStatement(head + _body(driver.literal, by_column, filled, converts, only_if))
-    mark = f"({', '.join('?' * len(filled))})"
-    values = [
-        value if convert is None or value is None else convert(value)
-        for row in rows
-        for value, convert in ((row[place], converts[place]) for place in filled)
-    ]
-    return SqlStatement(f"{head}VALUES {','.join([mark] * len(rows))}", values)
-
-
-def insert_mappings_statement(
-    driver: DriverConnection, table: sa.Table, rows: Sequence[Mapping[str, object]]
-) -> SqlStatement:
-    """Return the one statement that inserts rows, each by the same columns."""
-    columns = tuple(rows[0])
-    return insert_statement(driver, table, columns, [[row[name] for name in columns] for row in rows])
-
-
-def update_statement(
-    driver: DriverConnection,
-    table: sa.Table,
-    values: Mapping[str, object],
-    *,
-    where: Mapping[str, Sequence[object]],
-    by_key: bool = False,
-) -> SqlStatement:
-    """
-    Return the one statement that changes rows.
-
-    :param where: for each column the values that it may have
-    :param by_key: the primary key is among these columns, and MariaDB need not weigh its other indexes
-    """
-    given: list[object] = []
-    quote = driver.dialect.identifier_preparer.quote
-    changes = ", ".join(
-        f"{quote(name)} = {_value(driver, table, name, value, given)}" for name, value in values.items()
-    )
-    hint = " USE INDEX (PRIMARY)" if by_key and not driver.on_sqlite else ""
-    text = f"UPDATE {quote(table.name)}{hint} SET {changes} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted
-    return SqlStatement(text, given if driver.on_sqlite else None)
-
-
-def delete_statement(
-    driver: DriverConnection, table: sa.Table, *, where: Mapping[str, Sequence[object]]
-) -> SqlStatement:
-    """Return the one statement that deletes rows; `where` as in `update`."""
-    given: list[object] = []
-    name = driver.dialect.identifier_preparer.quote(table.name)
-    text = f"DELETE FROM {name} WHERE {_among(driver, table, where, given)}"  # noqa: S608  quoted by the driver
-    return SqlStatement(text, given if driver.on_sqlite else None)
-
-
-def _among(
-    driver: DriverConnection, table: sa.Table, where: Mapping[str, Sequence[object]], given: list[object]
-) -> str:
-    quote = driver.dialect.identifier_preparer.quote
-    return " AND ".join(
-        f"{quote(name)} IN ({', '.join(_value(driver, table, name, value, given) for value in values)})"
-        for name, values in where.items()
-    )
-
-
-def _value(driver: DriverConnection, table: sa.Table, name: str, value: object, given: list[object]) -> str:
-    """What stands for a value in a statement's text; `given` takes it where that is a `?`."""
-    (convert,) = _converts(table, (name,), driver.dialect)
-    if not driver.on_sqlite:
-        return _text(driver.literal, convert, value)
-    given.append(value if convert is None or value is None else convert(value))
-    return "?"
-
-
-def _body(
-    literal: Callable[[object], str],
-    by_column: Sequence[Sequence[object]],
-    filled: Sequence[int],
-    converts: tuple[Convert, ...],
-    only_if: str,
-) -> str:
-    """
-    Return what MariaDB is to insert, as the driver quotes it.
-
-    A value that all rows share is said once, beside a list of what differs: reading long rows costs the server more than
-    keeping their indexes.
-    """
-    where = f" WHERE {only_if}" if only_if else ""
-    if len(by_column[0]) == 1:
-        one = ",".join(_text(literal, converts[place], by_column[place][0]) for place in filled)
-        return f"SELECT {one} FROM DUAL{where}"  # noqa: S608  quoted by the driver
-    said: list[str] = []
-    differing: list[list[str]] = []
-    known: dict[int, str] = {}
-    for place in filled:
-        values = by_column[place]
-        if not isinstance(values[0], UUID) and _are_one(values):
-            said.append(_text(literal, converts[place], values[0]))
-            continue
-        twin = next((name for other, name in known.items() if _are_twins(other, place, by_column, converts)), None)
-        if twin is None:
-            twin = known[place] = f"d.c{len(differing)}"
-            differing.append(_column(literal, converts[place], values))
-        said.append(twin)
-    names = ",".join(f"c{number}" for number in range(len(differing)))
-    listed = ",".join([f"({','.join(row)})" for row in zip(*differing, strict=True)])
-    if not differing:
-        names, listed = "c0", ",".join(["(0)"] * len(by_column[0]))
-    return f"WITH d ({names}) AS (VALUES {listed}) SELECT {','.join(said)} FROM d{where}"  # noqa: S608
-
-
-def _are_one(values: Sequence[Any]) -> bool:
-    """Whether all are the same; `1 == True` is not, which JSON keeps apart, nor is one object like another."""
-    first = values[0]
-    if first.__hash__ is None:
-        return all(value is first for value in values)
-    return values.count(first) == len(values) and len(set(map(type, values))) == 1
-
-
-def _are_twins(one: int, other: int, by_column: Sequence[Sequence[object]], converts: Sequence[Convert]) -> bool:
-    """Whether two columns are written alike; an equal value is written in another way in another type of column."""
-    pairs = list(zip(by_column[one], by_column[other], strict=True))
-    return converts[one] is converts[other] and all(
-        value is twin or (type(value) is type(twin) and value.__hash__ is not None and value == twin)
-        for value, twin in pairs
-    )
-
-
-def _column(literal: Callable[[object], str], convert: Convert, values: Sequence[Any]) -> list[str]:
-    kinds = set(map(type, values))  # of all of them: what the first one is says nothing of the rest
-    if kinds <= {UUID, _Null}:  # hardly ever the same twice, and 32 hexadecimal digits need no quoting
-        return ["NULL" if value is None else f"'{value.int:032x}'" for value in values]
-    if kinds == {int} and convert is None:
-        return [str(value) for value in values]
-    known: dict[object, str] = {}
-    column = []
-    for value in values:
-        key = (type(value), value) if value.__hash__ is not None else id(value)
-        text = known.get(key)
-        if text is None:
-            text = known[key] = _text(literal, convert, value)
-        column.append(text)
-    return column
-
-
-def _text(literal: Callable[[object], str], convert: Convert, value: object) -> str:
-    if value is None:
-        return "NULL"
-    return literal(value if convert is None else convert(value))
-
-
-@lru_cache(maxsize=256)
-def _converts(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[Convert, ...]:
-    """Return how each column converts its values; columns of the same type share one function."""
-    known: dict[str, Convert] = {}
-    types = [table.c[name].type.dialect_impl(dialect) for name in columns]
-    return tuple(known.setdefault(repr(one), one.bind_processor(dialect)) for one in types)
-
-
-@lru_cache(maxsize=1024)
-def _head(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> str:
-    """Return what stands before the values."""
-    quote = dialect.identifier_preparer.quote
-    return f"INSERT INTO {quote(table.name)} ({', '.join(quote(table.c[name].name) for name in columns)}) "

@@ -4,7 +4,7 @@ where the values stand.
 
 On MariaDB the driver's own connection under the session is used, inside the session's transaction: SQLAlchemy's way to an
 asyncio driver takes four times as long as such a statement. The types of the columns still convert each value, and
-`kit.pipeline` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
+`kit.driver` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
 from saraban.kit.db import Database, DatabaseFault, database_fault, try_again
-from saraban.kit.pipeline import Convert, DriverConnection, flush_pending
+from saraban.kit.driver import Convert, DriverConnection, flush_pending
 
 Found = TypeVar("Found")
 # Of a select: its columns by their order.

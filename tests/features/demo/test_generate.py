@@ -21,7 +21,8 @@ from saraban.documents.demo.service import KINDS, PROJECT
 from saraban.documents.demo.service import generate as generation
 from saraban.documents.demo.service.copies import CopiedDocument
 from saraban.kit.db import Base
-from saraban.kit.pipeline import DriverConnection, Pipeline
+from saraban.kit.driver import DriverConnection
+from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 

@@ -80,7 +80,7 @@ class TestCreate:
         (numbered,) = [one for one in transactions if "INSERT INTO workflow_instances" in one]
         read = [one for one in numbered.split(" ; ") if one.startswith("SELECT")]
         tables = {found[1] for one in read if (found := re.search(r"\sFROM (\w+)", one))}
-        assert tables == {"document_number_counters", "document_number_formats", "workflow_definitions"}
+        assert tables == {"document_number_counters", "document_number_formats"}
 
     async def test_prints_the_parties_and_the_year_of_a_letter(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())

@@ -13,7 +13,7 @@ from saraban.documents.core.models import Document, DocumentRecipient, DocumentR
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.kit.db import table_of
-from saraban.kit.pipeline import DriverConnection, SqlStatement
+from saraban.kit.driver import DriverConnection, SqlStatement
 from saraban.numbering.series.models import AUDIT, LEDGER, RENDERINGS
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 

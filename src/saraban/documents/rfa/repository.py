@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.rfa.models import Rfa, RfaRevision
 from saraban.kit.db import table_of
+from saraban.kit.driver import NewKey, key_of_code
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import Contract, RfaApproveCode, RfaStatusCode, RfaType
@@ -76,7 +77,14 @@ async def type_code(session: AsyncSession, *, document_id: int) -> str:
     return (await session.scalars(statement)).one()
 
 
-async def add(session: AsyncSession, row: Rfa | RfaRevision) -> None:
+def queue(pipeline: Pipeline, row: Mapping[str, object], *, revision: NewKey, status: str) -> None:
+    """Add a new RFA and its first revision, when the pipeline is sent."""
+    pipeline.insert(table_of(Rfa), [row])
+    known = key_of_code(table_of(RfaStatusCode), "status_code", status)
+    pipeline.insert(table_of(RfaRevision), [{"id": revision, "rfa_status_code_id": known}])
+
+
+async def add(session: AsyncSession, row: RfaRevision) -> None:
     session.add(row)
     await session.flush()
 

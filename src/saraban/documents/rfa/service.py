@@ -12,8 +12,9 @@ from saraban.documents.core.domain import DRAFT, Reach
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.rfa import repository
 from saraban.documents.rfa.domain import RFA_RULES, may_ask, verdict
-from saraban.documents.rfa.models import Rfa, RfaRevision
+from saraban.documents.rfa.models import RfaRevision
 from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid
 from saraban.kit.pipeline import Pipeline
 from saraban.projects import service as projects
@@ -43,17 +44,18 @@ class RfaKind(core.RevisionedKind):
                 organization=originator.code,
             )
 
-    async def insert_own(self, session: AsyncSession, draft: core.DocumentDraft, revision: DocumentRevision) -> None:
+    def insert_own(
+        self, ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, rows: core.NewRows
+    ) -> None:
         rfa_type = draft.plan.rfa_type
         assert rfa_type is not None  # the schema requires the code, and the plan has resolved it
-        row = Rfa(
-            id=revision.correspondence_id,
-            rfa_type_id=rfa_type.id,
-            created_at=revision.created_at,
-            created_by=revision.created_by,
-        )
-        await repository.add(session, row)
-        await self.insert_own_revision(session, revision)
+        row = {
+            "id": rows.document,
+            "rfa_type_id": rfa_type.id,
+            "created_at": ctx.now,
+            "created_by": ctx.caller.user_id,
+        }
+        repository.queue(pipeline, row, revision=rows.revision, status=verdict(DRAFT).status)
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
         status = repository.status_key(verdict(DRAFT).status)

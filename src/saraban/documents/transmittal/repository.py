@@ -1,7 +1,7 @@
 """The rows that only a transmittal has: its purpose and what it carries, each document at the revision that was sent."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -13,6 +13,8 @@ from sqlalchemy.orm import aliased
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.identity.models import User
+from saraban.kit.db import table_of
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceType
 
@@ -64,11 +66,10 @@ async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> d
     return dict(await _PURPOSES.rows(session, documents=list(document_ids)))
 
 
-async def add(session: AsyncSession, row: Transmittal, items: Iterable[TransmittalItem]) -> None:
-    session.add(row)
-    await session.flush()
-    session.add_all(items)
-    await session.flush()
+def queue(pipeline: Pipeline, row: Mapping[str, object], items: Sequence[Mapping[str, object]]) -> None:
+    """Add a new transmittal and what it carries, when the pipeline is sent."""
+    pipeline.insert(table_of(Transmittal), [row])
+    pipeline.insert(table_of(TransmittalItem), items)
 
 
 _TRANSMITTED = PreparedStatement(
@@ -136,9 +137,9 @@ async def change(session: AsyncSession, *, document_id: int, purpose: str) -> No
     )
 
 
-async def replace_items(session: AsyncSession, *, revision_id: int, items: Iterable[TransmittalItem]) -> None:
+async def replace_items(session: AsyncSession, *, revision_id: int, items: Sequence[Mapping[str, object]]) -> None:
     await session.execute(sa.delete(TransmittalItem).where(TransmittalItem.transmittal_revision_id == revision_id))
-    session.add_all(items)
+    session.add_all(TransmittalItem(**one) for one in items)
     await session.flush()
 
 

@@ -12,7 +12,6 @@ from saraban.documents.core.domain import KindRules, Reach, RegisterCode
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.transmittal import repository
-from saraban.documents.transmittal.models import Transmittal, TransmittalItem
 from saraban.documents.transmittal.schemas import (
     NewTransmittal,
     TransmittalAnswer,
@@ -23,6 +22,7 @@ from saraban.documents.transmittal.schemas import (
     TransmittedItem,
 )
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.driver import NewKey
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid, required
 from saraban.kit.pipeline import Pipeline
 
@@ -83,10 +83,12 @@ class TransmittalKind(core.RevisionedKind):
         """
         return await _check_items(ctx, session, project=new.project_public_id, asked=new.items)
 
-    async def insert_own(self, session: AsyncSession, draft: core.DocumentDraft, revision: DocumentRevision) -> None:
+    def insert_own(
+        self, _ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, rows: core.NewRows
+    ) -> None:
         order, items = cast("NewTransmittal", draft.order), cast("_Items", draft.own)
-        row = Transmittal(correspondence_id=revision.correspondence_id, purpose=order.purpose, remarks=order.remarks)
-        await repository.add(session, row, _listed(revision.correspondence_id, revision.id, items))
+        row = {"correspondence_id": rows.document, "purpose": order.purpose, "remarks": order.remarks}
+        repository.queue(pipeline, row, _listed(rows.document, rows.revision, items))
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
         await repository.copy_items(session, revision=revision)
@@ -201,16 +203,16 @@ async def _check_items(
     return found
 
 
-def _listed(document_id: int, revision_id: int, items: _Items) -> list[TransmittalItem]:
+def _listed(document: int | NewKey, revision: int | NewKey, items: _Items) -> list[dict[str, object]]:
     return [
-        TransmittalItem(
-            transmittal_id=document_id,
-            transmittal_revision_id=revision_id,
-            item_correspondence_id=carries.document.id,
-            item_revision_id=carries.revision.id,
-            quantity=item.quantity,
-            remarks=item.remarks,
-        )
+        {
+            "transmittal_id": document,
+            "transmittal_revision_id": revision,
+            "item_correspondence_id": carries.document.id,
+            "item_revision_id": carries.revision.id,
+            "quantity": item.quantity,
+            "remarks": item.remarks,
+        }
         for carries, item in items
     ]
 

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
 from saraban.kit.db import AnySelect
+from saraban.kit.driver import DriverConnection, SqlStatement, insert_many, insert_statement
 from saraban.kit.pagination import newest_first
-from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_many, insert_statement
 from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import (
     AUDIT,

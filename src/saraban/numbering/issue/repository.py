@@ -5,6 +5,7 @@ them, written in one round trip; refused and failed calls.
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -15,9 +16,10 @@ from sqlalchemy.orm import InstrumentedAttribute
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
 from saraban.kit.db import AnySelect, SessionOrConnection
+from saraban.kit.driver import DriverConnection, SqlStatement, insert_many, insert_statement
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page, newest_first, page_of
-from saraban.kit.pipeline import DriverConnection, SqlStatement, insert_many, insert_statement
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.series.domain.counter import CounterState, SeriesKey
@@ -279,8 +281,8 @@ NUMBER_CONSTRAINTS = (
 TOKEN_CONSTRAINTS = ("idx_docnum_ledger_token", "document_number_reservations.token")
 
 
-async def write_batch(
-    driver: DriverConnection,
+def queue_batch(
+    pipeline: Pipeline,
     place: SeriesKey,
     *,
     seen: CounterState,
@@ -288,49 +290,31 @@ async def write_batch(
     now: datetime,
     entries: Sequence[Sequence[object]],
     audits: Sequence[Sequence[object]],
-) -> bool:
+    refusal: Exception,
+) -> None:
     """
-    Move the counter if its version is still the one that was seen, and write the rows if it was.
+    Move the counter if its version is still the one that was seen, and write the rows, when the pipeline is sent.
 
     :param entries: rows of the ledger, in the order of `LEDGER_COLUMNS`; their printed forms follow from them
     :param audits: rows of the audit, in the order of `AUDIT_COLUMNS`
-    :returns: whether the counter was moved; if not, nothing was written
+    :param refusal: raised where the counter was not moved; then nothing is written, nor what is queued behind
     """
     moment = str(now.astimezone(UTC).replace(tzinfo=None))
     advance = (to, moment, *place, seen.version, seen.last_number)
+    pipeline.add(partial(_filled, text=_ADVANCE, values=advance), expect=1, refusal=refusal, guards=True)
+    pipeline.add(partial(insert_statement, table=LEDGER, columns=LEDGER_COLUMNS, rows=entries))
+    pipeline.add(partial(_print, values=(*place, seen.last_number + 1, to), count=len(entries)))
+    pipeline.add(partial(insert_statement, table=AUDIT, columns=AUDIT_COLUMNS, rows=audits))
+
+
+def _print(driver: DriverConnection, values: Sequence[object], count: int) -> SqlStatement:
     if driver.on_sqlite:
-        if await driver.run([_filled(driver, _ADVANCE, advance)]) != [1]:
-            return False
         # Not `last_insert_rowid()`, which moves while the statement runs.
-        written = f"id > (SELECT max(id) FROM {LEDGER.name}) - {len(entries)}"  # noqa: S608
-        await driver.run(
-            [
-                insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries),
-                _print(driver, "", written, place, seen.last_number + 1, to),
-                insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits),
-            ]
-        )
-        return True
-    # All in one round trip: what follows the first statement does nothing unless that has moved the counter.
-    moved = "@moved = 1"
-    changed = await driver.run(
-        [
-            _filled(driver, _ADVANCE, advance),
-            SqlStatement("SET @moved = ROW_COUNT()"),
-            insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries, only_if=moved),
-            # Left to itself the server reads all of the series.
-            _print(
-                driver,
-                " FORCE INDEX (PRIMARY)",
-                f"{moved} AND id >= LAST_INSERT_ID()",
-                place,
-                seen.last_number + 1,
-                to,
-            ),
-            insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits, only_if=moved),
-        ]
-    )
-    return changed[0] == 1
+        how, which = "", f"id > (SELECT max(id) FROM {LEDGER.name}) - {count}"  # noqa: S608
+    else:
+        # Left to itself the server reads all of the series.
+        how, which = " FORCE INDEX (PRIMARY)", "id >= LAST_INSERT_ID()"
+    return _filled(driver, _PRINT.replace("{}", how, 1).replace("{}", which, 1), values)
 
 
 async def advance_counters(
@@ -347,10 +331,6 @@ async def advance_counters(
 async def insert_audits(driver: DriverConnection, audits: Sequence[Sequence[object]]) -> None:
     """:param audits: rows in the order of `AUDIT_COLUMNS`"""
     await insert_many(driver, AUDIT, AUDIT_COLUMNS, audits)
-
-
-def _print(driver: DriverConnection, how: str, which: str, place: SeriesKey, first: int, last: int) -> SqlStatement:
-    return _filled(driver, _PRINT.replace("{}", how, 1).replace("{}", which, 1), (*place, first, last))
 
 
 def _filled(driver: DriverConnection, text: str, values: Sequence[object]) -> SqlStatement:

@@ -23,8 +23,23 @@ from saraban.workflow.administration.service.versions import find as find_defini
 from saraban.workflow.engine.decisions import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.language.subject import Envelope, SubjectFacts
-from saraban.workflow.runtime.service.definitions import WorkflowNotDefined
-from saraban.workflow.runtime.service.instances import cancel, envelopes, lock, renew_pending, start, states_of
+from saraban.workflow.runtime.service.definitions import (
+    StartingWorkflow,
+    WorkflowNotDefined,
+    found_starting,
+    starting,
+    starting_query,
+)
+from saraban.workflow.runtime.service.instances import (
+    StartingWorkflowChanged,
+    cancel,
+    envelopes,
+    lock,
+    queue_start,
+    renew_pending,
+    start,
+    states_of,
+)
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, SubjectStep
 from saraban.workflow.runtime.service.tasks import (
     HistoryStep,
@@ -60,6 +75,8 @@ __all__ = [
     "SimulationResult",
     "SimulationStep",
     "StaleInstance",
+    "StartingWorkflow",
+    "StartingWorkflowChanged",
     "Step",
     "SubjectFacts",
     "SubjectStep",
@@ -76,10 +93,12 @@ __all__ = [
     "envelopes",
     "find",
     "find_definition",
+    "found_starting",
     "history",
     "list_tasks",
     "lock",
     "may_read_step_file",
+    "queue_start",
     "refused_today",
     "renew_pending",
     "replay",
@@ -88,6 +107,8 @@ __all__ = [
     "shipped",
     "simulate",
     "start",
+    "starting",
+    "starting_query",
     "states_ahead",
     "states_of",
     "steps_of",

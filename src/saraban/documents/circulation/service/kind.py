@@ -107,6 +107,7 @@ class CirculationDraft:
     plan: numbering.Plan
     correspondence_id: int | None
     assignees: Sequence[tuple[int, str, date | None]]
+    starting: workflow.StartingWorkflow
     public_id: UUID = field(default_factory=new_id)
 
     @property
@@ -164,26 +165,32 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             project_id=project.id,
             today=today,
         )
-        return CirculationDraft(new, plan, correspondence, assignees)
+        code, matter = core.started_by(self.rules, project.id, domain.TYPE_CODE)
+        starting = await workflow.starting(session, code=code, matter=matter)
+        return CirculationDraft(new, plan, correspondence, assignees, starting)
 
     async def insert(
-        self, ctx: RequestContext, session: AsyncSession, draft: CirculationDraft, issued: numbering.Issued
+        self, ctx: RequestContext, pipeline: Pipeline, draft: CirculationDraft, issued: numbering.Issued
     ) -> core.WrittenDocument:
-        circulation = await _insert_row(ctx, session, draft, issued)
+        circulation = _new(ctx, draft, issued)
+        key = repository.queue(pipeline, circulation)
         routings = routings_of(circulation, draft.assignees, ctx.now)
-        await repository.add_assignees(session, routings)
+        repository.queue_assignees(pipeline, key, routings)
+        self.index.add(pipeline, documents=[key])
         files = draft.order.attachment_public_ids
         if files:
+            await pipeline.send()
+            session = pipeline.session
             rows = await attachments.claim(ctx, session, public_ids=files, pointer="/attachmentPublicIds")
-            await repository.link_files(session, circulation_id=circulation.id, attachment_ids=[row.id for row in rows])
-        pipeline = Pipeline(session)
-        self.index.add(pipeline, documents=[circulation.id])
-        await pipeline.send()
+            await repository.link_files(session, circulation_id=key.value, attachment_ids=[row.id for row in rows])
         project, originator = draft.plan.project, draft.plan.originator
         facts = subject_facts(
             circulation, routings, (project.public_id, project.code), (originator.public_id, originator.code)
         )
         return core.WrittenDocument(facts, project, domain.TYPE_CODE)
+
+    def conflict(self, error: IntegrityError) -> DomainError | None:
+        return CirculationExists() if violates_constraint(error, *_ONE_FOR_EACH) else None
 
     async def seen(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Sequence[CirculationRow]:
         return await repository.visible(session, reach=reach(ctx.caller), public_ids=[public_id])
@@ -345,10 +352,8 @@ async def _circulated_document(
     return row.document.id
 
 
-async def _insert_row(
-    ctx: RequestContext, session: AsyncSession, draft: CirculationDraft, issued: numbering.Issued
-) -> Circulation:
-    circulation = Circulation(
+def _new(ctx: RequestContext, draft: CirculationDraft, issued: numbering.Issued) -> Circulation:
+    return Circulation(
         public_id=draft.public_id,
         project_id=draft.plan.project.id,
         correspondence_id=draft.correspondence_id,
@@ -364,13 +369,6 @@ async def _insert_row(
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    try:
-        await repository.add(session, circulation)
-    except IntegrityError as error:
-        if violates_constraint(error, *_ONE_FOR_EACH):
-            raise CirculationExists from error
-        raise
-    return circulation
 
 
 def _fields(row: CirculationRow, today: date) -> dict[str, Any]:

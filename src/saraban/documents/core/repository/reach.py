@@ -16,6 +16,7 @@ from sqlalchemy.orm import aliased
 from saraban.documents.core.domain import NO_DATE, NO_DUE, KindRules, ReaderKind, RegisterCode
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
 from saraban.kit.db import AnySelect, table_of
+from saraban.kit.driver import NewKey
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project
@@ -77,7 +78,7 @@ class ReachIndex:
             .values(status=status, is_open=sa.bindparam("still_open", type_=sa.Boolean()))
         )
 
-    def add(self, pipeline: Pipeline, *, documents: Collection[int]) -> None:
+    def add(self, pipeline: Pipeline, *, documents: Collection[int | NewKey]) -> None:
         """Write the rows of new documents, of which nothing was issued, when the pipeline is sent."""
         pipeline.execute(self._insert_new, documents=list(documents))
 

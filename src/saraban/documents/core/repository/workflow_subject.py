@@ -25,8 +25,15 @@ from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Di
 MAIN = "TO"
 
 
+NOT_WRITTEN = 0
+
+
 class SubjectRow(NamedTuple):
-    """One revision of one document, as a workflow knows it; the fields are the columns of the statement, in its order."""
+    """
+    One revision of one document, as a workflow knows it; the fields are the columns of the statement, in its order.
+
+    Of one whose rows are on their way the keys are `NOT_WRITTEN`: no step is taken before they are there.
+    """
 
     document_id: int
     public_id: UUID

@@ -1,6 +1,6 @@
 """The statements that write documents, their parties, references and links to files."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +13,37 @@ from saraban.documents.core.models import (
     DocumentRevision,
     DocumentRevisionAttachment,
 )
+from saraban.kit.db import table_of
+from saraban.kit.driver import NewKey, key_of_code
+from saraban.kit.pipeline import Pipeline
+from saraban.projects.models import CorrespondenceStatus
+
+
+def queue_document(pipeline: Pipeline, row: Mapping[str, object]) -> NewKey:
+    return pipeline.insert_one(table_of(Document), row)
+
+
+def queue_relations(
+    pipeline: Pipeline, *, document: NewKey, recipients: Iterable[tuple[int, str]], references: Iterable[int]
+) -> None:
+    """Add the recipients of a new document and what it refers to, when the pipeline is sent."""
+    sent_to = [
+        {
+            "correspondence_id": document,
+            "recipient_organization_id": organization,
+            "recipient_type": kind,
+            "position": place,
+        }
+        for place, (organization, kind) in enumerate(recipients)
+    ]
+    pipeline.insert(table_of(DocumentRecipient), sent_to)
+    referred = [{"src_correspondence_id": document, "tgt_correspondence_id": target} for target in references]
+    pipeline.insert(table_of(DocumentReference), referred)
+
+
+def queue_revision(pipeline: Pipeline, row: Mapping[str, object], *, status: str) -> NewKey:
+    known = key_of_code(table_of(CorrespondenceStatus), "status_code", status)
+    return pipeline.insert_one(table_of(DocumentRevision), {**row, "correspondence_status_id": known})
 
 
 async def add(session: AsyncSession, row: Document | DocumentRevision) -> None:

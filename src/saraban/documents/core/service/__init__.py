@@ -14,9 +14,10 @@ from saraban.documents.core.service.document_change import (
     hold_current,
     receipt_of,
     record,
+    started_by,
 )
 from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, edit
-from saraban.documents.core.service.drafts import DocumentDraft, check_takes_part, plan_of, stated_originator
+from saraban.documents.core.service.drafts import DocumentDraft, NewRows, check_takes_part, plan_of, stated_originator
 from saraban.documents.core.service.kind import (
     AnyKind,
     DocumentKind,
@@ -68,6 +69,7 @@ __all__ = [
     "DocumentReading",
     "DocumentRow",
     "DocumentServices",
+    "NewRows",
     "NoDraftRevision",
     "NotADraft",
     "ReachDifference",
@@ -111,6 +113,7 @@ __all__ = [
     "renumber",
     "revise",
     "show",
+    "started_by",
     "stated_originator",
     "step_files",
     "visible",

@@ -8,15 +8,18 @@ ever (REQ-NUM-32).
 from functools import partial
 from uuid import UUID
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.documents.core.service.document_change import DocumentAct, DocumentIsCancelled, begin, hold_current
+from saraban.documents.core.service.document_change import DocumentAct, DocumentIsCancelled, hold_current, queue_begin
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, UnnumberedDraft
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
+from saraban.workflow import service as workflow
 
 RENUMBERS = "numbering.manage_formats"
 
@@ -31,26 +34,33 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind,
     async with services.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return claim.receipt
-        async with services.db.reading() as session:
-            draft: UnnumberedDraft = await kind.check(ctx, session, new=new)
-        request = numbering.IssueRequest(
-            ctx,
-            draft.plan,
-            operation.token,
-            claim,
-            holder=numbering.Holder(kind.rules.name, draft.public_id),
-            write=partial(_write, ctx, kind, draft),
-            reservation=draft.reservation_token,
-            fields=kind.reserved_fields,
-        )
-        return request.receipt(await services.allocator.issue(request))
+        while True:
+            async with services.db.reading() as session:
+                draft: UnnumberedDraft = await kind.check(ctx, session, new=new)
+            request = numbering.IssueRequest(
+                ctx,
+                draft.plan,
+                operation.token,
+                claim,
+                holder=numbering.Holder(kind.rules.name, draft.public_id),
+                write=partial(_write, ctx, kind, draft),
+                reservation=draft.reservation_token,
+                fields=kind.reserved_fields,
+            )
+            try:
+                return request.receipt(await services.allocator.issue(request))
+            except workflow.StartingWorkflowChanged:
+                continue  # another version was activated since the check
+            except IntegrityError as error:
+                raise (kind.conflict(error) or error) from error
 
 
 async def _write(
-    ctx: RequestContext, kind: AnyKind, draft: UnnumberedDraft, session: AsyncSession, issued: numbering.Issued
+    ctx: RequestContext, kind: AnyKind, draft: UnnumberedDraft, pipeline: Pipeline, issued: numbering.Issued
 ) -> None:
-    """Write what belongs to the number, in its transaction. It runs again after a rollback: keep nothing, call nobody outside."""
-    await begin(ctx, session, kind, DocumentAct.CREATE, await kind.insert(ctx, session, draft, issued))
+    """Queue what belongs to the number behind it. It runs again after a rollback: keep nothing, call nobody outside."""
+    written = await kind.insert(ctx, pipeline, draft, issued)
+    await queue_begin(ctx, pipeline, kind, DocumentAct.CREATE, written, draft.starting)
 
 
 async def renumber(
@@ -94,12 +104,14 @@ async def _change_number(
     kind: AnyKind,
     before: DocumentHeader,
     reason: str,
-    session: AsyncSession,
+    pipeline: Pipeline,
     issued: numbering.Issued,
 ) -> None:
     """
     :param before: the document as it was when the new number was planned
     """
+    await pipeline.send()
+    session = pipeline.session
     row, _ = await hold_current(ctx, session, kind, public_id=before.public_id)
     assert before.number_uuid is not None  # the plan says so
     old_number = row.number

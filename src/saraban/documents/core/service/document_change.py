@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
+from saraban.documents.core.domain import KindRules
 from saraban.documents.core.repository import writes
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row, WrittenDocument
 from saraban.events import service as events
@@ -17,6 +18,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit import etags
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
 from saraban.kit.operation import Receipt
+from saraban.kit.pipeline import Pipeline
 from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS, Matter
 from saraban.workflow.language.subject import Envelope
@@ -110,19 +112,39 @@ async def claim_files(
         )
 
 
+def started_by(rules: KindRules, project_id: int, type_code: str) -> tuple[str, Matter]:
+    """
+    Return by what the workflow is found that a document starts on: the shipped one, and what comes before it.
+
+    :param type_code: by what documents of its kind differ: the document type, or the RFA's
+    """
+    return REGISTERS[rules.name].of_type(type_code).code, Matter(rules.name, project_id, type_code)
+
+
 async def begin(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, act: DocumentAct, written: WrittenDocument
 ) -> None:
-    """Start the workflow that is chosen for a new document or revision, and record it, in the transaction that writes it."""
-    await workflow.start(
-        ctx,
-        session,
-        code=REGISTERS[kind.rules.name].of_type(written.type_code).code,
-        entity_type=kind.rules.entity_type,
-        facts=written.facts,
-        matter=Matter(kind.rules.name, written.project.id, written.type_code),
-    )
+    """Start the workflow that is chosen for a new revision, and record it, in the transaction that writes it."""
+    code, matter = started_by(kind.rules, written.project.id, written.type_code)
+    entity_type, facts = kind.rules.entity_type, written.facts
+    await workflow.start(ctx, session, code=code, entity_type=entity_type, facts=facts, matter=matter)
     await record(ctx, session, kind, act, written)
+
+
+async def queue_begin(
+    ctx: RequestContext,
+    pipeline: Pipeline,
+    kind: AnyKind,
+    act: DocumentAct,
+    written: WrittenDocument,
+    starting: workflow.StartingWorkflow,
+) -> None:
+    """Do the same for a new document, when the pipeline is sent, with the workflow that was found before."""
+    entity_type, facts = kind.rules.entity_type, written.facts
+    await workflow.queue_start(ctx, pipeline, starting, entity_type=entity_type, facts=facts)
+    event, entry = _told(ctx, kind, act, written)
+    events.queue(pipeline, [event])
+    audit.queue(pipeline, [(ctx, entry)])
 
 
 async def record(
@@ -142,29 +164,39 @@ async def record(
     :param audited: details for the audit trail alone
     :param notify: people who are told of the event, for a kind that names them itself
     """
+    event, entry = _told(ctx, kind, act, row, details=details, audited=audited, notify=notify)
+    await events.record(session, event)
+    await audit.record(ctx, session, entry)
+
+
+def _told(
+    ctx: RequestContext,
+    kind: AnyKind,
+    act: DocumentAct,
+    row: DocumentHeader | WrittenDocument,
+    *,
+    details: dict[str, object] | None = None,
+    audited: dict[str, object] | None = None,
+    notify: Sequence[UUID] = (),
+) -> tuple[events.NewEvent, audit.AuditEntry]:
     name = kind.rules.name
     said: dict[str, object] = {"documentNumber": row.number}
     if row.revision_label is not None:
         said["revision"] = row.revision_label
     said |= details or {}
-    await events.record(
-        session,
-        events.NewEvent(
-            f"document.{act.event}",
-            "document",
-            str(row.public_id),
-            {
-                "documentPublicId": str(row.public_id),
-                "kind": name,
-                "subject": row.subject,
-                "projectPublicId": str(row.project.public_id),
-                "actorPublicId": str(ctx.caller.public_id),
-                **kind.event_fields(row.entity_id, notify),
-                **said,
-            },
-            ctx.now,
-        ),
+    event = events.NewEvent(
+        f"document.{act.event}",
+        "document",
+        str(row.public_id),
+        {
+            "documentPublicId": str(row.public_id),
+            "kind": name,
+            "subject": row.subject,
+            "projectPublicId": str(row.project.public_id),
+            "actorPublicId": str(ctx.caller.public_id),
+            **kind.event_fields(row.entity_id, notify),
+            **said,
+        },
+        ctx.now,
     )
-    await audit.record(
-        ctx, session, audit.AuditEntry(f"{name}.{act.value}", name, str(row.public_id), {**said, **(audited or {})})
-    )
+    return event, audit.AuditEntry(f"{name}.{act.value}", name, str(row.public_id), {**said, **(audited or {})})

@@ -20,18 +20,19 @@ from saraban.documents.core.domain import (
     reach,
     start_of_day,
 )
-from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.core.models import Document
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentHead
-from saraban.documents.core.repository.workflow_subject import SubjectRecipient, SubjectRow
+from saraban.documents.core.repository.workflow_subject import NOT_WRITTEN, SubjectRecipient, SubjectRow
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
-from saraban.documents.core.service.document_change import claim_files
+from saraban.documents.core.service.document_change import claim_files, started_by
 from saraban.documents.core.service.workflow_subject import SubjectContext
 from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import date_in_words
+from saraban.kit.driver import NewKey
 from saraban.kit.errors import (
     CHECK_INPUT,
     DomainError,
@@ -44,10 +45,12 @@ from saraban.kit.errors import (
     unknown,
 )
 from saraban.kit.ids import new_id
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
+from saraban.workflow import service as workflow
 
 _SELF = Text(
     "ไม่สามารถส่งเอกสารถึงองค์กรของตัวเองได้ ใช้ Circulation Sheet แทน",
@@ -80,6 +83,7 @@ class DocumentDraft:
     contract_id: int | None
     of_project: Sequence[projects.Party]
     taking_part: Sequence[projects.Party]
+    starting: workflow.StartingWorkflow
     own: object = None
     public_id: UUID = field(default_factory=new_id)
 
@@ -212,7 +216,12 @@ async def references_of(
 
 
 async def check(
-    ctx: RequestContext, session: AsyncSession, order: NewDocument, type_codes: tuple[str, str | None], own: object
+    ctx: RequestContext,
+    session: AsyncSession,
+    rules: KindRules,
+    order: NewDocument,
+    type_codes: tuple[str, str | None],
+    own: object,
 ) -> DocumentDraft:
     """Resolve and check everything of a new document that can be known before its number is issued."""
     pointer = "/originatorOrganizationPublicId"
@@ -237,16 +246,19 @@ async def check(
         {"/recipientOrganizationPublicId": f"/recipients/{main}/organizationPublicId"},
     )
     project, contract_id = plan.project, plan.parties.contract_id
+    code, matter = started_by(rules, project.id, (plan.rfa_type or plan.type).code)
     # Who takes part is read anew: a plan is remembered for a moment.
-    of_project, of_contract = await fetch_each(
+    of_project, of_contract, starts = await fetch_each(
         session,
         projects.parties_query(project.id, None),
         projects.parties_query(project.id, contract_id),
+        workflow.starting_query(code=code, matter=matter),
     )
     check_takes_part(plan, of_project, pointer)
     recipients = recipients_among(of_project, order.recipients)
     references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
-    return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, own)
+    starting = await workflow.found_starting(session, starts, code=code, matter=matter)
+    return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, starting, own)
 
 
 def check_party(draft: DocumentDraft) -> None:
@@ -273,89 +285,104 @@ def _named_by(plan: numbering.Plan) -> str:
     return "/disciplineCode" if plan.discipline else "/subTypeCode"
 
 
-async def insert(
-    ctx: RequestContext, session: AsyncSession, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
-) -> tuple[Document, DocumentRevision]:
-    """Write the rows that every document with revisions has, and make its files permanent."""
-    document = await _insert_document(ctx, session, draft, issued)
-    revision = await _insert_revision(ctx, session, rules, draft, document, issued)
-    await claim_files(ctx, session, revision.id, draft.order.attachment_public_ids)
-    return document, revision
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """The keys of a new document's rows, which its own kind adds to."""
+
+    document: NewKey
+    revision: NewKey
 
 
-def subject_of(draft: DocumentDraft, document: Document, revision: DocumentRevision) -> SubjectContext:
-    """Return what its workflow asks of a new document, from what is known of it."""
-    plan = draft.plan
-    row = SubjectRow.written(
-        document,
-        revision,
+def insert(
+    ctx: RequestContext, pipeline: Pipeline, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
+) -> tuple[NewRows, SubjectContext]:
+    """Queue the rows that every document with revisions has, and return what its workflow asks of it."""
+    public_id = new_id()
+    document = writes.queue_document(pipeline, _document_row(ctx, draft, issued))
+    writes.queue_relations(
+        pipeline,
+        document=document,
+        recipients=[(organization.id, kind) for organization, kind in draft.recipients],
+        references=draft.references,
+    )
+    row = {"uuid": public_id, "correspondence_id": document, **_revision_row(ctx, draft, issued)}
+    revision = writes.queue_revision(pipeline, row, status=rules.status_code(DRAFT, None))
+    return NewRows(document, revision), _subject_of(ctx, draft, public_id, issued)
+
+
+async def claim_new_files(ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, rows: NewRows) -> None:
+    """Make the files of a new document permanent, once its rows are sent."""
+    files = draft.order.attachment_public_ids
+    if files:
+        await pipeline.send()
+        await claim_files(ctx, pipeline.session, rows.revision.value, files)
+
+
+def _subject_of(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issued: numbering.Issued) -> SubjectContext:
+    plan, order = draft.plan, draft.order
+    row = SubjectRow(
+        document_id=NOT_WRITTEN,
+        public_id=draft.public_id,
+        project_id=plan.project.id,
+        contract_id=draft.contract_id,
+        originator_id=plan.originator.id,
+        revision_id=NOT_WRITTEN,
+        revision_public_id=revision,
+        author_id=ctx.caller.user_id,
+        number=issued.number,
+        label=issued.revision,
+        subject=order.subject,
+        priority=order.priority,
+        due_date=end_of_day(order.due_date, ctx.zone),
+        issued_date=None,
         type_code=plan.type.code,
-        project=(plan.project.public_id, plan.project.code),
-        originator=(plan.originator.public_id, plan.originator.code),
+        project_public_id=plan.project.public_id,
+        project_code=plan.project.code,
+        originator_public_id=plan.originator.public_id,
+        originator_code=plan.originator.code,
         discipline_code=plan.discipline.code if plan.discipline else None,
     )
     recipients = [SubjectRecipient(one.id, one.public_id, one.code, kind) for one, kind in draft.recipients]
     return SubjectContext(row, recipients, projects.by_role(draft.taking_part), draft.taking_part)
 
 
-async def _insert_document(
-    ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, issued: numbering.Issued
-) -> Document:
+def _document_row(ctx: RequestContext, draft: DocumentDraft, issued: numbering.Issued) -> dict[str, object]:
     plan = draft.plan
-    document = Document(
-        public_id=draft.public_id,
-        correspondence_type_id=plan.type.id,
-        correspondence_number=issued.number,
-        number_uuid=issued.public_id,
-        discipline_id=plan.discipline.id if plan.discipline else None,
-        sub_type_id=plan.sub_type.id if plan.sub_type else None,
-        project_id=plan.project.id,
-        contract_id=draft.contract_id,
-        originator_id=plan.originator.id,
-        created_at=ctx.now,
-        created_by=ctx.caller.user_id,
-    )
-    await writes.add(session, document)
-    await writes.add_recipients(
-        session,
-        document_id=document.id,
-        recipients=[(organization.id, kind) for organization, kind in draft.recipients],
-    )
-    await writes.add_references(session, document_id=document.id, targets=draft.references)
-    return document
+    return {
+        "uuid": draft.public_id,
+        "correspondence_type_id": plan.type.id,
+        "correspondence_number": issued.number,
+        "number_uuid": issued.public_id,
+        "discipline_id": plan.discipline.id if plan.discipline else None,
+        "sub_type_id": plan.sub_type.id if plan.sub_type else None,
+        "project_id": plan.project.id,
+        "contract_id": draft.contract_id,
+        "originator_id": plan.originator.id,
+        "created_at": ctx.now,
+        "created_by": ctx.caller.user_id,
+    }
 
 
-async def _insert_revision(
-    ctx: RequestContext,
-    session: AsyncSession,
-    rules: KindRules,
-    draft: DocumentDraft,
-    document: Document,
-    issued: numbering.Issued,
-) -> DocumentRevision:
+def _revision_row(ctx: RequestContext, draft: DocumentDraft, issued: numbering.Issued) -> dict[str, object]:
     order = draft.order
-    revision = DocumentRevision(
-        correspondence_id=document.id,
-        correspondence_number=issued.number,
-        revision_number=0,
-        revision_label=issued.revision,
-        is_current=True,
-        correspondence_status_id=repository.status_key(rules.status_code(DRAFT, None)),
-        subject=order.subject,
-        description=order.description,
-        body=order.body,
-        remarks=order.remarks,
-        priority=order.priority,
-        document_date=order.document_date or local_date(ctx.now, ctx.zone),
-        sender_number=order.sender_number,
-        sender_date=order.sender_date,
-        received_date=start_of_day(order.received_date, ctx.zone),
-        due_date=end_of_day(order.due_date, ctx.zone),
-        created_at=ctx.now,
-        created_by=ctx.caller.user_id,
-    )
-    await writes.add(session, revision)
-    return revision
+    return {
+        "correspondence_number": issued.number,
+        "revision_number": 0,
+        "revision_label": issued.revision,
+        "is_current": True,
+        "subject": order.subject,
+        "description": order.description,
+        "body": order.body,
+        "remarks": order.remarks,
+        "priority": order.priority,
+        "document_date": order.document_date or local_date(ctx.now, ctx.zone),
+        "sender_number": order.sender_number,
+        "sender_date": order.sender_date,
+        "received_date": start_of_day(order.received_date, ctx.zone),
+        "due_date": end_of_day(order.due_date, ctx.zone),
+        "created_at": ctx.now,
+        "created_by": ctx.caller.user_id,
+    }
 
 
 ADMIN_EDIT = "document.admin_edit"

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules
@@ -22,6 +23,7 @@ from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.core.service.registers import CountedPage
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
+from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
@@ -82,6 +84,9 @@ class UnnumberedDraft(Protocol):
 
     @property
     def reservation_token(self) -> UUID | None: ...
+
+    @property
+    def starting(self) -> workflow.StartingWorkflow: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +185,13 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def insert(
-        self, ctx: RequestContext, session: AsyncSession, draft: Draft, issued: numbering.Issued
+        self, ctx: RequestContext, pipeline: Pipeline, draft: Draft, issued: numbering.Issued
     ) -> WrittenDocument:
-        """Write the rows, in the transaction that issues the number; after a collision it runs again."""
+        """Queue the rows behind the number; after a collision it runs again, so nothing is done before they are sent."""
+
+    def conflict(self, error: IntegrityError) -> DomainError | None:
+        """Return what is meant where a constraint refuses the rows of a new document; None where that is a fault of ours."""
+        return None
 
     async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Row:
         """

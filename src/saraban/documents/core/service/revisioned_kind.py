@@ -97,8 +97,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         """
         drafts.check_party(draft)
 
-    async def insert_own(self, session: AsyncSession, draft: DocumentDraft, revision: DocumentRevision) -> None:
-        """Add the subtype's own rows of a new document."""
+    def insert_own(self, ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, rows: drafts.NewRows) -> None:
+        """Queue the subtype's own rows of a new document."""
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
         """Add the subtype's own row of a next revision."""
@@ -144,19 +144,18 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> DocumentDraft:
         own = await self.check_own(ctx, session, new)
-        draft = await drafts.check(ctx, session, new, self.type_codes(new), own)
+        draft = await drafts.check(ctx, session, self.rules, new, self.type_codes(new), own)
         self.check_originator(draft)
         return draft
 
     async def insert(
-        self, ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, issued: numbering.Issued
+        self, ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, issued: numbering.Issued
     ) -> WrittenDocument:
-        document, revision = await drafts.insert(ctx, session, self.rules, draft, issued)
-        await self.insert_own(session, draft, revision)
-        pipeline = Pipeline(session)
-        self.index.add(pipeline, documents=[document.id])
-        await pipeline.send()
-        facts = facts_in(self.rules, drafts.subject_of(draft, document, revision), zone=ctx.zone)
+        rows, subject = drafts.insert(ctx, pipeline, self.rules, draft, issued)
+        self.insert_own(ctx, pipeline, draft, rows)
+        self.index.add(pipeline, documents=[rows.document])
+        await drafts.claim_new_files(ctx, pipeline, draft, rows)
+        facts = facts_in(self.rules, subject, zone=ctx.zone)
         plan = draft.plan
         return WrittenDocument(facts, plan.project, (plan.rfa_type or plan.type).code, issued.revision)
 

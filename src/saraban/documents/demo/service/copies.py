@@ -22,8 +22,8 @@ from saraban.documents.demo import repository
 from saraban.documents.demo.domain import DemoRegister
 from saraban.documents.demo.repository import HEADS, ITEMS, REVISIONS, RFA_REVISIONS, RFAS, SHEETS, RawRow
 from saraban.kit.db import UtcDateTime
+from saraban.kit.driver import DriverConnection
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import DriverConnection
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import AUDIT, LEDGER, RENDERINGS
 

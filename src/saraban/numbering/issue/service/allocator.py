@@ -8,10 +8,11 @@ while waiting for a lock or a back-off.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from typing import Self
 from uuid import UUID
 
 import structlog
@@ -21,26 +22,33 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.batching import BatchQueue, TurnMissed, Waiter
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, database_fault, violates_constraint
+from saraban.kit.db import Database, DatabaseFault, database_fault, violates_constraint
 from saraban.kit.departure import ClientGone
 from saraban.kit.errors import DomainError
-from saraban.kit.idempotency import Idempotency, KeyInUse, complete_claims
+from saraban.kit.idempotency import Idempotency, KeyInUse
 from saraban.kit.locks import LockBusy, Locks, LockServiceDown
 from saraban.kit.operation import Operation
+from saraban.kit.pipeline import Pipeline
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import Attempts, Failure, RetryBudget
 from saraban.numbering.issue.service import monitoring
-from saraban.numbering.issue.service.lifecycle import NumberToVoid, bind_reservation, read_issued, void_for
+from saraban.numbering.issue.service.lifecycle import (
+    NumberToVoid,
+    bind_reservation,
+    cancel_undelivered,
+    read_issued,
+    void_for,
+)
 from saraban.numbering.issue.service.monitoring import FAILURES, RefusalLog
 from saraban.numbering.issue.service.number_batch import (
     CounterMissing,
     CounterMoved,
     FormatChanged,
     Issued,
+    IssueOutcome,
     IssueRequest,
     LockPath,
     PendingIssue,
-    cancel_undelivered,
     issue_batch,
     issued_of,
 )
@@ -225,15 +233,7 @@ class Allocator:
         path.remembered = self._remembered.get(series.name)
         has_rows = batch[0].request.write is not None  # then it is alone
         async with self._db.writing() if has_rows else self._db.writing_connection() as connected:
-            issued_batch = await issue_batch(connected, batch, path)
-            issued = [
-                (waiter, outcome)
-                for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True)
-                if isinstance(outcome, Issued)
-            ]
-            if isinstance(connected, AsyncSession):
-                await _write_rows(connected, issued)
-            await _complete_claims(connected, issued)
+            issued_batch = await issue_batch(connected, batch, path, partial(_follow, waiters))
         self._remember(series.name, issued_batch.counter)
         path.locks_row = path.searches = False
         series.met = None
@@ -393,30 +393,41 @@ class _OwnRowsFailed(Exception):  # never leaves this module
     def __init__(self, waiter: Waiting) -> None:
         self.waiter = waiter
 
-
-async def _write_rows(session: AsyncSession, issued: Iterable[tuple[Waiting, Issued]]) -> None:
-    """Write the rows of a number's holder in its transaction; what refuses them is of this waiter alone."""
-    for waiter, one in issued:
-        write = waiter.item.request.write
-        assert write is not None
-        try:
-            await waiter.run(write(session, one))
-        except Exception as error:
-            if _failure_of(error) is not None:
-                raise
-            raise _OwnRowsFailed(waiter) from error
+    @classmethod
+    def of(cls, waiter: Waiting, cause: Exception) -> Self:
+        found = cls(waiter)
+        found.__cause__ = cause
+        return found
 
 
-async def _complete_claims(connected: SessionOrConnection, issued: Sequence[tuple[Waiting, Issued]]) -> None:
-    """Store the receipts of those who sent a key; who lost it is refused, and the others are served again."""
-    receipts = [
-        (claim, waiter.item.request.receipt(one))
-        for waiter, one in issued
-        if (claim := waiter.item.request.claim) is not None
-    ]
-    if lost := await complete_claims(connected, receipts):
-        loser = next(waiter for waiter, _ in issued if waiter.item.request.claim is lost[0])
-        raise _OwnRowsFailed(loser) from KeyInUse(retry_after=1)
+async def _follow(waiters: Sequence[Waiting], pipeline: Pipeline, outcomes: Sequence[IssueOutcome]) -> None:
+    """Queue what belongs to the numbers: the rows of their holders, and the receipts of those who sent a key."""
+    for waiter, one in zip(waiters, outcomes, strict=True):
+        if isinstance(one, Issued):
+            await _queue_rows(waiter, pipeline, one)
+            _queue_receipt(
+                waiter.item.request, pipeline, one, refusal=_OwnRowsFailed.of(waiter, KeyInUse(retry_after=1))
+            )
+
+
+async def _queue_rows(waiter: Waiting, pipeline: Pipeline, issued: Issued) -> None:
+    """What refuses a holder's rows is of this waiter alone."""
+    write = waiter.item.request.write
+    if write is None:
+        return
+    try:
+        await waiter.run(write(pipeline, issued))
+    except Exception as error:
+        if _failure_of(error) is not None:
+            raise
+        raise _OwnRowsFailed(waiter) from error
+
+
+def _queue_receipt(request: IssueRequest, pipeline: Pipeline, issued: Issued, refusal: Exception) -> None:
+    """Who lost the key is refused, and the others are served again."""
+    claim = request.claim
+    if claim is not None and claim.row is not None:
+        pipeline.add(partial(claim.completion, receipt=request.receipt(issued)), expect=1, refusal=refusal)
 
 
 async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSession) -> Issued:
@@ -426,9 +437,10 @@ async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSessi
     issued = await bind_reservation(
         request.ctx, session, token=reservation, plan=request.plan, holder=request.holder, fields=request.fields
     )
-    await request.write(session, issued)
-    if request.claim is not None:
-        await request.claim.complete(session, request.receipt(issued))
+    pipeline = Pipeline(session)
+    await request.write(pipeline, issued)
+    _queue_receipt(request, pipeline, issued, refusal=KeyInUse(retry_after=1))
+    await pipeline.send()
     return issued
 
 

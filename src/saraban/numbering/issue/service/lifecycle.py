@@ -20,6 +20,7 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
 from saraban.kit.operation import Receipt
+from saraban.kit.pipeline import Pipeline
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import (
     NumberActor,
@@ -29,7 +30,7 @@ from saraban.numbering.issue.domain import (
     checked_reason,
     required_state,
 )
-from saraban.numbering.issue.service.number_batch import Holder, Issued, issued_of
+from saraban.numbering.issue.service.number_batch import Holder, Issued, PendingIssue, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, printed_codes
 from saraban.numbering.issue.service.number_request import permission_to_create
 from saraban.numbering.series.domain import tokens
@@ -216,10 +217,12 @@ class NumberToVoid:
 
 
 async def void_for(
-    ctx: RequestContext, void: NumberToVoid, project_id: int, session: AsyncSession, replacement: Issued
+    ctx: RequestContext, void: NumberToVoid, project_id: int, pipeline: Pipeline, replacement: Issued
 ) -> None:
     """Void a number in favour of the one just issued in this transaction, and link the two both ways."""
     reason = checked_reason(void.reason)
+    await pipeline.send()
+    session = pipeline.session
     entry = await voidable(ctx, session, public_id=void.public_id, project_id=project_id)
     await _made_void(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=replacement)
 
@@ -281,6 +284,30 @@ async def _may_still_see(ctx: RequestContext, session: AsyncSession, entry: Ledg
 def may_see(ctx: RequestContext, entry: LedgerEntry) -> bool:
     parties = {entry.originator_organization_id}
     return bool(parties & ctx.caller.organization_ids) or ctx.caller.may(VIEW_COUNTERS, Scope(project=entry.project_id))
+
+
+async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: AsyncSession) -> None:
+    """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
+    request, plan = pending.request, pending.plan
+    reason = "Caller gone before the number could be handed over."
+    if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=request.ctx.now):
+        return
+    await repository.insert_audit(
+        request.ctx,
+        session,
+        OperationCode.CANCEL,
+        {
+            "project_id": plan.project.id,
+            "reservation_uuid": issued.public_id,
+            "generated_number": issued.number,
+            "document_type": plan.type.code,
+            "series": plan.series,
+            "counter_key": plan.codes_text,
+            "template_used": plan.template.text,
+            "sequence_number": issued.sequence,
+            "reason": reason,
+        },
+    )
 
 
 _NOT_OF_THIS = Text("ไม่ตรงกับเลขที่ที่จองไว้", "This does not match the reserved number.")

@@ -5,7 +5,7 @@ Inside the transaction of numbers: advance the counter once, write ledger, rende
 of one series, in order of arrival, and gives each its outcome in the same order.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -16,11 +16,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import SessionOrConnection
+from saraban.kit.driver import DriverConnection
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
-from saraban.kit.pipeline import DriverConnection
+from saraban.kit.pipeline import Pipeline
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import Attempts, RetryBudget
 from saraban.numbering.issue.service.number_plan import Plan
@@ -41,7 +42,7 @@ _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
 
 NUMBER = "number"
 Outcome = Mapping[str, str | int | None]
-Write = Callable[[AsyncSession, "Issued"], Coroutine[object, object, None]]
+Write = Callable[[Pipeline, "Issued"], Coroutine[object, object, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class IssueRequest:
 
     :param token: made before the first attempt; a request that comes again with it finds the number it got
     :param claim: of the request's key, completed in the transaction of the number
-    :param write: the holder's rows, in that transaction; it runs again after a rollback and does no I/O elsewhere
+    :param write: queues the holder's rows behind the number; what it has to read it reads once it has sent them. It runs
+        again after a rollback, or when the counter was moved meanwhile, and does no I/O elsewhere
     :param outcome: what the receipt says besides the number
     :param lasts: how long a reservation holds; None for a number that is final
     :param reservation: the reserved number that is taken up instead
@@ -168,6 +170,7 @@ class FormatChanged(Exception):  # never leaves this package: the request is pla
 
 
 IssueOutcome = Issued | DomainError | FormatChanged
+Follow = Callable[[Pipeline, Sequence[IssueOutcome]], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -196,11 +199,12 @@ def issued_of(entry: LedgerEntry) -> Issued:
 
 
 async def issue_batch(
-    connected: SessionOrConnection, batch: Sequence[PendingIssue], lock_path: LockPath
+    connected: SessionOrConnection, batch: Sequence[PendingIssue], lock_path: LockPath, follow: Follow
 ) -> IssuedBatch:
     """
     Return each request of one series its number, or the reason why it gets none, in one compare-and-set.
 
+    :param follow: queues what belongs to the numbers, and goes with them
     :raises CounterMoved: when another transaction came between
     :raises CounterMissing: when there is no such counter
     """
@@ -210,7 +214,7 @@ async def issue_batch(
         and not remembered.contested
         and all(_in_force(pending.plan, remembered) for pending in batch)
     ):
-        issued_batch = await _attempt(connected, batch, lock_path, remembered)
+        issued_batch = await _attempt(connected, batch, lock_path, remembered, follow)
         if issued_batch is not None:
             return issued_batch
     plan = batch[0].plan
@@ -222,7 +226,7 @@ async def issue_batch(
     if lock_path.remembered is not None:
         # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
         counter = replace(counter, contested=counter.version != lock_path.remembered.version)
-    issued_batch = await _attempt(connected, batch, lock_path, counter)
+    issued_batch = await _attempt(connected, batch, lock_path, counter, follow)
     if issued_batch is None:
         raise CounterMoved(plan.series)
     return issued_batch
@@ -286,7 +290,11 @@ def _in_force(plan: Plan, counter: CounterState) -> bool:
 
 
 async def _attempt(
-    connected: SessionOrConnection, batch: Sequence[PendingIssue], lock_path: LockPath, counter: CounterState
+    connected: SessionOrConnection,
+    batch: Sequence[PendingIssue],
+    lock_path: LockPath,
+    counter: CounterState,
+    follow: Follow,
 ) -> IssuedBatch | None:
     """:returns: None when the compare-and-set was lost"""
     taken = await _taken(connected, batch, counter) if lock_path.searches else frozenset()
@@ -301,16 +309,21 @@ async def _attempt(
     if any(pending.request.lasts is not None for pending in batch):
         await _set_expiries(connected, batch, issued_batch)
     issued = [(pending, one) for pending, one in zip(batch, outcomes, strict=True) if isinstance(one, Issued)]
-    moved = await repository.write_batch(
-        await DriverConnection.of(connected),
+    pipeline = Pipeline(connected)
+    repository.queue_batch(
+        pipeline,
         _series_key(plan),
         seen=counter,
         to=last,
         now=batch[0].request.ctx.now,
         entries=[_ledger_row(pending, one) for pending, one in issued],
         audits=list(_audit_rows(issued, issued_batch.skipped, lock_path)),
+        refusal=CounterMoved(plan.series),
     )
-    if not moved:
+    try:
+        await follow(pipeline, issued_batch.outcomes)
+        await pipeline.send()
+    except CounterMoved:
         return None
     return issued_batch
 
@@ -472,28 +485,4 @@ def _audit_row(
         round(pending.waited * 1000),
         lock_path.kind,
         request.ctx.now,
-    )
-
-
-async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: AsyncSession) -> None:
-    """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
-    request, plan = pending.request, pending.plan
-    reason = "Caller gone before the number could be handed over."
-    if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=request.ctx.now):
-        return
-    await repository.insert_audit(
-        request.ctx,
-        session,
-        OperationCode.CANCEL,
-        {
-            "project_id": plan.project.id,
-            "reservation_uuid": issued.public_id,
-            "generated_number": issued.number,
-            "document_type": plan.type.code,
-            "series": plan.series,
-            "counter_key": plan.codes_text,
-            "template_used": plan.template.text,
-            "sequence_number": issued.sequence,
-            "reason": reason,
-        },
     )

@@ -22,7 +22,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.json import Json
 from saraban.kit.pagination import Cursor
 from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import PreparedStatement
+from saraban.kit.statements import PreparedStatement, Query
 from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime.models import (
     Instance,
@@ -410,10 +410,39 @@ _STARTS = (
 )
 
 
-async def starting_id(session: AsyncSession, matter: Matter, *, otherwise: str) -> UUID | None:
+_STARTING = PreparedStatement(_STARTS)
+_ROWS = table_of(WorkflowInstance)
+# Nothing is read under the lock of a series: whether another version starts by now is a condition of the row itself.
+_START = PreparedStatement(
+    sa.insert(_ROWS).from_select(
+        [column.name for column in _ROWS.c],
+        sa.select(*(sa.bindparam(column.name, type_=column.type).label(column.name) for column in _ROWS.c)).where(
+            _STARTS.scalar_subquery() == sa.bindparam("planned", type_=_D.id.type)
+        ),
+        include_defaults=False,
+    )
+)
+
+
+def starting_id(matter: Matter | None, *, otherwise: str) -> Query[UUID | None]:
     """The active version of the workflow that is chosen for a document, or of the one `otherwise`."""
-    given = {"kind": matter.kind, "project": matter.project, "type_code": matter.type_code, "otherwise": otherwise}
-    return await session.scalar(_STARTS, given)
+    return Query(_STARTING, _asked(matter, otherwise), lambda rows: rows[0][0] if rows else None)
+
+
+def start(pipeline: Pipeline, row: Instance, matter: Matter | None, *, otherwise: str, refusal: Exception) -> None:
+    """
+    Insert an instance if new ones run on its version still.
+
+    :param refusal: raised where they run on another
+    """
+    values = {column.name: getattr(row, column.name) for column in _ROWS.c}
+    given = {**values, **_asked(matter, otherwise), "planned": row.definition_id}
+    pipeline.execute_for_one(_START, given, refusal=refusal)
+
+
+def _asked(matter: Matter | None, otherwise: str) -> dict[str, object]:
+    matter = matter or Matter("", EVERYWHERE, EVERY_TYPE)
+    return {"kind": matter.kind, "project": matter.project, "type_code": matter.type_code, "otherwise": otherwise}
 
 
 async def chosen_code(session: AsyncSession, matter: Matter) -> str | None:

@@ -3,11 +3,13 @@ Definitions: read, checked, kept as versions that never change, one of them acti
 """
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
+from saraban.kit.statements import Query, fetch
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, as_published
 from saraban.workflow.language.registers import Matter
@@ -51,18 +53,40 @@ async def load(session: AsyncSession, definition_id: UUID) -> Definition:
     return known
 
 
-async def active(session: AsyncSession, *, code: str, matter: Matter | None = None) -> tuple[UUID, Definition]:
+@dataclass(frozen=True, slots=True)
+class StartingWorkflow:
     """
-    Return the version that a new instance runs on, as the database has it at this moment.
+    The version that new instances run on, as the database had it when it was asked.
 
     :param matter: what the instance is for: a workflow that is chosen for it comes before `code`
+    """
+
+    definition_id: UUID
+    definition: Definition
+    code: str
+    matter: Matter | None = None
+
+
+async def starting(session: AsyncSession, *, code: str, matter: Matter | None = None) -> StartingWorkflow:
+    """
     :raises WorkflowNotDefined: when no version is active
     """
-    if matter is None:
-        definition_id = await repository.active_id(session, code)
-    else:
-        definition_id = await repository.starting_id(session, matter, otherwise=code)
+    found = await fetch(session, repository.starting_id(matter, otherwise=code))
+    return await found_starting(session, found, code=code, matter=matter)
+
+
+def starting_query(*, code: str, matter: Matter | None = None) -> Query[UUID | None]:
+    """Ask for it together with something else; `found_starting` takes the answer."""
+    return repository.starting_id(matter, otherwise=code)
+
+
+async def found_starting(
+    session: AsyncSession, definition_id: UUID | None, *, code: str, matter: Matter | None = None
+) -> StartingWorkflow:
+    """
+    :raises WorkflowNotDefined: when no version is active
+    """
     if definition_id is None:
         chosen = await repository.chosen_code(session, matter) if matter is not None else None
         raise WorkflowNotDefined(words=_CHOSEN if chosen else _SHIPPED, values={"workflow": chosen or code})
-    return definition_id, await load(session, definition_id)
+    return StartingWorkflow(definition_id, await load(session, definition_id), code, matter)

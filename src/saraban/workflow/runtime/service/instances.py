@@ -19,6 +19,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.dates import local_date
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import together
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar, working_days_after
@@ -31,13 +32,18 @@ from saraban.workflow.language.review import BranchView
 from saraban.workflow.language.subject import Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import delegation, interventions
-from saraban.workflow.runtime.models import Instance, WorkflowHistory, WorkflowInstance
+from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions
+from saraban.workflow.runtime.service.definitions import StartingWorkflow
 from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
 from saraban.workflow.runtime.service.step_data import stated_values
 from saraban.workflow.runtime.service.subjects import InstanceState
 from saraban.workflow.runtime.service.transition_request import HeldInstance
+
+
+class StartingWorkflowChanged(Exception):
+    """New instances run on another version than when that was asked; nothing may be committed."""
 
 
 async def start(
@@ -59,11 +65,39 @@ async def start(
     :raises WorkflowNotDefined: when no version of the workflow is active
     :raises Invalid: when the context does not fit the definition's schema
     """
-    definition_id, definition = await definitions.active(session, code=code, matter=matter)
+    while True:
+        workflow = await definitions.starting(session, code=code, matter=matter)
+        pipeline = Pipeline(session)
+        try:
+            await queue_start(ctx, pipeline, workflow, entity_type=entity_type, facts=facts, context=context)
+            await pipeline.send()
+        except StartingWorkflowChanged:
+            continue
+        return
+
+
+async def queue_start(
+    ctx: RequestContext,
+    pipeline: Pipeline,
+    workflow: StartingWorkflow,
+    *,
+    entity_type: str,
+    facts: SubjectFacts,
+    context: JsonObject | None = None,
+) -> None:
+    """
+    Do the same with a version that was found before, when the pipeline is sent.
+
+    An instance that does not begin as a draft has work items, for which its subject is read: that sends the pipeline.
+
+    :raises StartingWorkflowChanged: out of the pipeline, when new instances run on another version by now
+    """
+    definition = workflow.definition
     step_data.check_context(definition, context or {})
-    stored = WorkflowInstance(
+    state = definition.states[definition.initial]
+    row = Instance(
         id=new_id(),
-        definition_id=definition_id,
+        definition_id=workflow.definition_id,
         contract_id=facts.scope.contract,
         entity_type=entity_type,
         entity_id=facts.entity_id,
@@ -72,19 +106,20 @@ async def start(
         context=dict(context or {}),
         version_no=1,
         started_by_user_id=ctx.caller.user_id,
-        due_on=await due_on(session, state=definition.states[definition.initial], facts=facts, now=ctx.now),
+        due_on=await due_on(pipeline.session, state=state, facts=facts, now=ctx.now),
+        assigned_user_id=None,
         last_transition_at=ctx.now,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    session.add(stored)
-    await session.flush()
-    session.expunge(stored)
-    row = Instance.of(stored)
+    repository.start(pipeline, row, workflow.matter, otherwise=workflow.code, refusal=StartingWorkflowChanged())
+    if state.editable and state.review is None:
+        return
+    await pipeline.send()
     one = InstanceState(row, definition, facts)
-    await branches.open_round(session, one, now=ctx.now)
-    if not one.state.editable:
-        await renew_work_items(session, one, since=ctx.now)
+    await branches.open_round(pipeline.session, one, now=ctx.now)
+    if not state.editable:
+        await renew_work_items(pipeline.session, one, since=ctx.now)
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
