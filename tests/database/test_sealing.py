@@ -170,6 +170,15 @@ class TestSeal:
 
         assert counts == ([2, 0] if trail.is_sqlite else [0, 2])
 
+    async def test_a_timer_leaves_the_rest_of_many_rows_to_its_next_call(
+        self, trail: Database, sealer: Sealer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("saraban.audit.service.sealer.BLOCKS_AT_ONCE", 1)
+        await fill(trail, 6)
+        counts = [await sealer.tick(NOW) for _ in range(3)]
+
+        assert counts == ([2, 2, 0] if trail.is_sqlite else [0, 2, 2])
+
     async def test_leaves_no_integer_key_in_the_export(self, trail: Database, sealer: Sealer) -> None:
         await fill(trail, 2)
         await sealed(sealer)

@@ -111,6 +111,7 @@ async def _above(db: Database, journal: str, number: int) -> list[BlockHeader]:
 
 
 BLOCK_ROWS = 500  # few enough that requests beside it notice nothing
+BLOCKS_AT_ONCE = 60  # of a journal in one call of the timer: 30,000 rows a minute take a twentieth of a core
 SETTLE = 5.0  # seconds between a key's being given out and its row's being in the table, open or committed
 
 
@@ -123,10 +124,14 @@ class Sealer:
         self._earlier: Mapping[str, int] = {}
 
     async def tick(self, _now: datetime) -> int:
-        """Seal up to where the journals stood at the call before: for a timer, whose pause is the margin."""
+        """
+        Seal up to where the journals stood at the call before: for a timer, whose pause is the margin.
+
+        What many rows at once leave is sealed over the next calls.
+        """
         marks = await self.marks()
         ripe, self._earlier = (marks if self._db.is_sqlite else self._earlier), marks
-        return await self.seal(ripe)
+        return await self.seal(ripe, most=BLOCKS_AT_ONCE)
 
     async def seal_now(self, *, settle: float = SETTLE) -> int:
         """Seal what is there now, and return the number of blocks."""
@@ -140,13 +145,18 @@ class Sealer:
         async with self._db.reading() as session:
             return {journal.name: await repository.highest_key(session, journal) for journal in JOURNALS}
 
-    async def seal(self, marks: Mapping[str, int]) -> int:
-        """Seal rows up to the marks, write their heads to the file and the log, and count the blocks."""
+    async def seal(self, marks: Mapping[str, int], *, most: int | None = None) -> int:
+        """
+        Seal rows up to the marks, write their heads to the file and the log, and count the blocks.
+
+        :param most: blocks of each journal; None for no limit
+        """
         count = 0
         for journal in JOURNALS:
-            mark = marks.get(journal.name, 0)
-            while await self._block(journal, mark):
-                count += 1
+            mark, sealed = marks.get(journal.name, 0), 0
+            while (most is None or sealed < most) and await self._block(journal, mark):
+                sealed += 1
+            count += sealed
         await self.heads.catch_up(self._db)
         return count
 
