@@ -66,7 +66,7 @@ NEEDS = {
 AT_ONCE = ("draw", *(step for step in STEPS if step != "release"))
 
 
-def behind(work: Callable[[AsyncSession, numbering.Issued], Awaitable[None]]) -> numbering.Write:
+def behind(work: Callable[[AsyncSession, numbering.Issued], Awaitable[None]]) -> Any:
     """Do the work once the number is written."""
 
     async def write(pipeline: Pipeline, issued: numbering.Issued) -> None:
