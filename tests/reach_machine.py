@@ -136,6 +136,10 @@ class Revision:
     dated: date | None
     author: str
 
+    @property
+    def due_day(self) -> date | None:
+        return self.due.astimezone(BANGKOK).date() if isinstance(self.due, datetime) else self.due
+
 
 @dataclass
 class Paper:
@@ -277,6 +281,10 @@ class World:
             await session.execute(sa.delete(table).filter_by(**keys))
             if is_one:
                 session.add(table(role_in_contract="CONTRACTOR", **keys))
+
+    @property
+    def today(self) -> date:
+        return self.now.astimezone(BANGKOK).date()
 
     def ctx(self, name: str) -> RequestContext:
         return RequestContext(self.callers[name], self.now, BANGKOK, "test")
@@ -463,7 +471,60 @@ def _mine(world: World, name: str, _kind: str, _place: int) -> tuple[dict[str, A
     return {"mine": True}, lambda paper, revision: revision.author == name or name in paper.assignees
 
 
-FILTERS: dict[str, Filter] = {"all": _all, "project": _project, "status": _status, "mine": _mine}
+def _party(world: World, _name: str, _kind: str, place: int) -> tuple[dict[str, Any], Holds]:
+    code = ORGANIZATIONS[place % len(ORGANIZATIONS)]
+    asked = {"party": world.organizations[code].public_id}
+    return asked, lambda paper, _revision: code == paper.originator or code in paper.recipients
+
+
+def _person(world: World, _name: str, _kind: str, place: int) -> tuple[dict[str, Any], Holds]:
+    name = (ROOT, *PEOPLE)[place % (1 + len(PEOPLE))]
+    asked = {"person": world.users[name].public_id}
+    return asked, lambda paper, revision: revision.author == name or name in paper.assignees
+
+
+def _due(world: World, _name: str, _kind: str, place: int) -> tuple[dict[str, Any], Holds]:
+    first = world.today + timedelta(days=place % 5)
+    last = first + timedelta(days=place % 3)
+    asked = {"dueFrom": first, "dueUntil": last}
+    return asked, lambda _paper, revision: revision.due_day is not None and first <= revision.due_day <= last
+
+
+def _overdue(world: World, _name: str, kind: str, _place: int) -> tuple[dict[str, Any], Holds]:
+    over = {"COMPLETED", "CANCELLED", "TERMINATED"} if kind == SHEET else KINDS[kind].rules.finished_codes
+    today = world.today
+    return {
+        "overdue": True
+    }, lambda _paper, revision: revision.due_day is not None and revision.due_day < today and revision.code not in over
+
+
+def _registered(world: World, _name: str, _kind: str, place: int) -> tuple[dict[str, Any], Holds]:
+    first = START.astimezone(BANGKOK).date() + timedelta(days=place % 4)
+    last = first + timedelta(days=place % 3)
+    asked = {"from": first, "until": last}
+    return asked, lambda paper, _revision: first <= paper.created_at.astimezone(BANGKOK).date() <= last
+
+
+FILTERS: dict[str, Filter] = {
+    "all": _all,
+    "due": _due,
+    "mine": _mine,
+    "overdue": _overdue,
+    "party": _party,
+    "person": _person,
+    "project": _project,
+    "registered": _registered,
+    "status": _status,
+}
+# What a register is sorted by; what has no day stands last.
+LAST = date(9999, 12, 31)
+SORTS: dict[str, Callable[[Paper, Revision], Any]] = {
+    "created": lambda paper, _revision: paper.created_at,
+    "number": lambda _paper, revision: revision.number.encode(),
+    "date": lambda paper, revision: (revision.dated or LAST) if paper.kind != SHEET else paper.created_at,
+    "due": lambda _paper, revision: revision.due_day or LAST,
+    "status": lambda _paper, revision: revision.status,
+}
 
 # The machine ----------------------------------------------------------------------------------------------------------
 
@@ -812,20 +873,25 @@ class Reach(RuleBasedStateMachine):
         name=somebody,
         kind=st.sampled_from(sorted(KINDS)),
         limit=st.integers(1, 3),
-        asked=st.sampled_from(sorted(FILTERS)),
-        place=which,
+        asked=st.lists(st.tuples(st.sampled_from(sorted(FILTERS)), which), min_size=1, max_size=2),
+        sort=st.sampled_from([f"{sign}{name}" for name in SORTS for sign in ("", "-")]),
     )
-    def look(self, name: str, kind: str, limit: int, asked: str, place: int) -> None:
-        """One register through a filter, in small pages, newest first."""
-        words, holds = FILTERS[asked](self.desk.world, name, kind, place)
-        seen = self.desk.expected(name, kind)
-        wanted = {
-            public_id: revision for public_id, revision in seen.items() if holds(self.papers[public_id], revision)
-        }
-        rows = self.do(self.desk.world.listed(name, kind, limit=limit, **words))
+    def look(self, name: str, kind: str, limit: int, asked: list[tuple[str, int]], sort: str) -> None:
+        """One register through one or two filters, in small pages, in any order."""
+        words: dict[str, Any] = {}
+        wanted = self.desk.expected(name, kind)
+        for one, place in dict(asked).items():
+            more, holds = FILTERS[one](self.desk.world, name, kind, place)
+            words |= more
+            wanted = {key: revision for key, revision in wanted.items() if holds(self.papers[key], revision)}
+        rows = self.do(self.desk.world.listed(name, kind, limit=limit, sort=sort, **words))
         self.desk.compare(name, kind, rows, wanted)
-        order = [self.papers[row.public_id].created_at for row in rows]
-        assert order == sorted(order, reverse=True)
+        by = SORTS[sort.removeprefix("-")]
+        order = [
+            (by(self.papers[row.public_id], wanted[row.public_id]), self.papers[row.public_id].created_at)
+            for row in rows
+        ]
+        assert order == sorted(order, reverse=sort.startswith("-")), sort
 
     @rule(place=which)
     def open_one(self, place: int) -> None:
