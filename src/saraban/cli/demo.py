@@ -11,7 +11,7 @@ import typer
 
 from saraban import config
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.output import language, print_table, progress_bar, say, tell, with_system
+from saraban.cli.output import language, print_table, progress_bar, say, stop, tell, with_system
 from saraban.config import Settings
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.workflow.language.outcome import past_tense
@@ -95,28 +95,38 @@ def generate(
     project: Annotated[str | None, typer.Option(metavar="CODE", help="Another project than the demo's.")] = None,
     revisions: Annotated[float, typer.Option(min=1, max=4, help="Of a document, on the average.")] = 1.4,
     *,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Fill another project than the demo's without being asked.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Fill a project with documents of the past six years, with all that belongs to them.
+    """Fill a project with documents of the past six years.
 
-    Numbers, revisions, workflows, audit trail, and who may see what: as if
-    people had written them. A tenth is in progress. One organization sees
-    six tenths of it, another hardly anything.
+    Letters, memos, notices, RFAs, transmittals and circulation sheets, with
+    numbers, revisions, workflows, audit trail, and who may see what. A tenth
+    is in progress. One organization sees six tenths, another hardly anything.
 
     N is how many the project has afterwards; what is there is kept, so it can
-    be broken off and run again. Nothing takes generated documents away again:
-    it is not for SARABAN_ENV=production.
+    be stopped and run again. Nothing takes generated documents away again:
+    another project than the demo's is filled only after a question, and
+    SARABAN_ENV=production is refused.
 
-    A few hundred are written as people write them, and those who are concerned
-    are told; of the others nobody is told. The worker seals their audit trail.
+    Left out are letters of the types RFI, INSTRUCTION and MOM, circulation
+    sheets about a document, references between documents, and files. A few
+    hundred documents are written as people write them, and those concerned
+    are told; the others are copies without events, receipts (of repeated
+    requests) and notifications. The worker seals their audit trail.
 
     Examples:
 
         saraban demo generate --documents 20000
-        saraban demo generate --documents 1000000 --project OURS --json
+        saraban demo generate --documents 1000000 --project OURS --yes --json
     """
     from saraban.documents.demo.service import PROJECT
 
+    refuse_production(config.load())
+    if project not in (None, PROJECT):
+        _confirm(project, yes=yes)
     _prepare()
     done = with_system(lambda system: _generate(system, documents, project or PROJECT, revisions))
     if as_json:
@@ -133,6 +143,16 @@ def generate(
         rows = [(code, f"{count:,}", f"{count / written:.1%}") for code, count in done["seen"].items()]
         headings = (("องค์กร", "Organization"), ("เห็นเอกสาร", "Documents it sees"), ("สัดส่วน", "Share"))
         print_table(say("เอกสารที่สร้างขึ้น", "Generated documents"), headings, rows)
+
+
+def _confirm(project: str, *, yes: bool) -> None:
+    """Somebody agrees before a project of their own is filled."""
+    words = say(
+        f"เอกสารที่สร้างในโครงการ {project} จะลบออกภายหลังไม่ได้ ยืนยันหรือไม่",
+        f"Documents generated in the project {project} cannot be removed again. Generate them?",
+    )
+    if not yes and not typer.confirm(words, err=True):
+        raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
 
 
 class _Generated(TypedDict):

@@ -633,4 +633,15 @@ class TestProject:
         assert code == 0
         assert orjson.loads(out)["found"] == 1
         assert orjson.loads(out)["written"] == 0
-        assert command("demo", "generate", "--documents", "1", "--project", "NONE")[0] == 3
+        assert command("demo", "generate", "--documents", "1", "--project", "NONE", "--yes")[0] == 3
+
+    @pytest.mark.parametrize(("typed", "expected"), [("y\n", 3), ("n\n", 1)])
+    def test_of_somebodys_own_is_filled_with_documents_only_after_a_question(
+        self, command: Command, typed: str, expected: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+
+        code, _, err = command("demo", "generate", "--documents", "1", "--project", "NONE")
+
+        assert (code, "cannot be removed again" in err) == (expected, True)
+        assert ("Nothing was done." in err) == (expected == 1)
