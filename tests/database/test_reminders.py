@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pytest
 import sqlalchemy as sa
 
 from saraban import bootstrap
@@ -13,6 +14,7 @@ from saraban.events.models import OutboxEvent
 from saraban.notifications.models import ReminderSent
 from saraban.notifications.service import send_reminders
 from tests.conftest import settings_in
+from tests.reach import rebuild
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 DUE = datetime(2027, 6, 10, 23, tzinfo=BANGKOK)
@@ -20,16 +22,22 @@ MORNING = datetime(2027, 6, 9, 9, tzinfo=BANGKOK)
 
 
 class TestWorkers:
-    async def test_remind_once_however_many_they_are(self, any_demo_url: str, tmp_path: Path) -> None:
+    async def test_remind_once_however_many_they_are(
+        self, any_demo_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # All are due in the same moment: each page goes on behind a row that is equal to the next.
+        monkeypatch.setattr("saraban.notifications.service.reminders.PAGE", 2)
         settings = settings_in(tmp_path, database_url=any_demo_url)
         async with bootstrap.closing(bootstrap.wire(settings)) as system:
             await bootstrap.load_documents(system)
             async with system.db.writing() as session:
                 await session.execute(sa.update(DocumentRevision).values(due_date=DUE))
+            await rebuild(system.db)
 
             counts = await asyncio.gather(
                 *(send_reminders(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK) for _ in range(4))
             )
+            monkeypatch.undo()  # one page has what the small ones had
             again = await send_reminders(system.db, subjects=system.subjects, now=MORNING, zone=BANGKOK)
 
             async with system.db.reading() as session:

@@ -17,6 +17,7 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
 from saraban.notifications.models import MailLine, Notification, ReminderPlan, ReminderSent
+from saraban.projects.models import Project
 from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance, WorkflowWorkItem
 
@@ -240,12 +241,11 @@ async def delete_done(session: AsyncSession, *, before: datetime) -> int:
 @dataclass(frozen=True, slots=True)
 class DueSubject:
     """
-    A revision or a sheet with a due date, or with a step that has one; `key` is for going on page by page.
+    A revision or a sheet with a due date, or with a step that has one.
 
     :param of_step: the date is the present step's own
     """
 
-    key: int
     subject: UUID
     project_id: int
     due: datetime | date
@@ -278,28 +278,35 @@ class RunningWorkflow:
     state: str
 
 
-async def due_revisions(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[DueSubject]:
+async def project_keys(session: AsyncSession) -> Sequence[int]:
+    return (await session.scalars(sa.select(Project.id).order_by(Project.id))).all()
+
+
+async def due_revisions(session: AsyncSession, keys: Collection[int]) -> list[DueSubject]:
+    """Return those of the revisions that were issued and are present ones."""
     revision, head = DocumentRevision, Document
     statement = (
-        sa.select(revision.id, revision.public_id, head.project_id, revision.due_date, revision.issued_date)
+        sa.select(revision.public_id, head.project_id, revision.due_date, revision.issued_date)
         .join(head, head.id == revision.correspondence_id)
-        .where(revision.is_current, revision.issued_date.is_not(None), revision.due_date < before)
-        .where(head.cancelled_at.is_(None), head.deleted_at.is_(None), revision.id > after_key)
+        .where(revision.id.in_(keys), revision.is_current)
+        .where(revision.issued_date.is_not(None), revision.due_date.is_not(None))
+        .where(head.cancelled_at.is_(None), head.deleted_at.is_(None))
     )
     # No date is null: the statement says so.
-    rows: Iterable[AnyRow] = await session.execute(statement.order_by(revision.id).limit(limit))
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(revision.id))
     return [DueSubject(*row) for row in rows]
 
 
-async def due_circulations(session: AsyncSession, *, before: datetime, after_key: int, limit: int) -> list[DueSubject]:
+async def due_circulations(session: AsyncSession, keys: Collection[int]) -> list[DueSubject]:
+    """Return those of the sheets that go round."""
     sheet = Circulation
     statement = (
-        sa.select(sheet.id, sheet.public_id, sheet.project_id, sheet.deadline_date, sheet.submitted_at)
-        .where(sheet.submitted_at.is_not(None), sheet.closed_at.is_(None), sheet.cancelled_at.is_(None))
-        .where(sheet.deadline_date < before.date(), sheet.id > after_key)
+        sa.select(sheet.public_id, sheet.project_id, sheet.deadline_date, sheet.submitted_at)
+        .where(sheet.id.in_(keys), sheet.submitted_at.is_not(None), sheet.deadline_date.is_not(None))
+        .where(sheet.closed_at.is_(None), sheet.cancelled_at.is_(None))
     )
     # No date is null: the statement says so.
-    rows: Iterable[AnyRow] = await session.execute(statement.order_by(sheet.id).limit(limit))
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(sheet.id))
     return [DueSubject(*row) for row in rows]
 
 

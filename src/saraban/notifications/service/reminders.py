@@ -6,7 +6,8 @@ A reminder's key is written in the event's transaction, so that several workers,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -15,6 +16,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.documents.core import service as core
+from saraban.documents.core.domain import RegisterCode
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.events import service as events
 from saraban.identity import service as identity
@@ -28,7 +31,7 @@ from saraban.notifications.models import ReminderPlan, ReminderSent
 from saraban.notifications.repository import DueStep, DueSubject, RunningWorkflow
 from saraban.notifications.schemas import ReminderSettings
 from saraban.projects import service as projects
-from saraban.projects.domain.calendar import WorkCalendar
+from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.service import SubjectFacts, Subjects
 
 REMINDED: Final = "document.reminded"
@@ -47,18 +50,44 @@ class _DueReminder:
 async def send_reminders(db: Database, subjects: Subjects, zone: ZoneInfo, now: datetime) -> int:
     """Record every reminder that is to have gone out by now and did not, and say how many those were."""
     count = 0
-    for pages in (repository.due_revisions, repository.due_circulations):
-        last = 0
-        while True:
-            async with db.reading() as session:
-                found = await pages(session, before=now + HORIZON, after_key=last, limit=PAGE)
-                wanted = await _wanted(session, found, now, zone)
-            for one in wanted:
-                count += await _remind(db, subjects, one, now)
-            if len(found) < PAGE:
-                break
-            last = found[-1].key
+    async with db.reading() as session:
+        horizons = await _horizons(session, now, zone)
+    for project_id, before in horizons.items():
+        for register in RegisterCode:
+            pages = partial(core.open_rows, project_id=project_id, register=register, before=before, limit=PAGE)
+            last: core.OpenRow | None = None
+            while True:
+                async with db.reading() as session:
+                    rows = await pages(session, after=last)
+                    wanted = await _wanted(session, await _of_rows(session, register, rows), now, zone)
+                for one in wanted:
+                    count += await _remind(db, subjects, one, now)
+                if len(rows) < PAGE:
+                    break
+                last = rows[-1]
     return count + await _remind_of_steps(db, subjects, now, zone)
+
+
+async def _horizons(session: AsyncSession, now: datetime, zone: ZoneInfo) -> dict[int, datetime]:
+    """The projects where reminders go out at this hour of this day, and until when what they speak of is due."""
+    keys, today = await repository.project_keys(session), local_date(now, zone)
+    plans = {row.project_id: schedule_of(row) for row in await repository.reminder_plans(session, project_ids=keys)}
+    found = {}
+    for key in keys:
+        plan, calendar = plans.get(key, ReminderSchedule()), await projects.work_calendar(session, project_id=key)
+        if now.astimezone(zone).hour >= plan.hour and calendar.is_working(today):
+            # A day more than the plan's furthest: what is due on a day off counts from the working day before.
+            furthest = working_days_after(calendar, today, max(plan.before, default=0) + 1)
+            found[key] = datetime.combine(furthest + timedelta(days=2), time(), UTC)
+    return found
+
+
+async def _of_rows(session: AsyncSession, register: RegisterCode, rows: Sequence[core.OpenRow]) -> list[DueSubject]:
+    if not rows:
+        return []
+    if register is RegisterCode.CIRCULATION:
+        return await repository.due_circulations(session, [row.document_id for row in rows])
+    return await repository.due_revisions(session, [row.revision_id for row in rows])
 
 
 async def _remind_of_steps(db: Database, subjects: Subjects, now: datetime, zone: ZoneInfo) -> int:
@@ -86,7 +115,7 @@ async def _of_steps(session: AsyncSession, subjects: Subjects, steps: Sequence[D
         for key, about in facts.items():
             day, project = own[key].due_on, about.scope.project
             if project is not None and (about.due_date is None or about.due_date >= day):
-                found.append(DueSubject(0, UUID(key), project, day, own[key].since, of_step=True))
+                found.append(DueSubject(UUID(key), project, day, own[key].since, of_step=True))
     return found
 
 

@@ -6,6 +6,7 @@ The rows of a document follow from its own rows, so whoever changes those calls 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -139,6 +140,40 @@ class ReachIndex:
 def _either_without_other(one: sa.Subquery, other: sa.Subquery) -> sa.CompoundSelect[int]:
     lone = [sa.except_(sa.select(left), sa.select(right)).subquery() for left, right in ((one, other), (other, one))]
     return sa.union(*(sa.select(each.c.document_id) for each in lone))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRow:
+    """A document that can be overdue, by its keys as in `document_reach`; the last one of a page says where to go on."""
+
+    due: datetime
+    created_at: datetime
+    document_id: int
+    revision_id: int
+
+
+async def open_rows(
+    session: AsyncSession,
+    *,
+    project_id: int,
+    register: RegisterCode,
+    before: datetime,
+    after: OpenRow | None,
+    limit: int,
+) -> list[OpenRow]:
+    """Return what is open and due before a moment, the longest due first: along an index, whatever else is there."""
+    place = _reach.c.due_date, _reach.c.created_at, _reach.c.document_id
+    reader = _reach.c.reader_kind == _number(ReaderKind.PROJECT), _reach.c.reader_id == _ZERO
+    statement = sa.select(*place, _reach.c.revision_id).where(
+        *reader, _reach.c.project_id == project_id, _reach.c.kind == _number(register)
+    )
+    statement = statement.where(_reach.c.is_open == sa.true(), _reach.c.due_date < before)
+    if after is not None:
+        due, created, document = place
+        later = sa.or_(created > after.created_at, sa.and_(created == after.created_at, document > after.document_id))
+        # The first condition says nothing new, and is the one that MariaDB can begin to read at.
+        statement = statement.where(due >= after.due, sa.or_(due > after.due, later))
+    return [OpenRow(*row) for row in await session.execute(statement.order_by(*place).limit(limit))]
 
 
 def _project_key(project: UUID) -> sa.ScalarSelect[int]:

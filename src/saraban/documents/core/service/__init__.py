@@ -2,7 +2,14 @@
 
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import DocumentNumbers
-from saraban.documents.core.repository.reach import ReachHeads, ReachIndex, reach_of_documents, reach_of_sheets
+from saraban.documents.core.repository.reach import (
+    OpenRow,
+    ReachHeads,
+    ReachIndex,
+    open_rows,
+    reach_of_documents,
+    reach_of_sheets,
+)
 from saraban.documents.core.repository.register_filters import register_of_sheets
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import RegisterQuery
@@ -72,6 +79,7 @@ __all__ = [
     "NewRows",
     "NoDraftRevision",
     "NotADraft",
+    "OpenRow",
     "ReachDifference",
     "ReachHeads",
     "ReachIndex",
@@ -98,6 +106,7 @@ __all__ = [
     "list_revisions",
     "listing",
     "number_format",
+    "open_rows",
     "permitted_actions",
     "person",
     "plan_of",
