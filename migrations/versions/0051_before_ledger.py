@@ -12,10 +12,17 @@ revision = "0051"
 down_revision = "0050"
 
 
+def _is_there() -> bool:
+    """MariaDB keeps the column of a migration that was killed behind it."""
+    columns = sa.inspect(op.get_bind()).get_columns("document_number_counters")
+    return any(column["name"] == "before_ledger" for column in columns)
+
+
 def upgrade() -> None:
-    op.add_column(
-        "document_number_counters", sa.Column("before_ledger", sa.Integer(), nullable=False, server_default="0")
-    )
+    if not _is_there():
+        op.add_column(
+            "document_number_counters", sa.Column("before_ledger", sa.Integer(), nullable=False, server_default="0")
+        )
     found = op.get_bind().execute(
         sa.text(
             "SELECT project_id AS project, series, max(sequence_number) AS last FROM document_number_reservations "
@@ -33,5 +40,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    with changing("document_number_counters") as batch:
-        batch.drop_column("before_ledger")
+    if _is_there():
+        with changing("document_number_counters") as batch:
+            batch.drop_column("before_ledger")

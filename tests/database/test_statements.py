@@ -156,6 +156,20 @@ class TestTogether:
         if not (await DriverConnection.of(session)).on_sqlite:
             assert reads == [3, 2]
 
+    async def test_tells_a_reading_of_the_fault_of_what_it_waits_for(self, session: AsyncSession) -> None:
+        async def breaks() -> None:
+            raise OSError("gone")
+
+        async def reads() -> str:
+            task = asyncio.create_task(breaks())
+            try:
+                await task
+            except OSError as fault:
+                return str(fault)
+            return "nothing"
+
+        assert await together(session, reads(), NAMED.rows(session, names=[])) == ["gone", []]
+
     async def test_ends_all_of_them_when_one_fails(self, session: AsyncSession) -> None:
         ended: list[str] = []
 

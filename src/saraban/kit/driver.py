@@ -68,7 +68,8 @@ class NewKey(SqlText):
         return self._value
 
     def become(self, value: int) -> None:
-        self._value = value
+        # A later pipeline on this connection sets the variable anew.
+        self._value, self.text = value, str(value)
 
 
 def key_of_code(table: sa.Table, column: str, code: str) -> SqlText:

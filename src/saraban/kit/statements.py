@@ -7,7 +7,6 @@ asyncio driver takes four times as long as such a statement. The types of the co
 `kit.driver` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
 """
 
-import asyncio
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -197,7 +196,9 @@ def _advance(
             return came
         try:
             resume = partial(reading.send, (yield came))
-        except asyncio.CancelledError as fault:  # it is the reading that is in the middle of something
+        except GeneratorExit:
+            raise
+        except BaseException as fault:  # noqa: BLE001  it is the reading that waits, and knows what the fault means
             resume = partial(reading.throw, fault)
 
 

@@ -4,12 +4,17 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
+import sqlalchemy as sa
 
+from saraban.documents.core.domain.registers import FEW
 from saraban.kit.clock import FixedClock, local_date
+from saraban.kit.db import table_of
 from saraban.kit.ids import new_id
+from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 
+_INSTANCES, _ITEMS = table_of(WorkflowInstance), table_of(WorkflowWorkItem)
 FILTERS = [
     ("status", "draft", 1),
     ("status", "in_review", 1),
@@ -160,6 +165,27 @@ class TestRegister:
         assert [row["publicId"] for row in waiting] == [letter["publicId"]]
         assert await desk.listed("approver.owner", "correspondences", person=str(new_id())) == []
         assert len(await desk.listed("dc.consultant", "correspondences", person=author)) == 2
+
+    async def test_finds_what_waits_however_much_else_waits_in_other_registers(self, app: Any, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter())
+        await desk.act("dc.consultant", letter, "submit")
+        async with app.state.db.writing() as session:
+            instance = dict((await session.execute(sa.select(_INSTANCES))).mappings().one())
+            item = dict((await session.execute(sa.select(_ITEMS))).mappings().first() or {})
+            earlier = item["created_at"] - timedelta(days=1)
+            others = [new_id() for _ in range(FEW + 1)]
+            await session.execute(
+                sa.insert(_INSTANCES),
+                [{**instance, "id": one, "entity_type": "sheet", "entity_id": str(one)} for one in others],
+            )
+            await session.execute(
+                sa.insert(_ITEMS),
+                [{**item, "id": new_id(), "instance_id": one, "created_at": earlier} for one in others],
+            )
+
+        waiting = await desk.listed("approver.owner", "correspondences", pendingWithMe="true")
+
+        assert [row["publicId"] for row in waiting] == [letter["publicId"]]
 
     async def test_is_sorted_and_counted(self, desk: Desk) -> None:
         days = ("2099-05-01", None, "2099-03-01", "2099-04-01")

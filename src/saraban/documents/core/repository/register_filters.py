@@ -106,20 +106,29 @@ def pending(subjects: sa.Table, key: Any) -> Condition:
 
 
 def waiting(subjects: sa.Table, key: Any) -> AnySelect:
-    """The keys of documents that wait for the caller, at most a few and one."""
+    """
+    The keys of documents that wait for the caller: all of them, or more than a few.
+
+    What is left out at a limit must not look complete: only this register's items count towards it, each once, and nothing
+    behind it makes fewer of them.
+    """
     items = [
-        sa.select(WorkflowWorkItem.instance_id).where(mine).limit(FEW + 1).subquery() for mine in (_FOR_ME, _FOR_US)
+        sa.select(WorkflowWorkItem.instance_id)
+        .distinct()
+        .join(WorkflowInstance, WorkflowInstance.id == WorkflowWorkItem.instance_id)
+        .where(mine, WorkflowInstance.entity_type == sa.bindparam("entity_type", type_=sa.String()))
+        .limit(FEW + 1)
+        .subquery()
+        for mine in (_FOR_ME, _FOR_US)
     ]
     every = sa.union(*(sa.select(part.c.instance_id) for part in items)).subquery()
     return (
         sa.select(key)
-        .distinct()
         .select_from(every)
         .join(WorkflowInstance, WorkflowInstance.id == every.c.instance_id)
         .join(subjects, subjects.c.uuid == _TextUuid(WorkflowInstance.entity_id))
         # In this order: MariaDB would otherwise begin with all that ever had a workflow.
         .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-        .where(WorkflowInstance.entity_type == sa.bindparam("entity_type", type_=sa.String()))
     )
 
 
@@ -175,9 +184,9 @@ _of_party = sa.union(
         for part in (
             _limited(sa.select(_head.c.id).where(_head.c.originator_id == sa.bindparam("party"))).subquery(),
             _limited(
-                sa.select(_recipient.c.correspondence_id.label("id")).where(
-                    _recipient.c.recipient_organization_id == sa.bindparam("party")
-                )
+                sa.select(_recipient.c.correspondence_id.label("id"))
+                .distinct()
+                .where(_recipient.c.recipient_organization_id == sa.bindparam("party"))
             ).subquery(),
         )
     )
