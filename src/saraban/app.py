@@ -4,12 +4,8 @@ Door 1: the ASGI application. It gathers the routers, answers every fault as a p
 
 import asyncio
 import gc
-import multiprocessing
 import os
-import signal
 import sys
-import threading
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import fields
@@ -61,7 +57,6 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     webhooks,
     event_endpoints,
 )
-_GRACE = 3.0  # seconds for what is under way when the parent has ended
 # Requests make thousands of objects that go with them, and hardly any cycle; by default the collector looks after 700.
 _COLLECT_AFTER = 5000
 DESCRIPTION = (
@@ -111,30 +106,11 @@ def served() -> Any:
     """The server's factory: behind a trusted proxy, the client's address and scheme are what the proxy says."""
     from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
-    end_with_parent()
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app()
     app.router.lifespan_context = _failing_in_one_line(app.router.lifespan_context)
     tune_garbage_collector()
     return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else warn_of_untrusted_proxy(app)
-
-
-def end_with_parent() -> None:
-    """
-    Watch the parent from a child that `multiprocessing` started, and end when it has ended, however it did.
-
-    The parent's end closes a pipe that the child holds, on every system and also after `kill -9`.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_after, args=(parent,), name="saraban-parent", daemon=True).start()
-
-
-def _end_after(parent: "multiprocessing.process.BaseProcess") -> None:
-    parent.join()
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(_GRACE)
-    os._exit(1)
 
 
 def tune_garbage_collector() -> None:

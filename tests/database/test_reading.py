@@ -86,3 +86,37 @@ class TestSnapshot:
                 writer.add(user("newcomer"))
 
             assert await names(session) == before
+
+
+async def close_idle(url: str) -> None:
+    """Have the server close every other connection to the database, as `wait_timeout` and a restart do."""
+    other = Database(url, pool_size=1)
+    async with other.engine.connect() as connection:
+        known = "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()"
+        for (key,) in (await connection.execute(sa.text(known))).all():
+            await connection.exec_driver_sql(f"KILL {key}")
+        for _ in range(500):
+            if not (await connection.execute(sa.text(known))).all():
+                break
+            await asyncio.sleep(0.01)
+    await other.close()
+
+
+class TestConnectionsClosedByTheServer:
+    async def test_cost_nobody_a_read_or_a_write(self, mariadb: Database, mariadb_url: str) -> None:
+        async def write(session: AsyncSession) -> None:
+            session.add(user("newcomer"))
+
+        async with mariadb.reading() as one, mariadb.reading() as two, mariadb.snapshot() as third:
+            assert await names(one) == await names(two) == await names(third) == set()
+        await mariadb.read_autocommit(lambda connection: connection.execute(sa.text("SELECT 1")))
+        await close_idle(mariadb_url)
+
+        async with mariadb.reading() as one, mariadb.reading() as two:
+            assert await names(one) == await names(two) == set()
+        await mariadb.transact(write)
+        await close_idle(mariadb_url)
+        async with mariadb.writing() as session:
+            await names(session)
+        async with mariadb.snapshot() as session:
+            assert await names(session) == {"newcomer"}

@@ -4,8 +4,11 @@ import errno
 import multiprocessing
 import os
 import shutil
+import signal
 import socket
 import sys
+import threading
+import time
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +20,8 @@ from saraban.cli.output import exit_code_of, stop, tell, with_system
 from saraban.config import Settings
 
 _ROOM = 4 * 1024 * 1024  # bytes for the measurements of one process, which ends when it writes to them on a full disk
+_LOOK = 0.5  # seconds between looks for the parent
+_GRACE = 2.5  # seconds for what is under way when the parent has ended
 
 
 def serve(
@@ -64,7 +69,25 @@ def _prepare_apart(*, demo: bool) -> None:
         raise typer.Exit(abs(child.exitcode))
 
 
+def _end_with_parent() -> None:
+    """Watch the parent from a child that `multiprocessing` started, and end when it has ended, however it did."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent,), name="saraban-parent", daemon=True).start()
+
+
+def _end_after(parent: "multiprocessing.process.BaseProcess") -> None:
+    # The parent's end closes a pipe, also after `kill -9`; but a child that was forked later holds that open too.
+    while parent.is_alive() and os.getppid() == parent.pid:
+        parent.join(_LOOK)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE)
+    os._exit(1)
+
+
 def _prepare_and_greet(*, demo: bool) -> None:
+    _end_with_parent()
+
     def work() -> None:
         settings = config.load()
         _refuse_short_key(settings)
@@ -170,13 +193,24 @@ def _greet(settings: Settings, *, has_demo: bool) -> None:
     sys.stdout.flush()
 
 
+def _application(_target: str) -> Any:
+    """Import the application in a new server process, which ends at once meanwhile, and not as its parent does."""
+    if threading.current_thread() is threading.main_thread():  # a thread where Python was built without its lock
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)  # until the server listens to them
+    _end_with_parent()
+    from saraban.app import served
+
+    return served()
+
+
 def _run(settings: Settings) -> None:
     from granian.constants import Interfaces
     from granian.log import LogLevels
 
     from saraban.cli.supervisor import Supervisor
 
-    options: dict[str, Any] = {"interface": Interfaces.ASGI, "factory": True, "log_level": LogLevels.warning}
+    options: dict[str, Any] = {"interface": Interfaces.ASGI, "log_level": LogLevels.warning}
     Supervisor(
         "saraban.app:served",
         address=settings.host,
@@ -184,4 +218,4 @@ def _run(settings: Settings) -> None:
         workers=settings.workers,
         websockets=False,
         **options,
-    ).serve()
+    ).serve(target_loader=_application)

@@ -15,6 +15,11 @@ class Supervisor(Granian):  # type: ignore[misc,valid-type]  # chosen at run tim
     ends in the moment in which it replaces another.
     """
 
+    def signal_handler_interrupt(self, *args: Any, **more: Any) -> None:
+        for child in self.wrks:  # they may have been told too, and be quicker: that is no failure of theirs
+            child.interrupt_by_parent = True
+        super().signal_handler_interrupt(*args, **more)
+
     def _serve_loop(self, spawn_target: Any, target_loader: Any) -> None:
         while not self.interrupt_signal:
             self.main_loop_interrupt.clear()  # before the looks: whatever comes after them wakes it
@@ -28,7 +33,7 @@ class Supervisor(Granian):  # type: ignore[misc,valid-type]  # chosen at run tim
                 self.main_loop_interrupt.wait()
 
     def _stop_workers(self) -> None:
-        """Ask until each has heard it: a process that still imports the application forgets what it was told meanwhile."""
+        """Ask until each has heard it: a process that has hardly begun forgets what it was told meanwhile."""
         for child in self.wrks:
             child.terminate()
         for child in self.wrks:

@@ -27,7 +27,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_e
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
 from sqlalchemy.schema import SchemaItem
 
-from saraban.kit.connections import MARIADB_SESSION, check_mariadb_connections, configure_sqlite, refuse_writing
+from saraban.kit.connections import (
+    MARIADB_SESSION,
+    check_mariadb_connections,
+    configure_sqlite,
+    refuse_writing,
+    replace_closed,
+)
 from saraban.kit.departure import refuse_departed
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json, JsonObject
@@ -233,6 +239,7 @@ class Database:
             return
         for engine in (self.engine, self.reading_engine, self._autocommit_engine):
             check_mariadb_connections(engine.sync_engine)
+            replace_closed(engine.sync_engine)
         refuse_writing(self.reading_engine.sync_engine)
 
     @asynccontextmanager

@@ -105,6 +105,8 @@ class RequestMiddleware:
                 await scope["app"].state.first_run.require_over()
             await self.app(scope, client.receive, exchange.send)
         except ClientGone:
+            if exchange.status:  # it left in the middle of its answer, or what follows the answer came to look
+                return
             await Response(status_code=CLIENT_GONE)(scope, receive, exchange.send)
         except Exception as error:
             if exchange.status:  # too late for an answer; the server closes the connection

@@ -30,6 +30,13 @@ def free_port() -> int:
 @contextmanager
 def serving(settings: Settings, *words: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`saraban serve` on the data folder of `settings`, in a process group of its own."""
+    with starting(settings, *words, **more) as (process, address):
+        wait_until_ready(process, address)
+        yield process, address
+
+
+@contextmanager
+def starting(settings: Settings, *words: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     port = free_port()
     environment = os.environ | {
         "SARABAN_DATA_DIR": str(settings.data_dir),
@@ -45,9 +52,7 @@ def serving(settings: Settings, *words: str, **more: str) -> Iterator[tuple[subp
         start_new_session=True,
     ) as process:
         try:
-            address = f"http://127.0.0.1:{port}"
-            wait_until_ready(process, address)
-            yield process, address
+            yield process, f"http://127.0.0.1:{port}"
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -130,6 +135,37 @@ class TestServe:
 
         assert "203.0.113.9" not in seen[""]
         assert "203.0.113.9" in seen["127.0.0.1"]
+
+
+class TestStarting:
+    """It prepares in a process of its own, and its processes import the application each for itself."""
+
+    @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+    def test_ends_with_its_preparation(self, tmp_path: Path, sent: signal.Signals) -> None:
+        with starting(settings_in(tmp_path / "new"), "--demo") as (process, _):
+            assert process.stdout is not None
+            assert "Preparing the database" in process.stdout.readline()
+            assert len(children_of(process)) == 1
+            process.send_signal(sent)
+            process.communicate(timeout=30)  # whoever writes there has ended
+            assert running_in_group(process.pid) == []
+
+    @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+    def test_ends_with_processes_that_still_import(self, settings: Settings, sent: signal.Signals) -> None:
+        with starting(settings, "--workers", "2") as (process, address):
+            assert process.stdout is not None
+            while process.stdout.readline() != f"Saraban: {address}\n":
+                assert process.poll() is None
+            for _ in range(300):
+                if len(children_of(process)) == 2:
+                    break
+                time.sleep(0.02)
+            process.send_signal(sent)
+            _, err = process.communicate(timeout=30)
+            assert running_in_group(process.pid) == []
+
+        assert "Unexpected" not in err
+        assert process.returncode in {0, -sent}
 
 
 def eventually_two(parent: subprocess.Popen[str], *, other_than: int) -> list[int]:
