@@ -14,7 +14,7 @@ from benchmarks.load import LoadResult, Round, Side, closed_loop, interleaved
 from benchmarks.pending_rfas import REVIEWER, PendingRfas, approvals_in_turn, pending_rfas_in
 from benchmarks.results import Row
 from saraban.bootstrap import closing, wire
-from saraban.worker.loop import Worker
+from saraban.worker.loop import Pace, Worker
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.engine import decisions
@@ -230,7 +230,7 @@ async def _idle(b: Bench, pending: PendingRfas, moved: Any, *, times: int) -> tu
             clock=elsewhere.clock,
             handlers=elsewhere.handlers,
             notifier=elsewhere.worker_notifier,
-            poll=30.0,
+            pace=Pace(poll=30.0),
         )
         worker.start()
         connection = await number_baselines.connect(pending.system.db.url)

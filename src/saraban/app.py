@@ -40,7 +40,7 @@ from saraban.projects import endpoints as projects
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
-from saraban.worker.loop import Worker
+from saraban.worker.loop import Pace, Worker
 from saraban.worker.timers import Job, Timer, seal_timers, standard_timers
 from saraban.workflow import endpoints as workflow
 
@@ -169,9 +169,8 @@ def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
         handlers=system.handlers,
         timers=timers,
         jobs=jobs,
-        lease=timedelta(seconds=settings.event_lease),
         notifier=system.worker_notifier,
-        busy=(load or RequestLoad()).is_busy,
+        pace=Pace(lease=timedelta(seconds=settings.event_lease), busy=(load or RequestLoad()).is_busy),
     )
 
 

@@ -2,23 +2,25 @@
 How heavy the code may be: the figures of `make shape`, each with the most it may be.
 
 Whoever makes a figure smaller lowers its bound here. Whoever has to raise one says why in the commit.
+
+The last raise is what the index of reach, registers in two statements, their filters and sorting, and `demo generate` brought.
 """
 
 import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 68_100,
-    "modules in src": 385,
-    "modules with one importer and under 60 lines": 10,
+    "lines of Python in src": 73_800,
+    "modules in src": 398,
+    "modules with one importer and under 60 lines": 9,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,
     "parameters of a function, 90th percentile": 4,
-    "keyword arguments that only forward": 1_400,
-    "`Any` in src": 320,
-    "modules on the path of POST /rfas": 52,
-    "modules on the path of a transition": 44,
+    "keyword arguments that only forward": 1_396,
+    "`Any` in src": 393,
+    "modules on the path of POST /rfas": 55,  # 51, and four more where two requests are over 2 s apart
+    "modules on the path of a transition": 48,
 }
 
 

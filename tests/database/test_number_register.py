@@ -13,8 +13,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban.bootstrap import carriers
-from saraban.kit import snapshots
-from saraban.kit.db import Database
+from saraban.kit.db import Database, Snapshots
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
@@ -233,7 +232,7 @@ class TestWhileOthersWork:
     async def test_an_online_change_of_a_table_does_not_wait_for_the_end(
         self, mariadb_demo_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(snapshots.Snapshots.__init__, "__kwdefaults__", {"seconds": 0.2, "clock": time.monotonic})
+        monkeypatch.setattr(Snapshots.__init__, "__kwdefaults__", {"seconds": 0.2, "clock": time.monotonic})
         db = Database(mariadb_demo_url)
         world = await world_of(db)
         holder = new_id()

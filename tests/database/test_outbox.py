@@ -171,7 +171,7 @@ class TestOrder:
                 raise RuntimeError("not this time")
 
         wired = handlers(stumble, leave_trace)
-        workers = [Dispatcher(db=any_db, clock=clock, handlers=wired) for _ in range(3)]
+        workers = [Dispatcher(any_db, clock, wired) for _ in range(3)]
         for _ in range(60):
             if not await waiting(any_db):
                 break

@@ -5,8 +5,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
-from saraban.kit.db import Database
-from saraban.kit.snapshots import Snapshots
+from saraban.kit.db import Database, Snapshots
 from tests.numbering_world import DOCUMENTS, NOW
 
 pytestmark = pytest.mark.servers

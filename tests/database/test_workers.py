@@ -30,7 +30,7 @@ from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.notifications import service as notifications
 from saraban.notifications.models import Notification
 from saraban.worker.dispatch import Dispatcher
-from saraban.worker.loop import Worker
+from saraban.worker.loop import Pace, Worker
 from saraban.workflow.service import Subjects
 from tests.conftest import UNLIMITED
 from tests.servers import Redis
@@ -187,7 +187,7 @@ class TestOneCommit:
         wired = Handlers()
         wired.add(NAME, hear)
         with commits(any_db) as seen:
-            assert await Dispatcher(db=any_db, clock=clock, handlers=wired).round() == 60
+            assert await Dispatcher(any_db, clock, wired).round() == 60
 
         assert len(heard) == len(set(heard)) == 60
         assert await waiting(any_db) == 0
@@ -222,7 +222,7 @@ class TestOneCommit:
             for number in range(many):
                 await record(any_db, f"{many}-{number}", 0, user=user.public_id)
             with counting(any_db) as seen:
-                assert await Dispatcher(db=any_db, clock=clock, handlers=wired).round() == many
+                assert await Dispatcher(any_db, clock, wired).round() == many
             spent.append(len(seen))
 
         async with any_db.reading() as session:
@@ -298,7 +298,7 @@ class TestSending:
         wired.add(NAME, hear)
         for number in range(8):
             await record(any_db, f"mail-{number}", 0, name="mail.due")
-        worker = Worker(db=any_db, clock=clock, handlers=wired, poll=0.05)
+        worker = Worker(db=any_db, clock=clock, handlers=wired, pace=Pace(poll=0.05))
         worker.start()
         await asyncio.sleep(0.3)
         await record(any_db, "a", 0)
@@ -360,7 +360,7 @@ class TestWorkerNotifier:
         there = Database(any_url)
         ours, theirs = WorkerNotifier(clients[0]), WorkerNotifier(clients[1])
         any_db.commit_listener = ours.notify
-        worker = Worker(db=there, clock=SystemClock(BANGKOK), handlers=wired, poll=60, notifier=theirs)
+        worker = Worker(db=there, clock=SystemClock(BANGKOK), handlers=wired, pace=Pace(poll=60), notifier=theirs)
         worker.start()
         await asyncio.sleep(1.0)  # it has subscribed, found nothing, and would look again in a minute
 

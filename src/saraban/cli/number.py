@@ -79,7 +79,7 @@ def preview(
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> tuple[str, str, str]:
         request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
-        plan = await numbering.plan(ctx, session, request=request)
+        plan = await numbering.plan(ctx, session, request)
         following = await numbering.preview(session, plan=plan)
         return following.number, plan.series, plan.template.text
 
@@ -276,7 +276,7 @@ def reserve(
         async with system.db.reading() as session:
             ctx = await account_context(session, system.clock, account)
             request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
-            plan = await numbering.plan(ctx, session, request=request)
+            plan = await numbering.plan(ctx, session, request)
         lasts = timedelta(minutes=system.settings.reservation_minutes)
         issued = await system.allocator.issue(numbering.IssueRequest(ctx, plan, lasts=lasts))
         return issued, ctx.zone

@@ -93,7 +93,7 @@ def create(
         end = first if last is None else last
         owner = members[keeper] if keeper is not None else None
         draft = numbering.RangeDraft(kind_of_range, first, end, owner, reason)
-        return await numbering.plan(ctx, session, request=request), draft
+        return await numbering.plan(ctx, session, request), draft
 
     async def look(ctx: "RequestContext", session: "AsyncSession") -> "RangeEffect":
         return await numbering.range_effect(ctx, session, *await asked(ctx, session))

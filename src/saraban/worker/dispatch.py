@@ -14,17 +14,19 @@ from enum import StrEnum
 from typing import ClassVar
 
 import structlog
+from prometheus_client import Counter, Histogram
 
 from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.ids import begin_trace
-from saraban.worker.metrics import DELIVERY, OUTCOMES
 
 log = structlog.get_logger(__name__)
 
 CONCURRENCY = 5
 SHARE = 100  # events of one transaction
+OUTCOMES = Counter("saraban_events_total", "Deliveries by event and outcome.", ["name", "outcome"])
+DELIVERY = Histogram("saraban_event_delivery_seconds", "Time one delivery took.", ["name"])
 
 
 class DeliveryOutcome(StrEnum):
@@ -43,9 +45,7 @@ class LaneDispatcher(ABC):
 
     outside: ClassVar[bool]
 
-    def __init__(
-        self, *, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta = events.LEASE
-    ) -> None:
+    def __init__(self, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta = events.LEASE) -> None:
         self._db, self._clock, self._handlers, self._lease = db, clock, handlers, lease
         self._lane = handlers.lane(outside=self.outside)
         self.due = events.due_in(self._lane)
@@ -162,9 +162,9 @@ class OutboundDispatcher(LaneDispatcher):
     outside = True
 
     def __init__(
-        self, *, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta, on_free: Callable[[], None]
+        self, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta, *, on_free: Callable[[], None]
     ) -> None:
-        super().__init__(db=db, clock=clock, handlers=handlers, lease=lease)
+        super().__init__(db, clock, handlers, lease)
         self._on_free = on_free
         self._under_way: set[asyncio.Task[None]] = set()
 

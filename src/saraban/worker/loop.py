@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 
 import sqlalchemy as sa
 import structlog
+from prometheus_client import Counter
 
 from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
@@ -14,16 +16,31 @@ from saraban.kit.db import Database
 from saraban.kit.ids import begin_trace
 from saraban.kit.redis import WorkerNotifier
 from saraban.worker.dispatch import Dispatcher, OutboundDispatcher
-from saraban.worker.metrics import TIMER_RUNS
 from saraban.worker.timers import Job, Timer
 
 log = structlog.get_logger(__name__)
 _GATHER = 1.0  # seconds that events wait at most for those who are being answered
 _AGAIN = 0.05  # seconds
+TIMER_RUNS = Counter("saraban_timer_runs_total", "Runs of the worker's timers.", ["timer", "outcome"])
 
 
 def _never() -> bool:
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """
+    How a worker goes about its work.
+
+    :param poll: seconds after which it looks for events that nobody woke it for
+    :param lease: how long an event stays with a worker that is never heard of again
+    :param busy: whether requests are being answered in this process
+    """
+
+    poll: float = 1.0
+    lease: timedelta = events.LEASE
+    busy: Callable[[], bool] = _never
 
 
 class Worker:
@@ -33,10 +50,7 @@ class Worker:
     One statement looks for everything that may wait: what nothing waits for costs nothing. While requests are answered in the
     same process events gather for up to a second: a round takes as long for a hundred of them as for one.
 
-    :param poll: seconds after which it looks for events that nobody woke it for
-    :param lease: how long an event stays with a worker that is never heard of again
     :param notifier: by which other processes wake it
-    :param busy: whether requests are being answered in this process
     """
 
     def __init__(
@@ -47,18 +61,13 @@ class Worker:
         handlers: events.Handlers,
         timers: Sequence[Timer] = (),
         jobs: Sequence[Job] = (),
-        poll: float = 1.0,
-        lease: timedelta = events.LEASE,
         notifier: WorkerNotifier | None = None,
-        busy: Callable[[], bool] = _never,
+        pace: Pace = Pace(),
     ) -> None:
         self._wake, self._outward, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._dispatcher = Dispatcher(db=db, clock=clock, handlers=handlers, lease=lease)
-        self._sending = OutboundDispatcher(
-            db=db, clock=clock, handlers=handlers, lease=lease, on_free=self._outward.set
-        )
-        self._db, self._clock, self._timers, self._poll, self._notifier = db, clock, tuple(timers), poll, notifier
-        self._busy = busy
+        self._dispatcher = Dispatcher(db, clock, handlers, pace.lease)
+        self._sending = OutboundDispatcher(db, clock, handlers, pace.lease, on_free=self._outward.set)
+        self._db, self._clock, self._timers, self._pace, self._notifier = db, clock, tuple(timers), pace, notifier
         self._jobs = [(job, asyncio.Event()) for job in jobs]
         self._task: asyncio.Task[None] | None = None
 
@@ -126,7 +135,7 @@ class Worker:
             for signal, due in zip(waits, await self._what_waits(tuple(waits.values())), strict=True):
                 if due:
                     signal.set()
-            await _pause(self._stopping, self._poll)
+            await _pause(self._stopping, self._pace.poll)
 
     async def _what_waits(self, conditions: tuple[sa.ColumnElement[bool], ...]) -> Sequence[bool]:
         now = self._clock.now()
@@ -150,7 +159,7 @@ class Worker:
 
     async def _gather(self) -> None:
         until = stopwatch() + _GATHER
-        while self._busy() and stopwatch() < until and not self._stopping.is_set():
+        while self._pace.busy() and stopwatch() < until and not self._stopping.is_set():
             await _pause(self._stopping, _AGAIN)
 
     async def _send(self) -> None:
@@ -178,7 +187,7 @@ class Worker:
                 if stopwatch() >= due[timer.name] and not self._stopping.is_set():
                     await self._run_timer(timer)
                     due[timer.name] = stopwatch() + timer.every.total_seconds()
-            await _pause(self._stopping, self._poll)
+            await _pause(self._stopping, self._pace.poll)
 
     async def _keep_at(self, job: Job, waits: asyncio.Event) -> None:
         while not self._stopping.is_set():

@@ -8,6 +8,7 @@ from functools import partial
 import httpx
 import sqlalchemy as sa
 import structlog
+from prometheus_client import Counter, Gauge
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
@@ -21,12 +22,38 @@ from saraban.kit.idempotency import delete_expired_keys
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
 from saraban.webhooks import service as webhooks
-from saraban.worker.metrics import DEAD_LETTERS, OLDEST_AGE, QUEUE_DEPTH, SEALED_BLOCKS, UNSEALED_AGE, VERIFY_FAILURES
 
 log = structlog.get_logger(__name__)
 
 ALERTS_PER_MINUTE = 50
 _PATROL_BLOCKS = 5
+# What is read from the database is the same in each process that looks, so of several processes the last one is believed.
+QUEUE_DEPTH = Gauge(
+    "saraban_outbox_depth", "Events that wait to be delivered.", ["lane"], multiprocess_mode="mostrecent"
+)
+OLDEST_AGE = Gauge(
+    "saraban_outbox_oldest_age_seconds", "Age of the oldest event that waits.", ["lane"], multiprocess_mode="mostrecent"
+)
+DEAD_LETTERS = Gauge(
+    "saraban_dead_letters",
+    "Events that were given up and neither dropped nor revived.",
+    multiprocess_mode="mostrecent",
+)
+UNSEALED_AGE = Gauge(
+    "saraban_audit_unsealed_age_seconds",
+    "Age of the oldest audit row that no block holds.",
+    ["journal"],
+    multiprocess_mode="mostrecent",
+)
+SEALED_BLOCKS = Gauge(
+    "saraban_audit_sealed_blocks", "Blocks of the audit trail.", ["journal"], multiprocess_mode="mostrecent"
+)
+VERIFY_FAILURES = Counter(
+    "saraban_audit_verify_failures_total", "Times that a block was found not to be what was sealed.", ["journal"]
+)
+
+for _journal in JOURNALS:  # the first failure must be an increase, not the beginning of a series
+    VERIFY_FAILURES.labels(_journal.name)
 
 
 @dataclass(frozen=True, slots=True)

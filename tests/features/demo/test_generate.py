@@ -15,8 +15,7 @@ from saraban.bootstrap import carriers
 from saraban.documents.core.models import DocumentReach
 from saraban.documents.demo import repository
 from saraban.documents.demo.domain import DemoRegister
-from saraban.documents.demo.domain.mix import Choices, GeneratedScript, office_moment, revision_shares
-from saraban.documents.demo.domain.subjects import subject
+from saraban.documents.demo.domain.mix import Choices, GeneratedScript, office_moment, revision_shares, subject
 from saraban.documents.demo.service import KINDS, PROJECT
 from saraban.documents.demo.service import generate as generation
 from saraban.documents.demo.service.copies import CopiedDocument

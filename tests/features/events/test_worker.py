@@ -21,7 +21,7 @@ from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import IdempotencyKey
 from saraban.kit.ids import new_id
 from saraban.worker import loop, timers
-from saraban.worker.loop import Worker
+from saraban.worker.loop import Pace, Worker
 from saraban.worker.timers import Job, Timer, standard_timers
 from tests.log_capture import lines_of
 
@@ -84,7 +84,7 @@ class TestJobs:
             handlers=Handlers(),
             timers=[Timer("tick", timedelta(seconds=1), tick)],
             jobs=[Job("long", long), Job("pieces", piece)],
-            poll=60,
+            pace=Pace(poll=60),
         )
         worker.start()
         await asyncio.wait_for(busy.wait(), 5)
@@ -123,7 +123,7 @@ class TestJobs:
                 again.set()
             raise ConnectionError
 
-        worker = Worker(db=db, clock=clock, handlers=Handlers(), jobs=[Job("failing", failing)], poll=0.01)
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), jobs=[Job("failing", failing)], pace=Pace(poll=0.01))
         worker.start()
         await asyncio.wait_for(again.wait(), 5)
         await worker.stop()
@@ -148,7 +148,7 @@ class TestRun:
 
         handlers = Handlers()
         handlers.add("workflow.transitioned", note)
-        worker = Worker(db=db, clock=clock, handlers=handlers, poll=60)
+        worker = Worker(db=db, clock=clock, handlers=handlers, pace=Pace(poll=60))
         worker.start()
         await asyncio.sleep(0.05)
         await record(db)
@@ -165,7 +165,7 @@ class TestRun:
 
         handlers = Handlers()
         handlers.add("workflow.transitioned", note)
-        worker = Worker(db=db, clock=clock, handlers=handlers, poll=0.05)
+        worker = Worker(db=db, clock=clock, handlers=handlers, pace=Pace(poll=0.05))
         worker.start()
         await asyncio.sleep(0.1)
         await record(db)
@@ -201,7 +201,7 @@ class TestRun:
             ran.set()
 
         timers = [Timer("fails", timedelta(0), fail), Timer("runs", timedelta(0), note)]
-        worker = Worker(db=db, clock=clock, handlers=Handlers(), timers=timers, poll=0.02)
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), timers=timers, pace=Pace(poll=0.02))
         with lines_of(loop) as logs:
             worker.start()
             await asyncio.wait_for(ran.wait(), 5)
@@ -222,7 +222,7 @@ class TestGathering:
         handlers = Handlers()
         handlers.add("workflow.transitioned", note)
         answering = True
-        worker = Worker(db=db, clock=clock, handlers=handlers, poll=60, busy=lambda: answering)
+        worker = Worker(db=db, clock=clock, handlers=handlers, pace=Pace(poll=60, busy=lambda: answering))
         worker.start()
         await record(db)
         worker.wake()
@@ -245,7 +245,7 @@ class TestGathering:
 
         handlers = Handlers()
         handlers.add("workflow.transitioned", note)
-        worker = Worker(db=db, clock=clock, handlers=handlers, poll=60, busy=lambda: True)
+        worker = Worker(db=db, clock=clock, handlers=handlers, pace=Pace(poll=60, busy=lambda: True))
         worker.start()
         await record(db)
         worker.wake()
@@ -271,7 +271,7 @@ class TestIdleness:
         for engine in engines:
             sa.event.listen(engine, "before_cursor_execute", note)
         jobs = [Job("idle", piece, due=sa.false())]
-        worker = Worker(db=db, clock=clock, handlers=Handlers(), jobs=jobs, poll=0.02)
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), jobs=jobs, pace=Pace(poll=0.02))
         worker.start()
         await asyncio.sleep(0.5)
         await worker.stop()
@@ -302,7 +302,7 @@ class TestWake:
 
         handlers = Handlers()
         handlers.add("workflow.transitioned", note)
-        worker = Worker(db=db, clock=clock, handlers=handlers, poll=60)
+        worker = Worker(db=db, clock=clock, handlers=handlers, pace=Pace(poll=60))
         db.commit_listener = worker.wake
         worker.start()
         await asyncio.sleep(0.05)  # it has found nothing and waits

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from prometheus_client import REGISTRY
 
-import saraban.worker.metrics  # noqa: F401  its counters begin when it is loaded
+import saraban.worker.timers  # noqa: F401  its counters begin when it is loaded
 from saraban.bootstrap import System
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering

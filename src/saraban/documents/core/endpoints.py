@@ -73,14 +73,14 @@ def _read_routes(router: APIRouter, kind: AnyKind, page: type[Schema], texts: Ro
     @router.get("/{publicId}", response_model=kind.envelope, summary=f"One {texts.one}")
     async def read(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)) -> Response:
         """Answers 404 also for what the caller may not know of."""
-        answer = await core.read(ctx, session, kind, public_id=public_id)
+        answer = await core.read(ctx, session, kind, public_id)
         return document(answer)
 
     @router.get("/{publicId}/history", summary="Everything that happened, newest first")
     async def history(
         public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)
     ) -> DocumentHistory:
-        return await core.history(ctx, session, kind, public_id=public_id)
+        return await core.history(ctx, session, kind, public_id)
 
 
 def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
@@ -100,7 +100,7 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
         await core.edit(ctx, services, kind, public_id, body, if_match)
         async with read_after_commit(services.db) as session:
-            return document(await core.read(ctx, session, kind, public_id=public_id))
+            return document(await core.read(ctx, session, kind, public_id))
 
     create.__annotations__["body"] = kind.new
     edit.__annotations__["body"] = kind.changes
@@ -118,7 +118,7 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
 def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     @router.get("/{publicId}/revisions", response_model=kind.revisions, summary="The revisions, newest first")
     async def revisions(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(READ)) -> RevisionList:
-        return await core.list_revisions(ctx, session, kind, public_id=public_id)
+        return await core.list_revisions(ctx, session, kind, public_id)
 
     @router.post(
         "/{publicId}/revisions", status_code=201, response_model=kind.envelope, summary="Issue the next revision"

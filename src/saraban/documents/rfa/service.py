@@ -90,7 +90,7 @@ class RfaKind(core.RevisionedKind):
             day=reached.day if shown.approved else None,
         )
 
-    def register(self, reach: Reach) -> core.Register:
+    def register(self, reach: Reach) -> core.KindRegister:
         return replace(super().register(reach), types=repository.type_keys)
 
     async def type_code(self, session: AsyncSession, row: core.DocumentRow) -> str:

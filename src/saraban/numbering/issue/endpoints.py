@@ -68,7 +68,7 @@ async def generate(body: GenerateIn, ctx: KeyedContext, db: Db, numbers: Numbers
 @router.post("/preview", dependencies=READ_LIMIT, summary="Preview the next number")
 async def preview(body: GenerateIn, session: ReadSession, ctx: Context) -> PreviewOut:
     """Consume nothing; somebody else may get the shown number first."""
-    plan = await number_plan.plan(ctx, session, request=request_of(body))
+    plan = await number_plan.plan(ctx, session, request_of(body))
     next_one = await number_plan.preview(session, plan=plan)
     return PreviewOut(
         document_number=next_one.number,

@@ -41,7 +41,7 @@ async def create_range(body: RangeIn, ctx: KeyedContext, db: Db, once: Idempoten
 
 
 async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> Receipt:
-    plan = await number_plan.plan(ctx, session, request=request_of(body))
+    plan = await number_plan.plan(ctx, session, request_of(body))
     row = await service.create_range(ctx, session, plan, body.draft)
     return Receipt("number_range", row.range.public_id)
 
@@ -49,7 +49,7 @@ async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> 
 @router.post("/ranges/preview", dependencies=READ_LIMIT, summary="Preview a range")
 async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
-    plan = await number_plan.plan(ctx, session, request=request_of(body))
+    plan = await number_plan.plan(ctx, session, request_of(body))
     return RangeEffectOut.model_validate(await service.range_effect(ctx, session, plan, body.draft))
 
 

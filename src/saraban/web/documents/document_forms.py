@@ -204,7 +204,7 @@ async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path
 
     :raises NotFound: when there is nothing that the reader could answer
     """
-    found = await core.read_whole(page.context, session, register_at(path).kind, public_id=public_id)
+    found = await core.read_whole(page.context, session, register_at(path).kind, public_id)
     sender = replying_organization(page.context, found)
     if sender is None:
         raise NotFound("There is nothing here that the reader could answer.")
@@ -326,7 +326,7 @@ async def _draft_choices(
 async def _show_draft(
     public_id: UUID, register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
 ) -> Response:
-    found = await core.read(page.context, session, register.kind, public_id=public_id)
+    found = await core.read(page.context, session, register.kind, public_id)
     return page.show(
         EditPage(
             kind=register.web,

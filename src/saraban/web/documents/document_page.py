@@ -176,14 +176,14 @@ class DocumentView:
 
 
 async def read_view(
-    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, *, public_id: UUID
+    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, public_id: UUID
 ) -> DocumentView:
     """
     Read everything the page shows.
 
     :raises NotFound: also when the caller may not know of the document
     """
-    found = await core.read_whole(ctx, session, register.kind, public_id=public_id)
+    found = await core.read_whole(ctx, session, register.kind, public_id)
     shown, state = found.shown, found.state
     details = await _details(ctx, session, register, found)
     replies = replying_organization(ctx, found) is not None
@@ -263,7 +263,7 @@ async def show_document(
     :param dialog: the one whose form was refused
     """
     error, form = state.error, state.form
-    seen = await read_view(page.context, session, register, public_id=public_id)
+    seen = await read_view(page.context, session, register, public_id)
     recovery = [one for one in error.recovery if one != REFRESH] if error else []
     happened = labels.DONE.get(state.done)
     return page.show(

@@ -192,7 +192,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     def conflict(self, error: IntegrityError) -> DomainError | None:
         return CirculationExists() if violates_constraint(error, *_ONE_FOR_EACH) else None
 
-    async def seen(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Sequence[CirculationRow]:
+    async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[CirculationRow]:
         return await repository.visible(session, reach=reach(ctx.caller), public_ids=[public_id])
 
     def newest(self, rows: Sequence[CirculationRow]) -> CirculationRow:
@@ -200,7 +200,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             raise NotFound("There is no such circulation sheet.")
         return rows[0]
 
-    async def find_written(self, session: AsyncSession, *, public_id: UUID) -> CirculationRow:
+    async def find_written(self, session: AsyncSession, public_id: UUID) -> CirculationRow:
         return (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
 
     async def page(
@@ -453,7 +453,7 @@ async def respond(
 async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeResponse, session: AsyncSession) -> Receipt:
     if response.status == domain.RoutingStatus.REJECTED and not (response.comment or "").strip():
         raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
-    row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id=public_id)
+    row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id)
     if envelope is None:
         raise NotRouting
     code = envelope.workflow_code

@@ -14,8 +14,8 @@ _TABLES = core.register_of_sheets(
 )
 
 
-def register_for(reach: domain.CirculationReach) -> core.Register:
-    return core.Register(
+def register_for(reach: domain.CirculationReach) -> core.KindRegister:
+    return core.KindRegister(
         domain.CIRCULATION_RULES,
         _TABLES,
         partial(domain.keys_of, reach),

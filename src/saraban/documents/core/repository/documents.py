@@ -224,7 +224,7 @@ async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict
     return {row.public_id: row for row in map(UserName._make, rows)}
 
 
-async def first_issue(session: AsyncSession, *, public_id: UUID) -> DocumentRow:
+async def first_issue(session: AsyncSession, public_id: UUID) -> DocumentRow:
     """Return a document as it was first written, whoever asks."""
     (row,) = await _FIRST.rows(session, public_ids=[public_id])
     return DocumentRow.read(row)
@@ -314,10 +314,10 @@ class DocumentNumbers:
     def __init__(self, document: Any, printed: Any) -> None:
         self._document = document
         carried = (document.public_id, document.number_uuid, printed, document.cancelled_at)
-        keys: Any = sa.bindparam("keys", expanding=True)
+        keys: sa.BindParameter[UUID] = sa.bindparam("keys", expanding=True)
         self._named = PreparedStatement(sa.select(*carried).where(document.public_id.in_(keys)))
         # The project's code is read apart: joined, MariaDB begins with the projects and sorts all documents for every page.
-        most: Any = sa.bindparam("most", type_=sa.Integer)
+        most = sa.bindparam("most", type_=sa.Integer)
         self._page = PreparedStatement(
             sa.select(document.id, document.project_id, *carried)
             .where(document.id > sa.bindparam("after"))

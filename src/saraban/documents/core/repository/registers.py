@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from saraban.documents.core.domain import ReaderKind
 from saraban.documents.core.domain.registers import COUNTED, Index, NarrowRow, Order, ReaderKey, Sort
 from saraban.documents.core.models import DocumentReach
-from saraban.documents.core.repository.register_filters import Condition, RegisterTables
+from saraban.documents.core.repository.register_filters import Condition, RegisterTables, many
 from saraban.kit.db import AnySelect, table_of
 from saraban.kit.statements import PreparedStatement, Query, Rows
 
@@ -43,10 +43,6 @@ _SPLIT: Final[Mapping[Index, Any]] = {
     Index.DISCIPLINE: _reach.discipline_id,
     Index.DUE: _reach.is_open,
 }
-
-
-def _many(name: str) -> Any:
-    return sa.bindparam(name, expanding=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +130,7 @@ class _Shape:
             "party": lambda: self.tables.party,
             "caller": lambda: self.tables.pending,
             "about": lambda: self.tables.about,
-            "documents": lambda: _reach.document_id.in_(_many("documents")),
+            "documents": lambda: _reach.document_id.in_(many("documents")),
         }
         found += [make() for name, make in own.items() if name in self.given]
         if self.split is not None:
@@ -147,15 +143,15 @@ _NOT_BEHIND = sa.or_(
     _reach.behind == sa.false(),
     sa.not_(
         sa.or_(
-            _reach.originator_id.in_(_many("home_organizations")),
-            sa.and_(_reach.contract_id.in_(_many("home_contracts")), _reach.originator_id.in_(_many("home_member_of"))),
+            _reach.originator_id.in_(many("home_organizations")),
+            sa.and_(_reach.contract_id.in_(many("home_contracts")), _reach.originator_id.in_(many("home_member_of"))),
         )
     ),
 )
 _CONDITIONS: Final[Mapping[str, Condition]] = {
-    "statuses": _reach.status.in_(_many("statuses")),
-    "types": _reach.type_id.in_(_many("types")),
-    "disciplines": _reach.discipline_id.in_(_many("disciplines")),
+    "statuses": _reach.status.in_(many("statuses")),
+    "types": _reach.type_id.in_(many("types")),
+    "disciplines": _reach.discipline_id.in_(many("disciplines")),
     "created_from": _reach.created_at >= sa.bindparam("created_from"),
     "created_until": _reach.created_at < sa.bindparam("created_until"),
     "due_from": _reach.due_date >= sa.bindparam("due_from"),

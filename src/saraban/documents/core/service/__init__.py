@@ -49,7 +49,7 @@ from saraban.documents.core.service.queries import (
     visible,
 )
 from saraban.documents.core.service.reach_check import ReachDifference, compare_reach
-from saraban.documents.core.service.registers import CountedPage, Register, read_page
+from saraban.documents.core.service.registers import CountedPage, KindRegister, read_page
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.documents.core.service.revisions import (
     NoDraftRevision,
@@ -76,6 +76,7 @@ __all__ = [
     "DocumentReading",
     "DocumentRow",
     "DocumentServices",
+    "KindRegister",
     "NewRows",
     "NoDraftRevision",
     "NotADraft",
@@ -84,7 +85,6 @@ __all__ = [
     "ReachHeads",
     "ReachIndex",
     "ReachedState",
-    "Register",
     "RegisterQuery",
     "RevisionPending",
     "RevisionedKind",

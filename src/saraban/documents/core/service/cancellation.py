@@ -59,7 +59,7 @@ async def _cancel(
     reason: str,
     session: AsyncSession,
 ) -> Receipt:
-    row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+    row, envelope = await hold_current(ctx, session, kind, public_id)
     await kind.check_cancel(ctx, session, row, envelope)
     await cancel_held(ctx, session, kind, row, followers, reason=reason)
     return receipt_of(kind, row)

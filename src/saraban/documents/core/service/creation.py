@@ -78,7 +78,7 @@ async def renumber(
         if claim.receipt is not None:
             return claim.receipt
         async with services.db.reading() as session:
-            before: DocumentHeader = await kind.find(ctx, session, public_id=public_id)
+            before: DocumentHeader = await kind.find(ctx, session, public_id)
             plan = await _plan(ctx, session, kind, before)
         request = numbering.IssueRequest(
             ctx,
@@ -96,7 +96,7 @@ async def _plan(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: 
     if row.cancelled_at is not None or row.number_uuid is None:
         raise DocumentIsCancelled
     request = await kind.number_request(session, row)
-    return await numbering.plan(ctx, session, request=request)
+    return await numbering.plan(ctx, session, request)
 
 
 async def _change_number(

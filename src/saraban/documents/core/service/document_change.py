@@ -42,7 +42,7 @@ class DocumentIsCancelled(DomainError):
 
 
 async def hold_current(
-    ctx: RequestContext, session: AsyncSession, kind: DocumentKind[Row, Draft], *, public_id: UUID
+    ctx: RequestContext, session: AsyncSession, kind: DocumentKind[Row, Draft], public_id: UUID
 ) -> tuple[Row, Envelope | None]:
     """
     Hold a document for a change and return it as it stands now; no step is taken until the change is done.
@@ -50,9 +50,9 @@ async def hold_current(
     :raises NotFound: also when the caller may not know of it
     :raises DocumentIsCancelled: when there is nothing left to change
     """
-    row = await kind.find(ctx, session, public_id=public_id)
+    row = await kind.find(ctx, session, public_id)
     await kind.lock(session, row)
-    row = await kind.find(ctx, session, public_id=public_id)
+    row = await kind.find(ctx, session, public_id)
     if row.cancelled_at is not None:
         raise DocumentIsCancelled
     found = await kind.envelopes(ctx, session, [row])

@@ -109,12 +109,12 @@ async def edit(
 async def _edit(
     ctx: RequestContext, kind: AnyKind, public_id: UUID, changes: Schema, if_match: str | None, session: AsyncSession
 ) -> None:
-    row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+    row, envelope = await hold_current(ctx, session, kind, public_id)
     kind.require_edit(ctx, row)
     if if_match is not None:
         check_version(if_match, version_tag(row.version, envelope))
     noted = await kind.change(ctx, session, row, envelope, changes=changes)
-    row = await kind.find(ctx, session, public_id=public_id)
+    row = await kind.find(ctx, session, public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}
     await record(ctx, session, kind, DocumentAct.EDIT, row, details=details, audited={"changes": noted})
 

@@ -116,7 +116,7 @@ async def plan_of(
     """
     pointer = "/originatorOrganizationPublicId"
     try:
-        plan = await numbering.plan(ctx, session, request=request)
+        plan = await numbering.plan(ctx, session, request)
         if plan.originator.id not in ctx.caller.organization_ids and not ctx.caller.may(EVERYTHING, Scope()):
             raise NotYourOrganization.at(pointer)
     except DomainError as refusal:

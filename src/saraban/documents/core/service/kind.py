@@ -193,14 +193,14 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """Return what is meant where a constraint refuses the rows of a new document; None where that is a fault of ours."""
         return None
 
-    async def find(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Row:
+    async def find(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Row:
         """
         :raises NotFound: also when the caller may not know of it
         """
-        return self.newest(await self.seen(ctx, session, public_id=public_id))
+        return self.newest(await self.seen(ctx, session, public_id))
 
     @abstractmethod
-    async def find_written(self, session: AsyncSession, *, public_id: UUID) -> Row:
+    async def find_written(self, session: AsyncSession, public_id: UUID) -> Row:
         """Return a document as it was first written, whoever asks."""
 
     @abstractmethod
@@ -232,7 +232,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
 
     @abstractmethod
-    async def seen(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Sequence[Row]:
+    async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[Row]:
         """Return what the caller may see of a document, newest first; none of what they may not know of."""
 
     @abstractmethod

@@ -59,11 +59,11 @@ async def listing(
     return CountedPage(items, page.next_cursor, page.count)
 
 
-async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> WorkflowEnvelope[Any]:
+async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID) -> WorkflowEnvelope[Any]:
     """
     :raises NotFound: also when the caller may not know of the document
     """
-    return await _full(ctx, session, kind, row=await kind.find(ctx, session, public_id=public_id))
+    return await _full(ctx, session, kind, row=await kind.find(ctx, session, public_id))
 
 
 async def _full(
@@ -158,14 +158,14 @@ def _allowed(require: Callable[[], None]) -> bool:
 
 
 async def list_revisions(
-    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, *, public_id: UUID
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID
 ) -> RevisionList:
     """
     Return the revisions that the caller may see, newest first, each with its own workflow and files.
 
     :raises NotFound: also when the caller may not know of the document
     """
-    rows = await kind.seen(ctx, session, public_id=public_id)
+    rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
     envelopes, files, own = await together(
         session,
@@ -201,13 +201,13 @@ def _revisions(
     return kind.revisions(items=items)
 
 
-async def history(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> DocumentHistory:
+async def history(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID) -> DocumentHistory:
     """
     Return what happened to the revisions that the caller may see.
 
     :raises NotFound: also when the caller may not know of the document
     """
-    rows = await kind.seen(ctx, session, public_id=public_id)
+    rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
     told, taken = await together(
         session, _told(session, kind, rows, public_id), _taken(session, await kind.states(ctx, session, rows))
@@ -276,11 +276,11 @@ class DocumentReading:
     recipients: Sequence[tuple[int, UUID]]
 
 
-async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, public_id: UUID) -> DocumentReading:
+async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID) -> DocumentReading:
     """
     :raises NotFound: also when the caller may not know of the document
     """
-    rows = await kind.seen(ctx, session, public_id=public_id)
+    rows = await kind.seen(ctx, session, public_id)
     row = kind.newest(rows)
     (states, envelopes, taken), parts, told = await together(
         session,

@@ -31,7 +31,7 @@ from saraban.documents.core.domain.registers import (
     sort_text,
     sort_value,
 )
-from saraban.documents.core.repository import register_keys, registers
+from saraban.documents.core.repository import register_filters, registers
 from saraban.documents.core.repository.register_filters import RegisterTables
 from saraban.documents.core.repository.registers import After, Ask
 from saraban.documents.core.schemas import RegisterQuery
@@ -68,7 +68,7 @@ class CountedPage(Page[T], Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Register:
+class KindRegister:
     """
     What a kind says of its register, for one reader.
 
@@ -93,13 +93,13 @@ class Register:
             return {}
         names = ("organizations", "contracts", "member_of")
         # Nothing is in an empty list, and what is not in one is unknown to a database that is given NULL for it.
-        return {f"home_{name}": sorted(getattr(self.reach, name)) or [register_keys.NOBODY] for name in names}
+        return {f"home_{name}": sorted(getattr(self.reach, name)) or [register_filters.NOBODY] for name in names}
 
 
 async def read_page(
     ctx: RequestContext,
     session: AsyncSession,
-    register: Register,
+    register: KindRegister,
     search: RegisterQuery,
     *,
     counted: bool,
@@ -141,7 +141,7 @@ async def read_page(
     return CountedPage(list(shown), following.encode(bound), count)
 
 
-def _check(register: Register, search: RegisterQuery) -> None:
+def _check(register: KindRegister, search: RegisterQuery) -> None:
     states = register.rules.statuses
     if search.status is not None and search.status not in states:
         raise not_in_list("query:status", sorted(states))
@@ -178,39 +178,39 @@ class _Known:
     keys: Sequence[ReaderKey]
     named: Mapping[str, Any]
     statuses: Mapping[str, int]
-    last: int = register_keys.NOBODY
+    last: int = register_filters.NOBODY
 
 
 async def _known(
-    session: AsyncSession, register: Register, search: RegisterQuery, order: Order, cursor: RegisterCursor | None
+    session: AsyncSession, register: KindRegister, search: RegisterQuery, order: Order, cursor: RegisterCursor | None
 ) -> _Known:
-    queries: dict[str, Query[Any]] = {"projects": register_keys.projects(search.project)}
+    queries: dict[str, Query[Any]] = {"projects": register_filters.projects(search.project)}
     if register.reach is not None and not register.reach.everything:
-        queries["contracts"] = register_keys.contracts(register.reach)
+        queries["contracts"] = register_filters.contracts(register.reach)
     if register.statuses is None and (search.status is not None or order.sort is Sort.STATUS):
-        queries["statuses"] = register_keys.statuses()
+        queries["statuses"] = register_filters.statuses()
     if search.type is not None and register.types is not None:
         queries["types"] = register.types(search.type)
     elif search.type is not None and len(register.rules.type_codes) > 1:
-        queries["types"] = register_keys.types(search.type)
+        queries["types"] = register_filters.types(search.type)
     if search.discipline is not None:
-        queries["disciplines"] = register_keys.disciplines(search.discipline)
+        queries["disciplines"] = register_filters.disciplines(search.discipline)
     if search.party is not None:
-        queries["party"] = register_keys.organization(search.party)
+        queries["party"] = register_filters.organization(search.party)
     if search.person is not None:
-        queries["person"] = register_keys.person(search.person)
+        queries["person"] = register_filters.person(search.person)
     if cursor is not None:
-        queries["last"] = register_keys.head(register.tables, cursor.public_id)
+        queries["last"] = register_filters.head(register.tables, cursor.public_id)
     found = dict(zip(queries, await fetch_each(session, *queries.values()), strict=True))
     for name, value in (("types", search.type), ("disciplines", search.discipline)):
         if value is not None and found.get(name) == {}:
             raise unknown(f"query:{name[:-1]}", value)
     places = Places(found.pop("projects"), found.pop("contracts", {}))
     statuses = found.pop("statuses", register.statuses or {})
-    return _Known(register.keys(places), found, statuses, found.pop("last", register_keys.NOBODY))
+    return _Known(register.keys(places), found, statuses, found.pop("last", register_filters.NOBODY))
 
 
-def _values(ctx: RequestContext, register: Register, search: RegisterQuery, known: _Known) -> dict[str, Any]:
+def _values(ctx: RequestContext, register: KindRegister, search: RegisterQuery, known: _Known) -> dict[str, Any]:
     """Return what is asked for by the names of the conditions of `repository.registers`."""
     values = {name: known.named[name] for name in ("types", "disciplines", "party", "person") if name in known.named}
     if search.status is not None:
@@ -234,7 +234,7 @@ def _values(ctx: RequestContext, register: Register, search: RegisterQuery, know
 _DAY = timedelta(days=1)
 
 
-def _days(ctx: RequestContext, register: Register, search: RegisterQuery) -> dict[str, Any]:
+def _days(ctx: RequestContext, register: KindRegister, search: RegisterQuery) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if search.since is not None:
         values["created_from"] = _day_starts(search.since, ctx.zone)

@@ -165,7 +165,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         code = await self.type_code(session, row)
         return WrittenDocument(facts[row.entity_id], project_of(row), code, row.revision_label)
 
-    async def seen(self, ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> Sequence[DocumentRow]:
+    async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[DocumentRow]:
         return await repository.revisions(session, reach=reach(ctx.caller), public_id=public_id)
 
     def newest(self, rows: Sequence[DocumentRow]) -> DocumentRow:
@@ -174,8 +174,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             raise NotFound(f"There is no such {self.rules.name}.")
         return found
 
-    async def find_written(self, session: AsyncSession, *, public_id: UUID) -> DocumentRow:
-        return await repository.first_issue(session, public_id=public_id)
+    async def find_written(self, session: AsyncSession, public_id: UUID) -> DocumentRow:
+        return await repository.first_issue(session, public_id)
 
     async def page(
         self, ctx: RequestContext, session: AsyncSession, *, search: RegisterQuery, counted: bool
@@ -184,9 +184,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         wide = repository.at_revisions
         return await registers.read_page(ctx, session, register, search, counted=counted, wide=wide)
 
-    def register(self, reach: Reach) -> registers.Register:
+    def register(self, reach: Reach) -> registers.KindRegister:
         """Return how its register is read for somebody."""
-        return registers.Register(self.rules, DOCUMENTS, partial(keys_of, reach), reach)
+        return registers.KindRegister(self.rules, DOCUMENTS, partial(keys_of, reach), reach)
 
     async def lock(self, session: AsyncSession, row: DocumentRow) -> None:
         # In one order, wherever: the document, its instance, and then what a step changes too.

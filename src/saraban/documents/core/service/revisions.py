@@ -67,7 +67,7 @@ async def revise(
 async def _revise(
     ctx: RequestContext, kind: RevisionedKind, public_id: UUID, order: NewRevision, session: AsyncSession
 ) -> Receipt:
-    row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+    row, envelope = await hold_current(ctx, session, kind, public_id)
     require_create(ctx, kind.rules, row.document)
     if envelope is None or not envelope.terminal or not row.revision.is_current:
         raise RevisionPending
@@ -138,7 +138,7 @@ async def withdraw_revision(
 async def _withdraw(
     ctx: RequestContext, kind: RevisionedKind, public_id: UUID, reason: str, session: AsyncSession
 ) -> Receipt:
-    row, envelope = await hold_current(ctx, session, kind, public_id=public_id)
+    row, envelope = await hold_current(ctx, session, kind, public_id)
     require_edit(ctx, kind.rules, row.document)
     if not await is_draft_revision(session, row=row, envelope=envelope):
         raise NoDraftRevision

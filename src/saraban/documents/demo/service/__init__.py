@@ -170,7 +170,7 @@ async def take_action(
 async def read(ctx: RequestContext, stage: DemoServices, public_id: UUID, where: DemoRegister) -> DocumentJson:
     """Return a document with its workflow as the caller sees it."""
     async with stage.db.reading() as session:
-        found = await core.read(ctx, session, KINDS[where], public_id=public_id)
+        found = await core.read(ctx, session, KINDS[where], public_id)
         return found.model_dump(mode="json", by_alias=True)
 
 
@@ -284,7 +284,7 @@ async def _find(ctx: RequestContext, stage: DemoServices, found: DemoProject, sc
 async def _count_actions(ctx: RequestContext, stage: DemoServices, public_id: UUID, where: DemoRegister) -> int:
     """Return how many acts of a script a document has behind it."""
     async with stage.db.reading() as session:
-        lived = await core.history(ctx, session, KINDS[where], public_id=public_id)
+        lived = await core.history(ctx, session, KINDS[where], public_id)
     steps = [entry for entry in lived.items if entry.source == "workflow" and entry.action != "cancel"]
     others = [entry for entry in lived.items if entry.action in {f"{where}.revise", f"{where}.cancel"}]
     return len(steps) + len(others)

@@ -26,8 +26,8 @@ from saraban.documents.demo.domain.mix import (
     GeneratedScript,
     office_moment,
     scripts_of,
+    subject,
 )
-from saraban.documents.demo.domain.subjects import subject
 from saraban.documents.demo.service import ADDRESS, KINDS, DemoProject, DemoServices, DocumentJson, take_action, write
 from saraban.documents.demo.service import copies as copying
 from saraban.documents.demo.service.copies import CarriedDocument, CopiedDocument, DocumentPattern
@@ -303,7 +303,7 @@ async def _plan(run: GenerationRun, place: int, discipline: str | None, at: date
             discipline_code=discipline,
         )
         async with run.stage.db.reading() as session:
-            run.planners[key] = await numbering.planner(run.system, session, request=request)
+            run.planners[key] = await numbering.planner(run.system, session, request)
     return run.planners[key](at)
 
 

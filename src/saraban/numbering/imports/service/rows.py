@@ -184,7 +184,7 @@ class RowReader:
         moment = self._moment(line) or self._ctx.now
         year = line.issued.year if line.issued else line.year or year_of_issue(self._ctx.now, self._ctx.zone)
         try:
-            made = await plan(replace(self._ctx, now=moment), session, request=request)
+            made = await plan(replace(self._ctx, now=moment), session, request)
         except DomainError:
             if line.sequence is None:
                 raise

@@ -363,7 +363,7 @@ async def issue_number(
     async with idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return await read_issued(ctx, db, claim.receipt)
-        plan = await plan_apart(ctx, db, request=request)
+        plan = await plan_apart(ctx, db, request)
         return await numbers.issue(IssueRequest(ctx, plan, operation.token, claim, lasts=lasts))
 
 
@@ -381,7 +381,7 @@ async def replace_number(
     async with idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return await read_issued(ctx, db, claim.receipt)
-        plan = await plan_apart(ctx, db, request=request)
+        plan = await plan_apart(ctx, db, request)
         write = partial(void_for, ctx, void, plan.project.id)
         outcome = {"voided": str(void.public_id)}
         return await numbers.issue(IssueRequest(ctx, plan, operation.token, claim, write=write, outcome=outcome))

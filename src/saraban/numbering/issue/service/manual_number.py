@@ -137,7 +137,7 @@ async def plan_on(
         )
     # Of the day only the period is printed; noon is in that day whatever the zone did at its edges.
     moment = ctx.now if issued_on in {None, today} else datetime.combine(issued_on, time(12), ctx.zone)
-    return replace(await plan(replace(ctx, now=moment), session, request=request), stated_at=moment)
+    return replace(await plan(replace(ctx, now=moment), session, request), stated_at=moment)
 
 
 async def manual_number_effect(

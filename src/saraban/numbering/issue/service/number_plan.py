@@ -184,7 +184,7 @@ class Plan:
         return number
 
 
-async def plan(ctx: RequestContext, session: AsyncSession, *, request: NumberRequest) -> Plan:
+async def plan(ctx: RequestContext, session: AsyncSession, request: NumberRequest) -> Plan:
     """
     Resolve a request for a number and check that the caller may make it (REQ-NUM-16).
 
@@ -197,14 +197,14 @@ async def plan(ctx: RequestContext, session: AsyncSession, *, request: NumberReq
     return _allowed(ctx, request, await resolve(session, request))
 
 
-async def planner(ctx: RequestContext, session: AsyncSession, *, request: NumberRequest) -> Callable[[datetime], Plan]:
+async def planner(ctx: RequestContext, session: AsyncSession, request: NumberRequest) -> Callable[[datetime], Plan]:
     """Return what plans the same request for any moment, with the format that is in force now."""
     check_codes(request)
     resolved = await resolve(session, request)
     return lambda at: _allowed(replace(ctx, now=at), request, resolved)
 
 
-async def plan_apart(ctx: RequestContext, db: Database, *, request: NumberRequest) -> Plan:
+async def plan_apart(ctx: RequestContext, db: Database, request: NumberRequest) -> Plan:
     """
     Do what `plan` does for whoever has no session, and take a connection only where something must be read.
 

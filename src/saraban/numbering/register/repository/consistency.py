@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import starmap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -137,12 +137,12 @@ def _above(key: _Key, position: CounterPlace) -> sa.ColumnElement[bool]:
     )
 
 
-_KEYS: Any = sa.bindparam("keys", expanding=True)
-_LIMIT: Any = sa.bindparam("most", type_=sa.Integer)
+_KEYS: sa.BindParameter[UUID] = sa.bindparam("keys", expanding=True)
+_LIMIT = sa.bindparam("most", type_=sa.Integer)
 
 
 def _entries() -> AnySelect:
-    sequence: Any = sa.bindparam("sequence")
+    sequence: sa.BindParameter[int] = sa.bindparam("sequence")
     return (
         sa.select(
             LEDGER.c.id,

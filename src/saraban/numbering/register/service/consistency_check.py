@@ -7,8 +7,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.db import Database
-from saraban.kit.snapshots import Snapshots
+from saraban.kit.db import Database, Snapshots
 from saraban.numbering.register.domain import (
     AuditedOperation,
     CounterRow,

@@ -6,7 +6,6 @@ Decides nothing. Like an instance, a branch is handed out detached: it changes b
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -36,7 +35,7 @@ _ROW = WorkflowInstance
 
 def _holders() -> AnySelect:
     given = UserAssignment
-    contract: Any = sa.bindparam("contract", type_=sa.Integer())
+    contract = sa.bindparam("contract", type_=sa.Integer())
     here = sa.or_(
         given.organization_id.in_(_many("organizations")),
         sa.and_(given.organization_id.is_(None), given.project_id == sa.bindparam("project", type_=sa.Integer())),
@@ -58,7 +57,7 @@ def _holders() -> AnySelect:
     )
 
 
-def _many(name: str) -> Any:
+def _many(name: str) -> sa.BindParameter[int]:
     return sa.bindparam(name, expanding=True)
 
 
