@@ -196,9 +196,10 @@ def _advance(
             return came
         try:
             resume = partial(reading.send, (yield came))
-        except GeneratorExit:
-            raise
-        except BaseException as fault:  # noqa: BLE001  it is the reading that waits, and knows what the fault means
+        except BaseException as fault:
+            if isinstance(fault, GeneratorExit):
+                raise
+            # It is the reading that waits, and knows what the fault means.
             resume = partial(reading.throw, fault)
 
 

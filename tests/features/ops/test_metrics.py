@@ -58,6 +58,8 @@ class TestSampler:
         shutil.move(folder / "saraban.db", folder / "elsewhere.db")
         (folder / "saraban.db").mkdir()
         await sampler.ask_database()
+        (folder / "saraban.db").rmdir()
+        shutil.move(folder / "elsewhere.db", folder / "saraban.db")
 
         assert value("saraban_database_up") == 0
 
