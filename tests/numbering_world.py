@@ -84,7 +84,7 @@ class World:
                 await pipeline.send()
                 await Documents().write(pipeline.session, holder, issued)
 
-        ctx = context(caller=self.caller, address="127.0.0.1", key=key)
+        ctx = context(self.caller, NOW, address="127.0.0.1", key=key)
         return await allocator.issue(
             numbering.IssueRequest(ctx, await self.plan(request), token or new_id(), holder=holder, write=write)
         )
@@ -98,7 +98,7 @@ class World:
         **more: Any,
     ) -> numbering.Issued:
         """A number for no document, which shares its transaction with whoever waits for the same series."""
-        ctx = context(caller=self.caller, address="127.0.0.1")
+        ctx = context(self.caller, NOW, address="127.0.0.1")
         return await allocator.issue(numbering.IssueRequest(ctx, await self.plan(request), token or new_id(), **more))
 
     async def ledger(self) -> Sequence[LedgerEntry]:

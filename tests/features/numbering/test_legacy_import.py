@@ -249,7 +249,7 @@ class TestDownload:
         assert found[0] == number["documentNumber"]
 
     async def test_of_a_ledger_is_not_for_everybody(self, signed_in: SignIn) -> None:
-        client = await signed_in("dc.consultant")
+        client = await signed_in("reviewer.consultant")
         project = await read_project(client)
 
         answer = await client.get(f"{BASE}/ledger/export", params={"projectPublicId": project.id})
