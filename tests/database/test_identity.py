@@ -103,7 +103,7 @@ class TestCallers:
         assert admin is not None
         assert len(admin.permissions) == 100
         assert approver is not None
-        assert [len(grant.permissions) for grant in approver.grants] == [36, 54, 54]
+        assert [len(grant.permissions) for grant in approver.grants] == [36, 55, 55]
         assert system.is_service
 
     async def test_are_listed_with_their_roles(self, people_db: Database) -> None:
