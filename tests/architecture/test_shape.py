@@ -3,15 +3,16 @@ How heavy the code may be: the figures of `make shape`, each with the most it ma
 
 Whoever makes a figure smaller lowers its bound here. Whoever has to raise one says why in the commit.
 
-The last raise is what the index of reach, registers in two statements, their filters and sorting, and `demo generate` brought.
+The last raise is what the index of reach, registers in two statements, their filters and sorting, and `demo generate` brought,
+and the filters of the pages of registers.
 """
 
 import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 73_800,
-    "modules in src": 398,
+    "lines of Python in src": 74_020,
+    "modules in src": 399,
     "modules with one importer and under 60 lines": 9,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,

@@ -344,6 +344,42 @@ async def printable(session: AsyncSession, project_id: int) -> Rows:
     return list((await session.execute(statement)).all())
 
 
+def filter_choices(project_ids: Collection[int]) -> list[Query[Rows]]:
+    """For the parties, the disciplines and the RFA types of projects: what names each, its code, and its two names."""
+    return [Query(one, {"projects": sorted(project_ids)}, list) for one in (_PARTY_CHOICES, *_CODE_CHOICES)]
+
+
+_OF_PROJECTS = sa.bindparam("projects", expanding=True, type_=sa.Integer())
+_PARTY_CHOICES = PreparedStatement(
+    sa.select(
+        Organization.public_id,
+        Organization.organization_code,
+        Organization.organization_name,
+        Organization.organization_name_en,
+    )
+    .where(
+        sa.exists().where(
+            ProjectOrganization.organization_id == Organization.id, ProjectOrganization.project_id.in_(_OF_PROJECTS)
+        )
+    )
+    .order_by(Organization.organization_code)
+)
+# A code that several contracts have is one choice. What is no longer offered to new documents still finds old ones.
+_CODE_CHOICES = [
+    PreparedStatement(
+        sa.select(code, code, sa.func.min(name_th), sa.func.min(name_en))
+        .join(Contract, Contract.id == code.class_.contract_id)
+        .where(Contract.project_id.in_(_OF_PROJECTS))
+        .group_by(code)
+        .order_by(code)
+    )
+    for code, name_th, name_en in (
+        (Discipline.discipline_code, Discipline.code_name_th, Discipline.code_name_en),
+        (RfaType.type_code, RfaType.type_name_th, RfaType.type_name_en),
+    )
+]
+
+
 async def sub_type_numbers(session: AsyncSession, project_id: int) -> Rows:
     """Rows of (type code, sub type's code, its number); contracts may number the same code differently."""
     statement = (
@@ -410,9 +446,9 @@ async def seats(session: AsyncSession, project_ids: Collection[int], user_ids: C
     return (await session.execute(statement)).all() if project_ids else []
 
 
-async def organization_ids(session: AsyncSession, *, project_id: int) -> frozenset[int]:
-    """The organizations that take part in a project."""
-    statement = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id == project_id)
+async def organization_ids(session: AsyncSession, project_ids: Collection[int]) -> frozenset[int]:
+    """The organizations that take part in projects."""
+    statement = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id.in_(project_ids))
     return frozenset((await session.scalars(statement)).all())
 
 

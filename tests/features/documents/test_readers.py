@@ -21,6 +21,7 @@ FILTERS = [
     ("status", "cancelled", 0),
     ("type", "RFI", 1),
     ("discipline", "STR", 0),
+    ("discipline", "NONE", 0),  # answers as one of a contract that the caller may not see
     ("mine", "true", 2),
     ("pendingWithMe", "true", 0),
     ("until", "2020-01-01", 0),
@@ -37,7 +38,6 @@ UNUSABLE = [
     ("limit", "0"),
     ("q", "\x00"),
     ("type", "RFA"),
-    ("discipline", "NONE"),
     ("dueUntil", "soon"),
     ("from", "0000-01-01"),
     ("until", "9999-12-31"),

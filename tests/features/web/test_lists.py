@@ -1,5 +1,6 @@
 """Inbox, registers and notifications as people see them."""
 
+import re
 from dataclasses import fields
 
 import pytest
@@ -11,6 +12,13 @@ from tests.features.web.page_html import html_of
 from tests.page_actions import act
 
 FRAGMENT = {"HX-Request": "true"}
+
+
+def offered(page: str, name: str) -> dict[str, str]:
+    """Return what a select offers by its code, with what each sends."""
+    options = page.split(f'name="{name}"')[1].split("</select>", maxsplit=1)[0]
+    found = re.findall(r'value="([^"]+)"[^>]*>([^<–]*)', options)
+    return {" ".join(code.split()): value for value, code in found}
 
 
 class TestInbox:
@@ -81,6 +89,74 @@ class TestRegister:
         assert address in html_of(await reviewer.get("/rfas?pending=1"))
         assert address not in html_of(await contractor.get("/rfas?pending=1"))
 
+    async def test_is_narrowed_by_filters_that_are_read_when_somebody_opens_them(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        await new_rfa(browser, rfaTypeCode="SDW")
+        await new_rfa(browser, rfaTypeCode="RPT", disciplineCode="STR")
+        more = html_of(await browser.get("/rfas/filters", headers=FRAGMENT))
+        party, person = offered(more, "party"), offered(more, "person")
+        assert 'id="f-party"' not in html_of(await browser.get("/rfas?state=draft"))
+        for query, found in (
+            ("type=SDW", 1),
+            ("discipline=STR", 1),
+            (f"party={party['ผรม.2']}", 2),
+            (f"party={party['ผรม.1']}", 0),
+            (f"person={person['ดวงใจ เอกสารครบ']}", 2),
+            ("dueFrom=1/1/2569&dueUntil=31/12/2569", 0),
+            ("more=1", 2),
+        ):
+            page = html_of(await browser.get(f"/rfas?{query}"))
+            assert page.count('class="number row-link"') == found, query
+            assert "filter-more" in page.split("<details", 1)[1].split(" open", 1)[0], query
+
+        circulations = html_of(await browser.get("/circulations/filters", headers=FRAGMENT))
+        assert "f-discipline" not in circulations
+        assert "f-type" not in circulations
+
+    async def test_offers_people_of_the_readers_organizations_and_all_to_who_sees_the_whole_project(
+        self, sit: Sit
+    ) -> None:
+        for username, found in (("dc.contractor", {"ดวงใจ เอกสารครบ"}), ("padmin", {"ดวงใจ เอกสารครบ", "เดชา รับส่งดี"})):
+            more = html_of(await (await sit(username)).get("/rfas/filters", headers=FRAGMENT))
+            assert found <= offered(more, "person").keys()
+            assert ("เดชา รับส่งดี" in more) is ("เดชา รับส่งดี" in found)
+
+    @pytest.mark.parametrize(("language", "said"), [("th", "สาขางาน: STR"), ("en", "Discipline: STR")])
+    async def test_names_each_filter_that_is_set_and_takes_it_away(self, sit: Sit, language: str, said: str) -> None:
+        browser = await sit("dc.contractor", language)
+        page = html_of(await browser.get("/rfas?mine=1&discipline=STR&dueUntil=31/12/2569", headers=FRAGMENT))
+
+        chips = re.findall(r'filter-chip" href="([^"]*)">(.*?)</a>', page, re.DOTALL)
+        assert [address.replace("&amp;", "&") for address, _ in chips] == [
+            "/rfas?mine=1&dueUntil=31%2F12%2F2569",
+            "/rfas?discipline=STR&dueUntil=31%2F12%2F2569",
+            "/rfas?discipline=STR&mine=1",
+        ]
+        assert said in " ".join(chips[0][1].split())
+        assert ("31 ธ.ค. 2569" if language == "th" else "31 Dec 2026") in chips[2][1]
+
+    @pytest.mark.parametrize(
+        ("name", "typed", "said"),
+        [
+            ("from", "1/1/0000", "This must be a date such as"),
+            ("until", "31/12/9999", "The year must be 1900 to 2200"),
+            ("dueFrom", "nonsense", "This must be a date such as"),
+            ("q", "\x00", "There is a character that cannot be used."),
+            ("state", "nonsense", "There is no such choice."),
+            ("type", "nonsense", "There is no such choice."),
+            ("discipline", "nonsense", "There is no such choice."),
+            ("party", "01930b5e-0000-7000-8000-0000000000ff", "There is no such choice."),
+            ("person", "nonsense", "This must be a UUID"),
+        ],
+    )
+    async def test_says_at_its_field_what_cannot_be_used(self, sit: Sit, name: str, typed: str, said: str) -> None:
+        browser = await sit("dc.contractor", "en")
+        whole = html_of(await browser.get("/rfas", params={name: typed}))
+        part = html_of(await browser.get("/rfas", params={name: typed}, headers=FRAGMENT))
+
+        assert said in whole.split(f'id="e-{name}" role="alert"')[1].split("</span>")[0]
+        assert said in part.split(f'id="e-{name}" role="alert" hx-swap-oob="true"')[1].split("</span>")[0]
+
     @pytest.mark.parametrize("path", ["/correspondences", "/rfas", "/transmittals", "/circulations"])
     @pytest.mark.parametrize("username", ["admin", "padmin", "viewer", "dc.consultant"])
     async def test_opens_for_every_kind_of_person(self, sit: Sit, path: str, username: str) -> None:
@@ -89,7 +165,7 @@ class TestRegister:
         assert (await browser.get(path)).status_code == 200
 
     async def test_goes_on_page_by_page(self, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("saraban.web.documents.registers.ROWS", 2)
+        monkeypatch.setattr("saraban.web.documents.register_filters.ROWS", 2)
         browser = await sit("dc.contractor")
         for _ in range(3):
             await new_rfa(browser)

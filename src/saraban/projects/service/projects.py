@@ -5,7 +5,8 @@ A project is seen by whoever has a role in it or in one of its contracts, by eve
 part, and by those whose role counts everywhere; a sandbox only by the last.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
@@ -17,6 +18,7 @@ from saraban.identity.domain.context import EVERYTHING, Caller, RequestContext, 
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import page_of
+from saraban.kit.statements import fetch_each
 from saraban.projects import repository
 from saraban.projects.domain.master_data import ProjectRef, type_name
 from saraban.projects.models import Project
@@ -102,6 +104,30 @@ async def sub_types(
     project = await visible_project(ctx, session, project_public_id)
     rows = await repository.sub_types(session, CodeFilter(project.id, contract_public_id), type_code=type_code)
     return [SubTypeSummary.model_validate(row) for row in rows]
+
+
+class FilterChoice(NamedTuple):
+    """
+    An organization or a code, as somebody chooses it.
+
+    :param value: the public id of an organization, a code itself
+    """
+
+    value: str
+    code: str
+    name_th: str | None
+    name_en: str | None
+
+
+async def filter_choices(session: AsyncSession, places: Collection[ProjectRef]) -> list[list[FilterChoice]]:
+    """Return the parties, the disciplines and the RFA types by which documents of projects can be told apart."""
+    found = await fetch_each(session, *repository.filter_choices([one.id for one in places]))
+    return [[FilterChoice(str(value), *names) for value, *names in rows] for rows in found]
+
+
+async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> frozenset[int]:
+    """Return the keys of the organizations that take part in projects."""
+    return await repository.organization_ids(session, [one.id for one in places]) if places else frozenset()
 
 
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:

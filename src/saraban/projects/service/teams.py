@@ -69,7 +69,7 @@ async def participants(
     :raises NotFound: when there is no such project that the caller may see
     """
     project = await visible_project(ctx, session, project_public_id)
-    taking_part = await repository.organization_ids(session, project_id=project.id)
+    taking_part = await repository.organization_ids(session, [project.id])
     people = await identity.users_of(session, taking_part, project_id=project.id)
     wanted = search.strip().casefold()
     found = [one for one in people if wanted in f"{one.display_name} {one.username}".casefold()]
@@ -193,7 +193,7 @@ async def _team(session: AsyncSession, project: Project, code: str) -> ReviewTea
 
 async def _participant(session: AsyncSession, project: Project, public_id: UUID) -> int:
     person = (await identity.load_callers(session, [public_id])).get(public_id)
-    taking_part = await repository.organization_ids(session, project_id=project.id)
+    taking_part = await repository.organization_ids(session, [project.id])
     if person is None or not (
         person.organization_ids & taking_part or any(grant.project == project.id for grant in person.grants)
     ):

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Final
-from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
@@ -18,25 +16,26 @@ from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.clock import local_date
 from saraban.kit.errors import NotFound
 from saraban.kit.http import ReadSession
 from saraban.kit.pagination import Page
-from saraban.kit.schema import Day
 from saraban.kit.text import control_character
+from saraban.web.documents.register_filters import (
+    VIEW,
+    FilterChoices,
+    RegisterFilters,
+    SetFilter,
+    filter_choices,
+    needs_choices,
+    register_query,
+    set_filters,
+)
 from saraban.web.shell.document_kinds import KINDS, WebKind
-from saraban.web.shell.forms import id_of
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.language.definition import CANCELLED
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
-
-ROWS = 25
-SOON = timedelta(days=7)
-SORTS: Final = frozenset({"number", "status", "due", "created"})  # the columns that can be sorted by
-_FIRST: Final = "-created"
-_DAY: Final = TypeAdapter[date](Day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,87 +87,6 @@ class DocumentSummaryRow:
     outcome: str | None = None
 
 
-class RegisterFilters(BaseModel):
-    """What the address bar says; unknown values count as not given, because links live longer than lists."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
-
-    q: str = Field("", max_length=200)
-    state: str = Field("", max_length=50)
-    type: str = Field("", max_length=50)
-    project: str = Field("", max_length=40)
-    mine: str = Field("", max_length=5)
-    pending: str = Field("", max_length=5)
-    due: str = Field("", max_length=10)
-    since: str = Field("", alias="from", max_length=40)
-    until: str = Field("", max_length=40)
-    sort: str = Field("", max_length=10)
-
-    def search(
-        self, ctx: RequestContext, web: WebKind, project: UUID | None, *, cursor: str | None
-    ) -> core.RegisterQuery:
-        today = local_date(ctx.now, ctx.zone)
-        soon = self.due == "soon"
-        since, until = _day(self.since), _day(self.until)
-        if since is not None and until is not None:
-            since, until = min(since, until), max(since, until)
-        return core.RegisterQuery(
-            text=self.text or None,
-            status=self.state if self.state in web.states else None,
-            type=self.type if self.type in web.types else None,
-            project=id_of(self.project) or project,
-            mine=self.mine == "1",
-            pending_with_me=self.pending == "1",
-            overdue=self.due == "overdue",
-            due_from=today if soon else None,
-            due_until=today + SOON if soon else None,
-            since=since,
-            until=until,
-            sort=self.order,
-            cursor=cursor,
-            limit=ROWS,
-        )
-
-    @property
-    def text(self) -> str:
-        return "" if control_character(self.q) is not None else self.q.strip()
-
-    @property
-    def order(self) -> Any:  # one of those that a register knows
-        return self.sort if self.sort.removeprefix("-") in SORTS else _FIRST
-
-    @property
-    def is_narrowed(self) -> bool:
-        return bool(self._address(sort=""))
-
-    @property
-    def query(self) -> str:
-        """The filters as an address, without what was left open."""
-        return self._address()
-
-    def sorted_by(self, name: str) -> str:
-        """Return the same address in the order of a column; in the other direction where it is in that order."""
-        turned = {name: f"-{name}", f"-{name}": name}
-        wanted = turned.get(self.order, f"-{name}" if name == "created" else name)
-        return self._address(sort="" if wanted == _FIRST else wanted)
-
-    def direction(self, name: str) -> str | None:
-        """Return how a column is sorted, in the words of `aria-sort`."""
-        return {name: "ascending", f"-{name}": "descending"}.get(self.order)
-
-    def _address(self, **other: str) -> str:
-        said = self.model_dump(by_alias=True) | {"q": self.text} | other
-        return urlencode({name: value for name, value in said.items() if value})
-
-
-def _day(typed: str) -> date | None:
-    """Return a day that was typed in either era, None for what is none."""
-    try:
-        return _DAY.validate_python(typed, context={"typed": True}) if typed else None
-    except ValidationError:
-        return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterPage(PageModel):
     template: ClassVar[str] = "documents/register.html"
@@ -178,6 +96,17 @@ class RegisterPage(PageModel):
     lines: Sequence[DocumentSummaryRow]
     next_cursor: str | None
     asked: RegisterFilters
+    chips: Sequence[SetFilter]
+    choices: FilterChoices | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreFiltersFragment(PageModel):
+    template: ClassVar[str] = "documents/parts/more_filters.html"
+
+    kind: WebKind
+    asked: RegisterFilters
+    choices: FilterChoices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,24 +122,46 @@ CurrentFilters = Annotated[RegisterFilters, Query()]
 
 
 async def show(
-    page: CurrentPage, session: ReadSession, asked: CurrentFilters, cursor: RegisterPlace = None
+    page: CurrentPage,
+    session: ReadSession,
+    asked: CurrentFilters,
+    cursor: RegisterPlace = None,
+    more: Annotated[str, Query(max_length=5)] = "",
 ) -> Response:
     """The register that the address names."""
     register = register_at(page.request.url.path.strip("/"))
     web = register.web
-    page.caller.require_somewhere("document.view")
-    search = asked.search(page.context, web, page.project, cursor=cursor)
+    page.caller.require_somewhere(VIEW)
+    choices = await filter_choices(page, session, web, asked) if more or needs_choices(web, asked) else None
+    search, faults = register_query(page, web, asked, choices, cursor)
     found = await rows(page.context, session, register, search)
-    response = page.show_list(
-        RegisterPage(kind=web, lines=found.items, next_cursor=found.next_cursor, asked=asked), cursor
+    shown = RegisterPage(
+        kind=web,
+        lines=found.items,
+        next_cursor=found.next_cursor,
+        asked=asked,
+        chips=() if cursor else set_filters(page, web, asked, choices, faults),
+        choices=choices,
+        faults=faults,
     )
+    response = page.show_list(shown, cursor)
     if page.is_fragment and not cursor:
         response.headers["HX-Push-Url"] = web.url + (f"?{asked.query}" if asked.query else "")
     return response
 
 
+async def show_more_filters(page: CurrentPage, session: ReadSession, asked: CurrentFilters) -> Response:
+    """The filters that are rarely used, when somebody opens them: what they offer is not read before."""
+    web = register_at(page.request.url.path.split("/")[1]).web
+    page.caller.require_somewhere(VIEW)
+    return page.show(
+        MoreFiltersFragment(kind=web, asked=asked, choices=await filter_choices(page, session, web, asked))
+    )
+
+
 for _path in DOCUMENT_REGISTERS:
     router.add_api_route(f"/{_path}", show, methods=["GET"], name=f"register-{_path}")
+    router.add_api_route(f"/{_path}/filters", show_more_filters, methods=["GET"], name=f"filters-{_path}")
 
 
 async def rows(

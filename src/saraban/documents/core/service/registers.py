@@ -37,7 +37,7 @@ from saraban.documents.core.repository.registers import After, Ask
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.errors import invalid, unknown
+from saraban.kit.errors import invalid
 from saraban.kit.pagination import Page
 from saraban.kit.statements import Query, fetch_each
 from saraban.kit.text import fold
@@ -184,6 +184,7 @@ class _Known:
 async def _known(
     session: AsyncSession, register: KindRegister, search: RegisterQuery, order: Order, cursor: RegisterCursor | None
 ) -> _Known:
+    """A code that nothing has finds nothing, as one does of a contract that the caller may not know of."""
     queries: dict[str, Query[Any]] = {"projects": register_filters.projects(search.project)}
     if register.reach is not None and not register.reach.everything:
         queries["contracts"] = register_filters.contracts(register.reach)
@@ -202,9 +203,6 @@ async def _known(
     if cursor is not None:
         queries["last"] = register_filters.head(register.tables, cursor.public_id)
     found = dict(zip(queries, await fetch_each(session, *queries.values()), strict=True))
-    for name, value in (("types", search.type), ("disciplines", search.discipline)):
-        if value is not None and found.get(name) == {}:
-            raise unknown(f"query:{name[:-1]}", value)
     places = Places(found.pop("projects"), found.pop("contracts", {}))
     statuses = found.pop("statuses", register.statuses or {})
     return _Known(register.keys(places), found, statuses, found.pop("last", register_filters.NOBODY))
