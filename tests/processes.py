@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.conftest import UNLIMITED
+from tests.preloaded import PreloadedProgram
 from tests.servers import HOST, free_port
 
 START_WITHIN = 60.0
@@ -36,7 +37,7 @@ class RunningSaraban:
             f"SARABAN_{name.upper()}": str(value)
             for name, value in ({"data_dir": folder} | UNLIMITED | settings).items()
         }
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | PreloadedProgram | None = None
 
     @property
     def log(self) -> str:
@@ -49,17 +50,28 @@ class RunningSaraban:
 
     def start(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
-        command = [str(Path(sys.executable).with_name("saraban")), "serve", "--port", str(self.port)]
-        with (self.folder / f"serve-{self.port}.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                command, env=self._environment, stdout=log, stderr=log, cwd=self.folder, start_new_session=True
-            )
+        self._process = self._spawn("serve", "--port", str(self.port))
         deadline = time.monotonic() + START_WITHIN
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"saraban serve did not start; its log ends with:\n{self.log[-3000:]}")
             time.sleep(0.05)
         return self
+
+    def _spawn(self, *words: str) -> subprocess.Popen[bytes] | PreloadedProgram:
+        log = self.folder / f"serve-{self.port}.log"
+        if "SARABAN_WORKERS" not in self._environment:
+            return PreloadedProgram(*words, environment=self._environment, folder=self.folder, log=log)
+        # How several processes measure is decided when the library that does it is imported.
+        with log.open("ab") as file:
+            return subprocess.Popen(
+                [str(Path(sys.executable).with_name("saraban")), *words],
+                env=self._environment,
+                stdout=file,
+                stderr=file,
+                cwd=self.folder,
+                start_new_session=True,
+            )
 
     def kill(self) -> None:
         """As `kill -9`, the server and the worker processes it started."""

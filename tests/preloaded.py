@@ -1,0 +1,50 @@
+"""
+`saraban` in a process forked from one that has imported the application already.
+
+To import it takes seconds of processor, and a server does so three times: that was a tenth of the whole suite. What is started
+is the program's own entry point; `tests/features/cli` and the journeys start the program as people do.
+"""
+
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    ["saraban.app", "saraban.cli", "saraban.cli.supervisor", "saraban.kit.migrations", "tests.preloaded"]
+)
+
+
+class PreloadedProgram:
+    """One process, in a session of its own, with the names of `subprocess.Popen`; what it prints is appended to `log`."""
+
+    def __init__(self, *words: str, environment: dict[str, str], folder: Path, log: Path) -> None:
+        self._process = _FORKS.Process(target=_run, args=(words, environment, folder, log))
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> None:
+        self._process.join(timeout)
+
+
+def _run(words: tuple[str, ...], environment: dict[str, str], folder: Path, log: Path) -> None:
+    os.setsid()
+    multiprocessing.set_start_method("fork", force=True)  # as in a program of its own: its children have imported too
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    with log.open("ab") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    sys.argv = ["saraban", *words]
+    from saraban import cli
+
+    cli.main()
