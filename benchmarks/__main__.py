@@ -6,12 +6,15 @@ import time
 
 import uvloop
 
-from benchmarks import allocator, documents, footing, full, number_import, numbering, workflow
+from benchmarks import allocator, documents, footing, full, number_import, numbering, registers, workflow
 from benchmarks.bench import bench as opened
 from benchmarks.results import Row, publish
 
 SECONDS, ROUNDS = 8.0, 3
-SUITES = numbering.SUITES | number_import.SUITES | workflow.SUITES | documents.SUITES | footing.SUITES
+SUITES = (
+    numbering.SUITES | number_import.SUITES | workflow.SUITES | documents.SUITES | footing.SUITES | registers.SUITES
+)
+FULL = full.SUITES | registers.FULL
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:
@@ -24,18 +27,18 @@ async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row
     rows: list[Row] = []
     async with opened(seconds=seconds, rounds=rounds, say=say) as bench:
         for name in chosen:
-            rows += await (SUITES | full.SUITES)[name](bench)
+            rows += await (SUITES | FULL)[name](bench)
     return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--suite", action="append", choices=[*SUITES, *full.SUITES], help="only this part")
+    parser.add_argument("--suite", action="append", choices=[*SUITES, *FULL], help="only this part")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of one round (default 8)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of which the median counts (default 3)")
     parser.add_argument("--full", action="store_true", help="the long rows too")
     given = parser.parse_args()
-    chosen = given.suite or [*SUITES, *(full.SUITES if given.full else ())]
+    chosen = given.suite or [*SUITES, *(FULL if given.full else ())]
     publish(uvloop.run(measure(chosen, seconds=given.seconds, rounds=given.rounds)))
 
 

@@ -140,10 +140,20 @@ class Site:
         )
         return head.encode() + body
 
-    def reading(self, path: str, *, as_page: bool = False) -> bytes:
-        """Give the bytes that ask for a resource of the API, or for a page in a browser that is signed in."""
-        who = f"Cookie: {ACCESS_COOKIE}={self._token}" if as_page else f"Authorization: Bearer {self._token}"
+    def reading(self, path: str, *, as_page: bool = False, token: str = "") -> bytes:
+        """
+        Give the bytes that ask for a resource of the API, or for a page in a browser that is signed in.
+
+        :param token: of who asks; the account's own where it is empty
+        """
+        token = token or self._token
+        who = f"Cookie: {ACCESS_COOKIE}={token}" if as_page else f"Authorization: Bearer {token}"
         return f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{who}\r\n\r\n".encode()
+
+    async def token_of(self, username: str, password: str) -> str:
+        """Sign somebody in."""
+        async with httpx.AsyncClient(base_url=f"http://{HOST}:{self.port}", timeout=30) as client:
+            return await _signed_in(client, username, password)
 
     async def issued(self, register: str) -> str:
         """Create one document, submit it, and give its public id: a transmittal carries no draft."""
@@ -177,8 +187,7 @@ async def site_on(url: str, redis_url: str, folder: Path) -> AsyncIterator[Site]
     try:
         async with httpx.AsyncClient(base_url=f"http://{HOST}:{port}", timeout=30) as client:
             await _answering(client)
-            login = {"username": ACCOUNT, "password": PASSWORD}
-            token = (await client.post("/api/v1/auth/login", json=login)).json()["accessToken"]
+            token = await _signed_in(client, ACCOUNT, PASSWORD)
             client.headers["Authorization"] = f"Bearer {token}"
             listed = (await client.get("/api/v1/projects")).json()["items"]
             public_id = next(one["publicId"] for one in listed if one["projectCode"] == "LCBP3-C2")
@@ -187,6 +196,12 @@ async def site_on(url: str, redis_url: str, folder: Path) -> AsyncIterator[Site]
     finally:
         process.terminate()
         await asyncio.to_thread(process.wait, 30)
+
+
+async def _signed_in(client: httpx.AsyncClient, username: str, password: str) -> str:
+    login = {"username": username, "password": password}
+    answer = (await client.post("/api/v1/auth/login", json=login)).raise_for_status()
+    return str(answer.json()["accessToken"])
 
 
 async def _exempt(url: str) -> None:

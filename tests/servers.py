@@ -135,19 +135,22 @@ class MariaDb(Server):
     A MariaDB server with Debian's defaults where they matter.
 
     :param snapshot_isolation: `innodb_snapshot_isolation`, which later versions switch on
+    :param data: where the data stay when the server has ended, and are found the next time
     """
 
-    def __init__(self, *, snapshot_isolation: bool = False, on_disk: bool = False) -> None:
+    def __init__(self, *, snapshot_isolation: bool = False, on_disk: bool = False, data: Path | None = None) -> None:
         super().__init__(on_disk=on_disk)
         # Small where nothing is measured: with so little room for its log the server writes pages out all the time.
         self._room = () if on_disk else ("--innodb-buffer-pool-size=64M", "--innodb-log-file-size=16M")
         self.snapshot_isolation = snapshot_isolation
         self.socket = self.folder / "mariadb.sock"
-        self._data = self.folder / "data"
+        self._data = data or self.folder / "data"
         # A server that starts removes every temporary table it finds in its folder for them: nobody may share one.
         self._temporary = self.folder / "tmp"
         self._temporary.mkdir()
-        self._install()
+        if not self._data.exists():
+            self._install()
+        self._grant()
 
     def _install(self) -> None:
         install = program("mariadb-install-db", "mysql_install_db", package="mariadb-server")
@@ -161,6 +164,8 @@ class MariaDb(Server):
             check=False,
         )
         assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+
+    def _grant(self) -> None:
         (self.folder / "first.sql").write_text(
             f"CREATE USER IF NOT EXISTS '{USER}'@'%' IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON *.* TO '{USER}'@'%';\n"
         )

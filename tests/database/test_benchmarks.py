@@ -12,9 +12,10 @@ from fastapi.routing import iter_route_contexts
 from redis.asyncio import Redis
 from sqlalchemy.engine import make_url
 
-from benchmarks import http, number_baselines, workflow, workflow_baselines
+from benchmarks import filled, http, number_baselines, registers, workflow, workflow_baselines
 from benchmarks.app import served
 from benchmarks.document_baselines import pattern_of, rows_of
+from benchmarks.filled import READERS
 from benchmarks.load import closed_loop, interleaved, open_loop
 from benchmarks.pending_rfas import BACK, FORWARD, PendingRfas, approvals_in_turn, create_rfa, pending_rfas_in
 from benchmarks.results import Row, facts
@@ -213,6 +214,24 @@ def _names(dependant: Dependant) -> Iterator[str]:
     for below in dependant.dependencies:
         yield below.call.__name__
         yield from _names(below)
+
+
+class TestRegisters:
+    async def test_ask_four_readers_for_each_filter_and_order(
+        self, mariadb_demo_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(registers, "LIST", tmp_path / "list.txt")
+        async with pending_rfas_in(mariadb_demo_url, redis_url) as pending:
+            await pending.copy(60)
+        await filled.open_readers(mariadb_demo_url)
+        data = filled.Filled(mariadb_demo_url, 61)
+
+        rows = await registers.registers(data, redis_url, "registers", say=print, again=1, step=7)
+
+        assert [row.wanted for row in rows] == [*["<= 50"] * 4, "<= 1.5", "<= 200", "<= 1.2"]
+        assert all(row.value > 0 for row in rows)
+        told = (tmp_path / "list-registers.txt").read_text(encoding="utf-8")
+        assert all(f"rfas, {part}, {reader}" in told for part in ("all", "sort=due") for reader in READERS)
 
 
 class TestLoad:

@@ -5,10 +5,11 @@ The keys, the choice of the index and the merging are decided in `domain.registe
 page. Both databases are told the index: their statistics know nothing of a reader who sees one row in a thousand.
 """
 
+import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, reduce
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -16,7 +17,7 @@ import sqlalchemy as sa
 from saraban.documents.core.domain import ReaderKind
 from saraban.documents.core.domain.registers import COUNTED, Index, NarrowRow, Order, ReaderKey, Sort
 from saraban.documents.core.models import DocumentReach
-from saraban.documents.core.repository.register_filters import Condition, RegisterTables, many
+from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, many
 from saraban.kit.db import AnySelect, table_of
 from saraban.kit.statements import PreparedStatement, Query, Rows
 
@@ -106,9 +107,11 @@ class _Shape:
     split: Index | None = None
     at_home: bool = False  # the key is of a whole project
     own: bool = False  # only what the organization wrote in one contract
+    rest: bool = False  # only what no contract of the reader shows too
 
     def conditions(self, suffix: str = "") -> list[Condition]:
-        return [*self._key(suffix), *self._filters()]
+        found = [*self._key(suffix), *self._filters()]
+        return [*found, _IN_NO_CONTRACT] if self.rest else found
 
     def _key(self, suffix: str) -> list[Condition]:
         key = ("project_id", "reader_kind", "reader_id")
@@ -148,6 +151,8 @@ _NOT_BEHIND = sa.or_(
         )
     ),
 )
+# What was issued in a contract stands under its key too, with the same revision.
+_IN_NO_CONTRACT = sa.or_(_reach.is_draft == sa.true(), _reach.contract_id.not_in(many("of_contracts")))
 _CONDITIONS: Final[Mapping[str, Condition]] = {
     "statuses": _reach.status.in_(many("statuses")),
     "types": _reach.type_id.in_(many("types")),
@@ -229,13 +234,24 @@ def _listed(tables: RegisterTables, index: Index) -> PreparedStatement:
 
 @cache
 def _count(shapes: tuple[_Shape, ...]) -> PreparedStatement:
-    """Count the documents of keys of one project, each once."""
-    parts = [
-        _from(shape.index, _reach.document_id).where(*shape.conditions(f"_{place}"))
-        for place, shape in enumerate(shapes)
-    ]
-    every = (parts[0] if len(parts) == 1 else sa.union(*parts)).subquery()
-    return PreparedStatement(sa.select(sa.func.count()).select_from(every))
+    """
+    Count the documents of keys of one project, each once.
+
+    A document is of one contract, so what stands under contracts needs no comparing. Neither does the rest of one other key.
+    """
+    places = range(len(shapes))
+    alone = [[place] for place in places if not shapes[place].rest]
+    rest = [place for place in places if shapes[place].rest]
+    counts = []
+    for some in [*alone, rest] if rest else alone:
+        parts = [_from(shapes[one].index, _reach.document_id).where(*shapes[one].conditions(f"_{one}")) for one in some]
+        number = sa.func.count()
+        only = len(parts) == 1
+        every = (
+            parts[0].with_only_columns(number) if only else sa.select(number).select_from(sa.union(*parts).subquery())
+        )
+        counts.append(every.scalar_subquery())
+    return PreparedStatement(sa.select(reduce(operator.add, counts).label("count")))
 
 
 def _shape(ask: Ask, key: ReaderKey, index: Index, given: Collection[str] | None = None) -> _Shape:
@@ -351,8 +367,10 @@ def count(ask: Ask, keys: Sequence[ReaderKey], index: Index, documents: Sequence
 
     :param keys: all of this project
     """
-    values: dict[str, Any] = dict(ask.shared) | {"documents": list(documents)}
+    contracts = [key.reader for key in keys if key.kind is ReaderKind.CONTRACT]
+    values: dict[str, Any] = dict(ask.shared) | {"documents": list(documents), "of_contracts": contracts or [NOBODY]}
     for place, key in enumerate(keys):
         values |= _of_key(key, f"_{place}")
     given = frozenset(ask.values) | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
-    return Query(_count(tuple(_shape(ask, key, index, given) for key in keys)), values, _first)
+    shapes = (replace(_shape(ask, key, index, given), rest=key.kind is ReaderKind.ORGANIZATION) for key in keys)
+    return Query(_count(tuple(shapes)), values, _first)
