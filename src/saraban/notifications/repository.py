@@ -16,6 +16,7 @@ from saraban.documents.core.models import Document, DocumentRecipient, DocumentR
 from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
+from saraban.kit.statements import PreparedStatement
 from saraban.notifications.models import MailLine, Notification, ReminderPlan, ReminderSent
 from saraban.projects.models import Project
 from saraban.workflow.language.subject import InstanceStatus
@@ -142,13 +143,15 @@ async def page(
     return (await session.scalars(statement)).all()
 
 
+_UNREAD = PreparedStatement(
+    sa.select(sa.func.count())
+    .select_from(Notification)
+    .where(Notification.user_id == sa.bindparam("user_id"), Notification.is_read.is_(False))
+)
+
+
 async def count_unread(session: AsyncSession, *, user_id: int) -> int:
-    found = (
-        sa.select(sa.func.count())
-        .select_from(Notification)
-        .where(Notification.user_id == user_id, Notification.is_read.is_(False))
-    )
-    return await session.scalar(found) or 0
+    return int((await _UNREAD.rows(session, user_id=user_id))[0][0])
 
 
 async def one(session: AsyncSession, *, user_id: int, public_id: UUID) -> Notification | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -33,9 +34,10 @@ Rows = Sequence[AnyRow]
 Found = TypeVar("Found")
 
 
-def visible(
-    *, everything: bool, projects: frozenset[int], contracts: frozenset[int], organizations: frozenset[int]
-) -> sa.ColumnElement[bool]:
+Keys = frozenset[int] | sa.BindParameter[int]
+
+
+def visible(*, everything: bool, projects: Keys, contracts: Keys, organizations: Keys) -> sa.ColumnElement[bool]:
     """Given directly, through a contract, or because an organization of the caller takes part."""
     if everything:
         return sa.true()
@@ -74,8 +76,25 @@ async def project_page(
     return list(await session.scalars(statement))
 
 
-async def projects(session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool) -> Sequence[Project]:
-    return list(await session.scalars(_projects(may_see, sandbox=sandbox).order_by(Project.project_code)))
+async def projects(session: AsyncSession, *, everything: bool, sandbox: bool, **keys: Collection[int]) -> Rows:
+    """
+    What a reference to a project says, of each that can be seen.
+
+    :param keys: as `visible` takes them
+    """
+    return await _each_visible(everything, sandbox).rows(session, **({} if everything else keys))
+
+
+@cache
+def _each_visible(everything: bool, sandbox: bool) -> PreparedStatement:
+    """Made once: every page asks for them."""
+    keys: dict[str, Keys] = {
+        name: sa.bindparam(name, expanding=True) for name in ("projects", "contracts", "organizations")
+    }
+    statement = _projects(visible(everything=everything, **keys), sandbox=sandbox).with_only_columns(
+        Project.id, Project.public_id, Project.project_code, Project.project_name, Project.project_name_en
+    )
+    return PreparedStatement(statement.order_by(Project.project_code))
 
 
 async def visible_project(

@@ -6,7 +6,7 @@ part, and by those whose role counts everywhere; a sandbox only by the last.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
@@ -48,10 +48,8 @@ async def list_projects(
 
 async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[ProjectRef, ...]:
     """Return every project the caller may see, by code."""
-    rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
-    return tuple(
-        ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows
-    )
+    rows = await repository.projects(session, sandbox=_sandbox(ctx.caller), **_seen_by(ctx.caller))
+    return tuple(ProjectRef(*row) for row in rows)
 
 
 async def read_project(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> ProjectDetail:
@@ -182,12 +180,23 @@ def _party(row: AnyRow) -> PartySummary:
 
 
 def _visible(caller: Caller) -> ColumnElement[bool]:
-    return repository.visible(
-        everything=any(grant.is_global for grant in caller.grants),
-        projects=_keys(grant.project for grant in caller.grants),
-        contracts=_keys(grant.contract for grant in caller.grants),
-        organizations=caller.organization_ids,
-    )
+    return repository.visible(**_seen_by(caller))
+
+
+class _SeenBy(TypedDict):
+    everything: bool
+    projects: frozenset[int]
+    contracts: frozenset[int]
+    organizations: frozenset[int]
+
+
+def _seen_by(caller: Caller) -> _SeenBy:
+    return {
+        "everything": any(grant.is_global for grant in caller.grants),
+        "projects": _keys(grant.project for grant in caller.grants),
+        "contracts": _keys(grant.contract for grant in caller.grants),
+        "organizations": caller.organization_ids,
+    }
 
 
 def _keys(keys: Iterable[int | None]) -> frozenset[int]:

@@ -31,6 +31,7 @@ from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import Db
 from saraban.kit.http import language as chosen_language
 from saraban.kit.ids import trace_id
+from saraban.kit.statements import together
 from saraban.notifications import service as notifications
 from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OverflowRule, RangeKind
 from saraban.projects import service as projects
@@ -358,8 +359,8 @@ async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
     known: tuple[ProjectRef, ...] = ()
     if "hx-request" not in request.headers:
         async with db.reading() as session:
-            unread = await notifications.unread_count(ctx, session)
-            known = await projects.projects_of(ctx, session)
+            readings = notifications.unread_count(ctx, session), projects.projects_of(ctx, session)
+            unread, known = await together(session, *readings)
     return PageRequest(request, ctx, language_of(request), unread, known)
 
 
