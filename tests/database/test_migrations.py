@@ -67,6 +67,7 @@ STEPS = [
     "0049",
     "0050",
     "0051",
+    "0052",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

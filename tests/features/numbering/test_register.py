@@ -140,15 +140,67 @@ class TestControllersOfAnOrganization:
         client = await signed_in("dc.consultant")
         project = await read_project(client)
         first, second = [(await drawn(client, project))["documentNumber"] for _ in range(2)]
-        rows.execute(
-            "UPDATE document_number_reservations SET originator_organization_id = 9999 WHERE document_number = ?",
-            (second,),
-        )
-
+        belongs_to(rows, second, "ผรม.2")
         account = await account_of(client, project)
+        theirs = await signed_in("dc.contractor")
 
-        told = [(line["first"], line["documentNumber"], line["state"], line["username"]) for line in account["items"]]
-        assert told == [(1, first, "CONFIRMED", "dc.consultant"), (2, None, "OTHER_ORGANIZATION", None)]
+        assert lines(account) == [(1, first, "CONFIRMED", "dc.consultant"), (2, None, "OTHER_ORGANIZATION", None)]
+        # Begun for another, but with a number of theirs: list, account, search and export agree.
+        assert lines(await account_of(theirs, project)) == [
+            (1, None, "OTHER_ORGANIZATION", None),
+            (2, second, "CONFIRMED", "dc.consultant"),
+        ]
+        params = {"projectPublicId": project.id}
+        searched = await theirs.get(f"{BASE}/numbers", params={**params, "q": "000"})
+        sheet = await theirs.get(f"{BASE}/ledger/export", params={**params, "format": "csv"})
+        assert [one["documentNumber"] for one in searched.json()["items"]] == [second]
+        assert [number in sheet.text for number in (first, second)] == [False, True]
+
+    async def test_are_told_that_others_skipped_and_not_why(self, signed_in: SignIn) -> None:
+        client, manager = await signed_in("dc.consultant"), await signed_in("padmin")
+        project = await read_project(client)
+        await drawn(client, project)
+        jump = project.letter(sequence=5, reason=REASON, moveCounter=True, confirmedJump=4)
+        assert (await manager.post(f"{BASE}/manual-override", json=jump)).status_code == 201
+
+        skipped = [
+            [(line["reason"], line["username"]) for line in (await account_of(who, project))["items"][1:2]]
+            for who in (client, manager)
+        ]
+
+        assert skipped == [[(None, None)], [(REASON, "padmin")]]
+
+    async def test_are_not_told_what_replaced_a_number_for_another(
+        self, signed_in: SignIn, rows: sqlite3.Connection
+    ) -> None:
+        client, manager = await signed_in("dc.consultant"), await signed_in("padmin")
+        project = await read_project(client)
+        first = await drawn(client, project)
+        body = {"publicId": first["publicId"], "reason": REASON, "replacement": project.letter()}
+        await manager.post(f"{BASE}/void-and-replace", json=body)
+        asked = {"projectPublicId": project.id, "q": first["documentNumber"]}
+
+        async def told() -> tuple[str, str]:
+            line = (await account_of(client, project))["items"][0]
+            (hit,) = (await client.get(f"{BASE}/numbers", params=asked)).json()["items"]
+            return line["replacedBy"], hit["currentNumber"]
+
+        second, current = await told()
+        assert second == current
+        belongs_to(rows, second, "ผรม.2")
+        assert await told() == (None, first["documentNumber"])
+
+
+def belongs_to(rows: sqlite3.Connection, number: str, organization: str) -> None:
+    rows.execute(
+        "UPDATE document_number_reservations SET originator_organization_id = "
+        "(SELECT id FROM organizations WHERE organization_code = ?) WHERE document_number = ?",
+        (organization, number),
+    )
+
+
+def lines(account: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [(line["first"], line["documentNumber"], line["state"], line["username"]) for line in account["items"]]
 
 
 class TestSearch:

@@ -80,7 +80,7 @@ async def list_series(
     """
     By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence.
 
-    A document controller sees the series that were begun for the organization.
+    A document controller sees the series that were begun for the organization or have a number of it.
     """
     page = await ledger.list_series(
         ctx, session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit

@@ -186,6 +186,8 @@ class LedgerEntry(HasPublicId, Base):
         sa.Index("idx_docnum_ledger_token", "token", unique=True),
         sa.Index("idx_docnum_ledger_base", "project_id", "base_number", unique=True),
         sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
+        # In which series an organization has numbers, whoever they were begun for.
+        sa.Index("idx_docnum_ledger_originator", "originator_organization_id", "project_id", "series"),
         # Its later columns serve the timer that looks for reservations past their expiry, which nobody holds yet.
         sa.Index("idx_docnum_ledger_holder", "holder_public_id", "document_number_status", "expires_at"),
         sa.CheckConstraint(_one_of("document_number_status", NumberState), name="status"),

@@ -44,6 +44,7 @@ from saraban.projects.models import CorrespondenceType, Project
 _replacement = aliased(LedgerEntry, name="replacement")
 _replaced = aliased(LedgerEntry, name="replaced")
 _other = aliased(LedgerEntry, name="other")
+_own = aliased(LedgerEntry, name="own")
 _NAMES = 500
 _originator = aliased(Organization, name="originator")
 _recipient = aliased(Organization, name="recipient")
@@ -108,6 +109,20 @@ class RegisterPlace:
         """Return the conditions on a column with the originator."""
         return [] if self.organizations is None else [originator.in_(sorted(self.organizations))]
 
+    def has_number_in(self, series: InstrumentedAttribute[str] | str) -> sa.ColumnElement[bool]:
+        """Return that a series has a number that was issued for one of the organizations."""
+        return sa.exists().where(
+            _own.originator_organization_id.in_(sorted(self.organizations or ())),
+            _own.project_id == self.project,
+            _own.series == series,
+        )
+
+    def with_series(
+        self, originator: InstrumentedAttribute[int], series: InstrumentedAttribute[str]
+    ) -> list[sa.ColumnElement[bool]]:
+        """Return the conditions on a series: begun for one of the organizations, or with a number of theirs."""
+        return [sa.or_(begun_for, self.has_number_in(series)) for begun_for in self.of(originator)]
+
 
 async def series_page(
     session: AsyncSession,
@@ -139,7 +154,7 @@ async def _counted_series(
         )
         .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberCounter.correspondence_type_id)
         .where(NumberCounter.project_id == place.project, NumberCounter.range == 0)
-        .where(*place.of(NumberCounter.originator_organization_id))
+        .where(*place.with_series(NumberCounter.originator_organization_id, NumberCounter.series))
     )
     if text:
         statement = statement.where(NumberCounter.series.contains(text, autoescape=True))
@@ -242,7 +257,10 @@ async def _by_first_number(session: AsyncSession, place: RegisterPlace, keys: Se
             sa.func.coalesce(_highest(LedgerEntry.project_id, LedgerEntry.series), 0),
         )
         .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
-        .where(LedgerEntry.id.in_(keys), *place.of(LedgerEntry.originator_organization_id))
+        .where(
+            LedgerEntry.id.in_(keys),
+            *place.with_series(LedgerEntry.originator_organization_id, LedgerEntry.series),
+        )
         .order_by(LedgerEntry.series)
     )
     return [SeriesRow(*row) for row in (await session.execute(statement)).all()]
@@ -254,6 +272,11 @@ async def main_counter(session: AsyncSession, *, project_id: int, series: str) -
     ).where(NumberCounter.project_id == project_id, NumberCounter.series == series, NumberCounter.range == 0)
     row = (await session.execute(statement)).first()
     return MainCounter(*row) if row else None
+
+
+async def has_number_in(session: AsyncSession, place: RegisterPlace, series: str) -> bool:
+    """Return whether a series has a number that was issued for one of the organizations of a place."""
+    return bool(await session.scalar(sa.select(place.has_number_in(series))))
 
 
 async def first_originator(session: AsyncSession, *, project_id: int, series: str) -> int | None:
@@ -278,18 +301,18 @@ async def ranges_of(session: AsyncSession, *, project_id: int, series: str) -> S
 
 
 async def numbers_page(
-    session: AsyncSession, *, project_id: int, series: str, ranges: Sequence[int], after: int, limit: int
+    session: AsyncSession, place: RegisterPlace, *, series: str, ranges: Sequence[int], after: int, limit: int
 ) -> Sequence[NumberRow]:
-    """Return the numbers of a series above `after`, all ranges together in order of sequence."""
+    """Return the numbers of a series above `after`, all ranges together in order of sequence; linked ones where they are seen."""
     found: list[NumberRow] = []
     for range_ in ranges:  # one seek of the index for each; a series has few
         statement = (
             sa.select(*_NUMBER)
             .outerjoin(User, User.user_id == LedgerEntry.user_id)  # outer joins, so that all begin with the numbers
-            .outerjoin(_replaced, _replaced.public_id == LedgerEntry.replaces_uuid)
-            .outerjoin(_replacement, _replacement.public_id == LedgerEntry.replaced_by_uuid)
+            .outerjoin(_replaced, _seen(place, _replaced, LedgerEntry.replaces_uuid))
+            .outerjoin(_replacement, _seen(place, _replacement, LedgerEntry.replaced_by_uuid))
             .where(
-                LedgerEntry.project_id == project_id,
+                LedgerEntry.project_id == place.project,
                 LedgerEntry.series == series,
                 LedgerEntry.range == range_,
                 LedgerEntry.sequence_number > after,
@@ -299,6 +322,12 @@ async def numbers_page(
         )
         found += starmap(NumberRow, (await session.execute(statement)).all())
     return sorted(found, key=lambda row: (row.sequence, row.id))[:limit]
+
+
+def _seen(
+    place: RegisterPlace, linked: type[LedgerEntry], public_id: InstrumentedAttribute[UUID | None]
+) -> sa.ColumnElement[bool]:
+    return sa.and_(linked.public_id == public_id, *place.of(linked.originator_organization_id))
 
 
 async def gaps_of(
@@ -317,14 +346,15 @@ async def gaps_of(
 
     :param counter: explain the holes of this one counter (0: the main one); None: those of the whole series
     :param within: what was skipped outside is not wanted
-    :param organizations: whose reasons are told, of ranges that are kept for somebody; None: everybody's
+    :param organizations: whose reasons and names are told: of ranges, for whom they are kept; of skips, by whose people; None:
+        everybody's
     """
     wanted: sa.ColumnElement[bool] = sa.true()
     if within is not None:
         skipped = sa.and_(NumberAudit.sequence_number <= within.last, NumberAudit.skipped_to >= within.first)
         wanted = sa.or_(NumberAudit.operation != OperationCode.SKIP, skipped)
     statement = (
-        sa.select(NumberAudit, User.username)
+        sa.select(NumberAudit, User.username, User.primary_organization_id)
         .outerjoin(User, User.user_id == NumberAudit.user_id)
         .where(
             NumberAudit.series == series,
@@ -336,13 +366,17 @@ async def gaps_of(
     )
     rows = (await session.execute(statement)).all()
     skips = [
-        Gap(SequenceRange(row.sequence_number, row.skipped_to), GapReason.SKIPPED, row.reason, username, row.created_at)
-        for row, username in rows
+        Gap(
+            SequenceRange(row.sequence_number, row.skipped_to),
+            GapReason.SKIPPED,
+            *((row.reason, username, row.created_at) if organizations is None or home in organizations else ()),
+        )
+        for row, username, home in rows
         if row.operation == OperationCode.SKIP and row.sequence_number and row.skipped_to
     ]
     releases = {
         facts["range"]: facts.get("counter")
-        for row, _ in rows
+        for row, *_ in rows
         if row.operation == OperationCode.RANGE
         and (facts := orjson.loads(row.new_value or "{}")).get("state") == RANGE_RELEASED
     }
@@ -352,7 +386,7 @@ async def gaps_of(
         main = await main_counter(session, project_id=project_id, series=series)
         if main and main.before_ledger:
             gaps.append(Gap(SequenceRange(1, main.before_ledger), GapReason.BEFORE_LEDGER))
-    return gaps, [] if counter else [row.id for row, _ in rows if row.operation == OperationCode.RESET]
+    return gaps, [] if counter else [row.id for row, *_ in rows if row.operation == OperationCode.RESET]
 
 
 async def _ranges(
@@ -482,11 +516,3 @@ async def renderings(session: AsyncSession, entry: LedgerEntry) -> Sequence[Numb
     """Return every form in which a number was printed, the first one first."""
     statement = sa.select(NumberRendering).where(NumberRendering.reservation_id == entry.id)
     return (await session.scalars(statement.order_by(NumberRendering.id))).all()
-
-
-async def printed_numbers(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, str]:
-    """Return the present form of these numbers."""
-    rows = await session.execute(
-        sa.select(LedgerEntry.public_id, LedgerEntry.document_number).where(LedgerEntry.public_id.in_(public_ids))
-    )
-    return {row[0]: row[1] for row in rows}

@@ -109,7 +109,7 @@ async def list_series(
 
     :param text: only those whose name contains it
     :raises Forbidden: for who may see the counters neither of the project nor of an organization; who sees those of an
-        organization finds the series that were begun for it
+        organization finds the series that were begun for it or have a number of its own
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     text = fold(text) if text else None
@@ -158,7 +158,7 @@ async def search_numbers(
     found = await find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else []
     hits = []
     for one in found:
-        last = await _last_in_place(session, one.replaced_by) if one.replaced_by else None
+        last = await _last_in_place(ctx, session, one.replaced_by) if one.replaced_by else None
         hits.append(NumberHit(one, last.document_number if last else one.number))
     return hits
 
@@ -189,13 +189,12 @@ async def series_ledger(
     begun_for = (
         counter.originator if counter else await ledger.first_originator(session, project_id=project.id, series=series)
     )
-    if begun_for is None or (organizations is not None and begun_for not in organizations):
+    ours = organizations is None or begun_for in organizations
+    if begun_for is None or not (ours or await ledger.has_number_in(session, viewed.place, series)):
         raise NotFound("There is no such series.")
     last = counter.last_number if counter else 0
     ranges = await ledger.ranges_of(session, project_id=project.id, series=series)
-    rows = await ledger.numbers_page(
-        session, project_id=project.id, series=series, ranges=ranges, after=after, limit=limit + 1
-    )
+    rows = await ledger.numbers_page(session, viewed.place, series=series, ranges=ranges, after=after, limit=limit + 1)
     more = len(rows) > limit
     if more:
         rows = _whole(rows[:limit], following=rows[limit])
@@ -300,19 +299,20 @@ async def resolve_number(
     entry = await by_printed_number(session, project_id=project.id, number=fold(number))
     if entry is None or not may_see(ctx, entry):
         raise NotFound("No such number is known here.")
-    current = await _last_in_place(session, entry.replaced_by_uuid) if entry.replaced_by_uuid else None
+    current = await _last_in_place(ctx, session, entry.replaced_by_uuid) if entry.replaced_by_uuid else None
     return NumberResolution(entry, current or entry)
 
 
-async def _last_in_place(session: AsyncSession, public_id: UUID) -> LedgerEntry | None:
-    """Follow the numbers that took each other's place, from this one on."""
-    current, seen = await by_public_id(session, public_id), {public_id}
-    while current is not None and current.replaced_by_uuid is not None and current.replaced_by_uuid not in seen:
-        following = await by_public_id(session, current.replaced_by_uuid)
-        if following is None:
+async def _last_in_place(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> LedgerEntry | None:
+    """Follow the numbers that took each other's place, from this one on and as far as the caller may see them."""
+    current, seen = None, set[UUID]()
+    following: UUID | None = public_id
+    while following is not None and following not in seen:
+        seen.add(following)
+        found = await by_public_id(session, following)
+        if found is None or not may_see(ctx, found):
             break
-        current = following
-        seen.add(current.public_id)
+        current, following = found, found.replaced_by_uuid
     return current
 
 
@@ -331,7 +331,7 @@ class NumberHistory:
     """
     A number's life.
 
-    :param neighbours: the numbers it replaces and was replaced by, as they are printed now
+    :param neighbours: the numbers it replaces and was replaced by, as they are printed now; those that the reader may see
     :param may_void: the reader may make it void now
     :param may_replace: and have another drawn for the same parties
     :param may_settle: it is the reader's own reservation, to confirm or give up, and not yet over by the database's clock
@@ -358,7 +358,8 @@ async def number_history(ctx: RequestContext, session: AsyncSession, *, public_i
     if entry is None or not may_see(ctx, entry):
         raise NotFound("There is no such number.")
     project, project_code, type_code = await project_and_type_of(session, entry)
-    beside = [one for one in (entry.replaces_uuid, entry.replaced_by_uuid) if one is not None]
+    links = (entry.replaces_uuid, entry.replaced_by_uuid)
+    beside = [await by_public_id(session, one) for one in links if one is not None]
     may_void = _may_void(ctx.caller, entry)
     choice = await format_choice(session, public_id)
     assert choice is not None, "the number was there a moment ago, and none is ever deleted"
@@ -370,7 +371,7 @@ async def number_history(ctx: RequestContext, session: AsyncSession, *, public_i
         type_code=type_code,
         renderings=await ledger.renderings(session, entry),
         history=await ledger.operations_on(session, public_id),
-        neighbours=await ledger.printed_numbers(session, beside) if beside else {},
+        neighbours={one.public_id: one.document_number for one in beside if one is not None and may_see(ctx, one)},
         may_void=may_void,
         may_replace=may_void and await recorded_issue(session, public_id) is not None,
         may_settle=_may_settle(ctx.caller, entry, now=await database_now(session)),
