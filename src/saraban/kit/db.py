@@ -411,14 +411,15 @@ class Snapshots:
 
     async def step(self, read: Callable[[AsyncSession], Awaitable[T]]) -> T:
         """Run one short read, in the present snapshot or a new one; in a new one again where a table was changed meanwhile."""
-        for attempt in range(1, _SNAPSHOT_TRIES + 1):
+
+        async def attempt() -> T:
             try:
                 return await read(await self._present())
-            except Exception as error:
+            except Exception:
                 await self.end()
-                if database_fault(error) is not DatabaseFault.COLLISION or attempt == _SNAPSHOT_TRIES:
-                    raise
-        raise AssertionError("unreachable")
+                raise
+
+        return await try_again(attempt, attempts=_SNAPSHOT_TRIES)
 
     async def _present(self) -> AsyncSession:
         if self._session is None or self._clock() >= self._until:

@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any, Generic, Self, TypeVar
 from uuid import UUID
 
@@ -15,6 +16,12 @@ from sqlalchemy import ColumnElement, Select, and_, or_
 from saraban.kit.errors import invalid
 
 MAX_PAGE = 100
+
+
+def list_mark(*parts: str) -> bytes:
+    """Return the mark of a list with its filters and its order, by which a cursor goes on with that list and no other."""
+    return blake2b("\0".join(parts).encode(), digest_size=8).digest()
+
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Select[Any])

@@ -16,7 +16,6 @@ from saraban.documents.core.domain.registers import (
     ReaderKey,
     RegisterCursor,
     Sort,
-    binding,
     choose,
     keys_of,
     merged,
@@ -26,6 +25,7 @@ from saraban.documents.core.domain.registers import (
 )
 from saraban.kit.errors import Invalid
 from saraban.kit.ids import new_id
+from saraban.kit.pagination import list_mark
 
 PLACES = Places((1, 2), {10: 1, 20: 2})
 PROJECT, CONTRACT, ORGANIZATION = ReaderKind
@@ -138,7 +138,7 @@ class TestMerging:
         assert merged(parts, descending=descending, limit=50) == ordered
 
 
-BOUND = binding("rfa", "{}")
+BOUND = list_mark("rfa", "{}")
 
 
 class TestCursor:
@@ -150,7 +150,7 @@ class TestCursor:
         assert len(cursor.encode(BOUND)) <= 1_100
 
     def test_of_another_list_is_refused_by_name(self) -> None:
-        text = RegisterCursor(NOW, new_id()).encode(binding("rfa", "other filters"))
+        text = RegisterCursor(NOW, new_id()).encode(list_mark("rfa", "other filters"))
 
         with pytest.raises(Invalid) as refusal:
             RegisterCursor.decode(text, BOUND)

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 from uuid import UUID
 
@@ -186,11 +185,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = 1 + 8 + 8 + 16 + 2
 _VERSION = 1
 _NOT_COUNTED = 0xFFFF
-
-
-def binding(*parts: str) -> bytes:
-    """Return the mark of a list, its filters and its order, by which a cursor is known."""
-    return blake2b("\0".join(parts).encode(), digest_size=8).digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from saraban.documents.core.domain.registers import (
     ReaderKey,
     RegisterCursor,
     Sort,
-    binding,
     choose,
     merged,
     sized,
@@ -38,7 +37,7 @@ from saraban.documents.core.schemas import RegisterQuery
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import invalid
-from saraban.kit.pagination import Page
+from saraban.kit.pagination import Page, list_mark
 from saraban.kit.statements import Query, fetch_each
 from saraban.kit.text import fold
 
@@ -112,7 +111,7 @@ async def read_page(
     _check(register, search)
     order = Order.of(search.sort)
     given = search.model_dump_json(exclude={"cursor", "limit"})
-    bound = binding(register.rules.name, given)
+    bound = list_mark(register.rules.name, given)
     cursor = RegisterCursor.decode(search.cursor, bound) if search.cursor is not None else None
     known = await _known(session, register, search, order, cursor)
     ask = Ask(

@@ -7,7 +7,6 @@ import base64
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from uuid import UUID
 
 import orjson
@@ -15,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.errors import Invalid, NotFound, invalid
-from saraban.kit.pagination import Page
+from saraban.kit.pagination import Page, list_mark
 from saraban.kit.text import control_character, fold
 from saraban.numbering.issue.domain import NumberActor, required_state
 from saraban.numbering.issue.repository import (
@@ -113,21 +112,15 @@ async def list_series(
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     text = fold(text) if text else None
-    asked = f"{project_public_id} {text or ''}"
-    after = _series_after(cursor, asked) if cursor else None
+    mark = list_mark(str(project_public_id), text or "").hex()
+    after = _series_after(cursor, mark) if cursor else None
     rows = await ledger.series_page(session, viewed.place, text=text, after=after, limit=limit + 1)
     more = len(rows) > limit
-    return Page(list(rows[:limit]), _encoded(f"{_mark(asked)}{rows[limit - 1].series}") if more else None)
+    return Page(list(rows[:limit]), _encoded(f"{mark}{rows[limit - 1].series}") if more else None)
 
 
-def _mark(asked: str) -> str:
-    """What a cursor begins with, so that it goes on with the list that gave it and with no other."""
-    return blake2b(asked.encode(), digest_size=6).hexdigest()
-
-
-def _series_after(cursor: str, asked: str) -> str:
+def _series_after(cursor: str, mark: str) -> str:
     position = _decoded(cursor)
-    mark = _mark(asked)
     if not position.startswith(mark) or control_character(position) is not None:
         raise _malformed()
     return position.removeprefix(mark)
