@@ -4,22 +4,22 @@ How heavy the code may be: the figures of `make shape`, each with the most it ma
 Whoever makes a figure smaller lowers its bound here. Whoever has to raise one says why in the commit.
 
 The last raise is what the index of reach, registers in two statements, their filters and sorting, and `demo generate` brought,
-and the filters of the pages of registers.
+the filters of the pages of registers, and statements made once for what a document and its page read.
 """
 
 import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 74_100,
+    "lines of Python in src": 74_235,
     "modules in src": 399,
     "modules with one importer and under 60 lines": 9,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,
     "parameters of a function, 90th percentile": 4,
-    "keyword arguments that only forward": 1_398,
-    "`Any` in src": 393,
+    "keyword arguments that only forward": 1_401,
+    "`Any` in src": 394,
     "modules on the path of POST /rfas": 55,  # 51, and four more where two requests are over 2 s apart
     "modules on the path of a transition": 48,
 }

@@ -108,6 +108,15 @@ class TestAnswers:
 
         assert (none, some, first) == ([], [(3, AT), (4, AT)], 1)
 
+    async def test_are_one_answer_where_the_same_is_asked_twice(self, session: AsyncSession, any_db: Database) -> None:
+        if any_db.is_sqlite:
+            pytest.skip("On SQLite each is sent by itself.")
+        asked = Query(PreparedStatement(sa.select(sa.func.uuid())), {}, list)
+
+        one, other = await fetch_each(session, asked, asked)
+
+        assert one == other
+
     async def test_fail_when_one_of_them_does_and_leave_the_connection_usable(self, session: AsyncSession) -> None:
         nowhere = PreparedStatement(sa.select(sa.table("nowhere", sa.column("id", sa.Integer())).c.id))
         fine = Query(NAMED, {"names": ODD}, len)

@@ -1,9 +1,11 @@
 """The statements of the trail and of sealing. The two journals' tables are named as text: one belongs to a feature above this one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -20,9 +22,11 @@ from saraban.audit.domain.journals import (
     unpack,
 )
 from saraban.audit.models import ALLOW_PURGE, AuditBlock, AuditLog
-from saraban.kit.db import Database, UtcDateTime, table_of
+from saraban.kit.db import AnySelect, Database, UtcDateTime, table_of
+from saraban.kit.json import JsonObject
 from saraban.kit.pagination import newest_first
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import PreparedStatement
 
 _USERS = sa.table("users", sa.column("user_id"), sa.column("uuid"))
 _PROJECTS = sa.table("projects", sa.column("id"), sa.column("uuid"))
@@ -183,20 +187,48 @@ def queue_entries(pipeline: Pipeline, rows: Sequence[Mapping[str, object]]) -> N
     pipeline.insert(table_of(AuditLog), rows)
 
 
+class AuditRow(NamedTuple):
+    public_id: UUID
+    action: str
+    severity: str
+    entity_type: str | None
+    entity_id: str | None
+    details_json: JsonObject | None
+    actor_uuid: UUID | None
+    ip_address: str | None
+    request_id: str | None
+    created_at: datetime
+
+
 async def entries(
     session: AsyncSession, wanted: Mapping[str, object], *, cursor: str | None, limit: int
-) -> Sequence[AuditLog]:
+) -> list[AuditRow]:
     """
     Return rows of the trail, newest first, one more than the page has.
 
     :param wanted: by column; None takes every value
     """
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    if cursor is None:
+        rows = await _newest(frozenset(asked), limit).rows(session, **asked)
+    else:
+        rows = (await session.execute(_trail(asked, cursor, limit), asked)).all()
+    return [AuditRow._make(row) for row in rows]
+
+
+@lru_cache(maxsize=32)
+def _newest(names: frozenset[str], limit: int) -> PreparedStatement:
+    """The first page, made once for each set of columns: every page of a document shows its own."""
+    return PreparedStatement(_trail(names, None, limit))
+
+
+def _trail(names: Collection[str], cursor: str | None, limit: int) -> AnySelect:
     columns = table_of(AuditLog).c
-    statement = newest_first(
-        sa.select(AuditLog).where(*(columns[name] == value for name, value in wanted.items() if value is not None)),
+    found = sa.select(*(getattr(AuditLog, name) for name in AuditRow._fields))
+    return newest_first(
+        found.where(*(columns[name] == sa.bindparam(name, type_=columns[name].type) for name in names)),
         at=AuditLog.created_at,
         public_id=AuditLog.public_id,
         cursor=cursor,
         limit=limit,
     )
-    return (await session.scalars(statement)).all()

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -26,6 +26,7 @@ from saraban.identity.models import (
 from saraban.identity.schemas import OrganizationSearch
 from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
 from saraban.kit.pagination import newest_first
+from saraban.kit.statements import PreparedStatement
 
 # The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
 _projects = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
@@ -278,53 +279,65 @@ def _permissions() -> sa.Label[Any]:
     )
 
 
-@cache
-def _users_with_grants() -> AnySelect:
-    """Built once: putting it together takes longer than the database does with it, and every request asks."""
-    return (
-        sa.select(
-            User.user_id,
-            User.public_id.label("public_id"),  # the column has another name, which is what a bare connection would say
-            User.username,
-            User.first_name,
-            User.last_name,
-            User.primary_organization_id,
-            User.is_service,
-            User.draws_per_minute,
-            Organization.public_id.label("organization_public_id"),
-            UserPreference.language,
-            UserAssignment.organization_id,
-            UserAssignment.project_id,
-            UserAssignment.contract_id,
-            Role.role_name,
-            _permissions(),
-        )
-        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
-        .outerjoin(Organization, Organization.id == User.primary_organization_id)
-        .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
-        .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
-        .order_by(User.username, UserAssignment.id)
+class UserGrant(NamedTuple):
+    """A user with one assignment; what belongs to that is null where there is none."""
+
+    user_id: int
+    public_id: UUID
+    username: str
+    first_name: str | None
+    last_name: str | None
+    primary_organization_id: int | None
+    is_service: bool
+    draws_per_minute: int | None
+    organization_public_id: UUID | None
+    language: str | None
+    organization_id: int | None
+    project_id: int | None
+    contract_id: int | None
+    role_name: str | None
+    permissions: str | None
+
+
+_USERS_WITH_GRANTS = (
+    sa.select(
+        User.user_id,
+        User.public_id,
+        User.username,
+        User.first_name,
+        User.last_name,
+        User.primary_organization_id,
+        User.is_service,
+        User.draws_per_minute,
+        Organization.public_id.label("organization_public_id"),
+        UserPreference.language,
+        UserAssignment.organization_id,
+        UserAssignment.project_id,
+        UserAssignment.contract_id,
+        Role.role_name,
+        _permissions(),
     )
+    .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+    .outerjoin(Organization, Organization.id == User.primary_organization_id)
+    .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
+    .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
+    .order_by(User.username, UserAssignment.id)
+)
+_OPEN_USERS = PreparedStatement(
+    _USERS_WITH_GRANTS.where(
+        User.public_id.in_(sa.bindparam("asked", expanding=True)), User.is_active, User.deleted_at.is_(None)
+    )
+)
+_USER_NAMED = PreparedStatement(_USERS_WITH_GRANTS.where(User.username == sa.bindparam("username")))
 
 
-@cache
-def _open_users() -> AnySelect:
-    asked: sa.BindParameter[Any] = sa.bindparam("asked", expanding=True)
-    return _users_with_grants().where(User.public_id.in_(asked), User.is_active, User.deleted_at.is_(None))
-
-
-async def rows_of_users(connected: SessionOrConnection, public_ids: Collection[UUID]) -> Sequence[AnyRow]:
+async def rows_of_users(connected: SessionOrConnection, public_ids: Collection[UUID]) -> Sequence[UserGrant]:
     """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
-    return list((await connected.execute(_open_users(), {"asked": list(public_ids)})).all())
+    return [UserGrant._make(row) for row in await _OPEN_USERS.rows(connected, asked=list(public_ids))]
 
 
-async def rows_of_username(session: AsyncSession, username: str) -> Sequence[AnyRow]:
-    return list((await session.execute(_users_named(), {"username": username})).all())
-
-
-@cache
-def _users_named() -> AnySelect:
-    return _users_with_grants().where(User.username == sa.bindparam("username"))
+async def rows_of_username(session: AsyncSession, username: str) -> Sequence[UserGrant]:
+    return [UserGrant._make(row) for row in await _USER_NAMED.rows(session, username=username)]
 
 
 async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:

@@ -32,6 +32,7 @@ from saraban.kit.connections import (
     MARIADB_SESSION,
     check_mariadb_connections,
     configure_sqlite,
+    connect_mariadb,
     refuse_writing,
     replace_closed,
 )
@@ -222,7 +223,8 @@ class Database:
                 "pool_pre_ping": False,
                 "connect_args": {
                     "connect_timeout": 3,
-                    "read_timeout": read_timeout,
+                    "async_creator_fn": connect_mariadb,
+                    "silence": read_timeout,
                     "init_command": MARIADB_SESSION,
                 },
             }

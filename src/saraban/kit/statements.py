@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from saraban.kit.db import Database, DatabaseFault, database_fault, try_again
+from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, database_fault, try_again
 from saraban.kit.driver import Convert, DriverConnection, flush_pending
 
 Found = TypeVar("Found")
@@ -39,9 +39,9 @@ class PreparedStatement:
         self.statement = statement
         self._compiled = lru_cache(maxsize=8)(self._compile)
 
-    async def rows(self, session: AsyncSession, **parameters: object) -> Rows:
+    async def rows(self, connected: SessionOrConnection, **parameters: object) -> Rows:
         """Return the rows of a select as tuples, in the order of its columns."""
-        return await fetch(session, Query(self, parameters, _rows))
+        return await fetch(connected, Query(self, parameters, _rows))
 
     async def run_alone(self, db: Database, **parameters: object) -> Rows:
         """
@@ -120,22 +120,29 @@ class Query(Generic[Found]):
     read: Callable[[Rows], Found]
 
 
-async def fetch(session: AsyncSession, query: Query[Found]) -> Found:
+async def fetch(connected: SessionOrConnection, query: Query[Found]) -> Found:
     """Send a select and give its answer."""
-    (found,) = await fetch_each(session, query)
+    (found,) = await fetch_each(connected, query)
     return found  # type: ignore[no-any-return]
 
 
-async def fetch_each(session: AsyncSession, *queries: Query[Any]) -> list[Any]:
-    """Return the answer to each, in one round trip on MariaDB; beside what others ask that are read `together` with it."""
-    if _sharing.get() is session:
+async def fetch_each(connected: SessionOrConnection, *queries: Query[Any]) -> list[Any]:
+    """
+    Return the answer to each, in one round trip on MariaDB; beside what others ask that are read `together` with it.
+
+    What is asked alike is sent once.
+    """
+    if _sharing.get() is connected:
         return await _Asked(queries)
-    driver = await DriverConnection.of(session)
+    driver = await DriverConnection.of(connected)
     if driver.on_sqlite:
-        return [one.read((await session.execute(one.prepared.statement, one.parameters)).all()) for one in queries]
-    await flush_pending(session)
-    found = await driver.read([one.prepared.render(driver, one.parameters) for one in queries])
-    return [one.read(one.prepared.convert_rows(driver, rows)) for one, rows in zip(queries, found, strict=True)]
+        return [one.read((await connected.execute(one.prepared.statement, one.parameters)).all()) for one in queries]
+    if isinstance(connected, AsyncSession):
+        await flush_pending(connected)
+    texts = [one.prepared.render(driver, one.parameters) for one in queries]
+    sent = list(dict.fromkeys(texts))
+    found = dict(zip(sent, await driver.read(sent), strict=True))
+    return [one.read(one.prepared.convert_rows(driver, found[text])) for one, text in zip(queries, texts, strict=True)]
 
 
 async def together(session: AsyncSession, *readings: Coroutine[Any, Any, Any]) -> list[Any]:

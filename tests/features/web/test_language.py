@@ -9,7 +9,7 @@ from babel.messages import Catalog
 
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, KINDS
-from saraban.web.shell.page import catalogue, clock_text, day_text, moment_text, size_text
+from saraban.web.shell.page import catalogue, clock_text, day_text, environment, moment_text, size_text
 from saraban.workflow.language.registers import REGISTERS
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
@@ -17,6 +17,21 @@ BANGKOK = ZoneInfo("Asia/Bangkok")
 
 def plural(catalogue: Catalog) -> set[str]:
     return {one.id if isinstance(one.id, str) else one.id[0] for one in catalogue if one.id}
+
+
+class TestEnvironment:
+    def test_looks_a_text_up_when_its_template_is_compiled(self) -> None:
+        source = '{% trans %}Menu{% endtrans %}{{ _("Close") }}{% trans name=x %}Account: {{ name }}{% endtrans %}'
+
+        found = environment("th").compile(source, raw=True)
+
+        assert "gettext" not in found
+        assert "เมนู" in found
+
+    def test_puts_values_into_it_as_text(self) -> None:
+        page = environment("th").from_string("{% trans name=x %}Account: {{ name }}{% endtrans %}")
+
+        assert page.render(x="<b>") == "บัญชีผู้ใช้: &lt;b&gt;"
 
 
 class TestCatalogue:

@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
-from saraban.audit.models import AuditLog, Severity
+from saraban.audit.models import Severity
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.json import JsonObject
 from saraban.kit.pagination import Page, page_of
@@ -132,7 +132,7 @@ async def list_records(
     return page_of(rows, limit=limit, key=lambda record: (record.created_at, record.public_id))
 
 
-def _record(row: AuditLog) -> AuditRecord:
+def _record(row: repository.AuditRow) -> AuditRecord:
     return AuditRecord(
         public_id=row.public_id,
         action=row.action,

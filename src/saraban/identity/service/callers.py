@@ -8,6 +8,7 @@ to those with `organization.view`.
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from uuid import UUID
@@ -205,13 +206,13 @@ async def members_of_each(
     return found
 
 
-def display_name(row: AnyRow | User | UserName) -> str:
+def display_name(row: AnyRow | User | UserName | repository.UserGrant) -> str:
     return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
 
 
-def _caller(rows: Sequence[AnyRow]) -> Caller:
+def _caller(rows: Sequence[repository.UserGrant]) -> Caller:
     head = rows[0]
-    grants = tuple(_grant(row) for row in rows if row.role_name is not None)
+    grants = tuple(_grant(row.role_name, row) for row in rows if row.role_name is not None)
     if head.username == SYSTEM_USERNAME:
         grants = (Grant("System", frozenset({EVERYTHING})),)
     own = {head.primary_organization_id, *(grant.organization for grant in grants)}
@@ -230,9 +231,14 @@ def _caller(rows: Sequence[AnyRow]) -> Caller:
     )
 
 
-def _grant(row: AnyRow) -> Grant:
-    permissions = frozenset((row.permissions or "").split())
-    return Grant(row.role_name, permissions, row.organization_id, row.project_id, row.contract_id)
+def _grant(role: str, row: repository.UserGrant) -> Grant:
+    return Grant(role, _permissions(row.permissions or ""), row.organization_id, row.project_id, row.contract_id)
+
+
+@lru_cache(maxsize=256)
+def _permissions(names: str) -> frozenset[str]:
+    """Each role's text comes with every assignment; a changed role has another text."""
+    return frozenset(names.split())
 
 
 async def profile(ctx: RequestContext, session: AsyncSession) -> Profile:

@@ -6,7 +6,7 @@ them, written in one round trip; refused and failed calls.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -120,12 +120,29 @@ async def insert_audit(
     await session.execute(_INSERT_AUDIT, told | origin | row)
 
 
-async def by_holder(session: AsyncSession, holder: UUID, *, lock: bool = False) -> LedgerEntry | None:
+class HeldNumber(NamedTuple):
+    """A number that a document carries, with what decides about who may read its life."""
+
+    public_id: UUID
+    project_id: int
+    originator_organization_id: int
+
+
+_carried = LedgerEntry.holder_public_id == sa.bindparam("holder"), LedgerEntry.replaced_by_uuid.is_(None)
+_HELD = PreparedStatement(
+    sa.select(*(getattr(LedgerEntry, name) for name in HeldNumber._fields)).where(*_carried),
+)
+
+
+async def held_by(session: AsyncSession, holder: UUID) -> HeldNumber | None:
     """Return the number a document carries now; one that was replaced keeps its holder, and is left out."""
-    statement = sa.select(LedgerEntry).where(
-        LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
-    )
-    return await session.scalar(statement.with_for_update() if lock else statement)
+    found = await _HELD.rows(session, holder=holder)
+    return HeldNumber(*found[0]) if found else None
+
+
+async def lock_held_by(session: AsyncSession, holder: UUID) -> LedgerEntry | None:
+    """Return the same as its row, and hold it until the end of the transaction."""
+    return await session.scalar(sa.select(LedgerEntry).where(*_carried).with_for_update(), {"holder": holder})
 
 
 async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> LedgerEntry | None:

@@ -17,6 +17,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
 from saraban.kit.http import ReadSession
 from saraban.kit.ids import new_id
+from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.web.documents.document_forms import replying_organization
 from saraban.web.documents.registers import DocumentRegister, register_at, state_of
@@ -263,7 +264,11 @@ async def show_document(
     :param dialog: the one whose form was refused
     """
     error, form = state.error, state.form
-    seen = await read_view(page.context, session, register, public_id)
+    seen, number = await together(
+        session,
+        read_view(page.context, session, register, public_id),
+        numbering.number_of_holder(page.context, session, holder=public_id),
+    )
     recovery = [one for one in error.recovery if one != REFRESH] if error else []
     happened = labels.DONE.get(state.done)
     return page.show(
@@ -273,7 +278,7 @@ async def show_document(
             sight=seen,
             document=seen.document,
             extra=KindFields.of(seen.document),
-            number=await numbering.number_of_holder(page.context, session, holder=public_id),
+            number=number,
             faults=form_errors(error, page.language),
             form=form,
             dialog=dialog if error and _is_for_the_form(error, form) else "",

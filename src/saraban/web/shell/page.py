@@ -17,8 +17,9 @@ from zoneinfo import ZoneInfo
 
 from babel.messages.pofile import read_po
 from fastapi import Depends, Request
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes, pass_context
 from jinja2.runtime import Context
+from jinja2.visitor import NodeTransformer
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, Response
 
@@ -129,10 +130,39 @@ def size_text(size: int) -> str:
     return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
 
 
+class _TranslatedEnvironment(Environment):
+    """
+    Templates whose texts are looked up when they are compiled: there is an environment for each language, and a page has more
+    than a hundred of them.
+    """
+
+    texts = MessageCatalogue()
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        return _Translator(self.texts).visit(super()._parse(source, name, filename))  # type: ignore[no-any-return]
+
+
+class _Translator(NodeTransformer):
+    """Puts the text itself in the place of what would ask for it at each showing; `ngettext` waits for its number."""
+
+    def __init__(self, texts: MessageCatalogue) -> None:
+        self._texts = texts
+
+    def visit_Call(self, call: nodes.Call) -> nodes.Node:  # noqa: N802  so jinja calls it
+        self.generic_visit(call)
+        asks = isinstance(call.node, nodes.Name) and call.node.name in {"_", "gettext"}
+        if not asks or len(call.args) != 1 or not isinstance(call.args[0], nodes.Const):
+            return call
+        text: nodes.Expr = nodes.MarkSafe(nodes.Const(self._texts.gettext(call.args[0].value)))
+        values = [nodes.Pair(nodes.Const(one.key), one.value) for one in call.kwargs]
+        return nodes.Mod(text, nodes.Dict(values)).set_lineno(call.lineno)
+
+
 @cache
 def environment(language: str) -> Environment:
     """Return the templates of one language, with its words and its dates."""
-    found = Environment(
+    found = _TranslatedEnvironment(
+        auto_reload=False,  # asking for each part of each page whether its file has changed
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -142,7 +172,7 @@ def environment(language: str) -> Environment:
     )
     found.policies["ext.i18n.trimmed"] = True  # as the catalogue is extracted: a text may be broken into lines
     found.policies["json.dumps_kwargs"] = {"default": asdict, "ensure_ascii": False}
-    texts = catalogue(language)
+    texts = found.texts = catalogue(language)
     found.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
     found.filters |= {
         "day": partial(day_text, language=language),

@@ -161,7 +161,7 @@ async def lock(session: AsyncSession, *, document_id: int) -> UUID:
     return (await session.execute(current)).scalar_one()
 
 
-_RECIPIENTS = PreparedStatement(
+RECIPIENTS = PreparedStatement(
     sa.select(
         DocumentRecipient.correspondence_id,
         DocumentRecipient.recipient_type,
@@ -178,7 +178,7 @@ _RECIPIENTS = PreparedStatement(
 
 async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[RecipientRow]]:
     found: dict[int, list[RecipientRow]] = {document_id: [] for document_id in document_ids}
-    for document_id, recipient_type, *organization in await _RECIPIENTS.rows(session, documents=list(found)):
+    for document_id, recipient_type, *organization in await RECIPIENTS.rows(session, documents=list(found)):
         found[document_id].append(RecipientRow(OrganizationName._make(organization), recipient_type))
     return found
 

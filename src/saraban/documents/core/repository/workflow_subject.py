@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import Reach
-from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
-from saraban.documents.core.repository.documents import SeenStatement, many, may_see_revision
-from saraban.documents.core.repository.rows import DocumentHead, DocumentRow, RevisionRow
+from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.core.repository.documents import RECIPIENTS, SeenStatement, many, may_see_revision
+from saraban.documents.core.repository.rows import DocumentHead, DocumentRow, OrganizationName, RevisionRow
 from saraban.identity.models import Organization
 from saraban.kit.db import UtcDateTime, table_of
 from saraban.kit.pipeline import Pipeline
@@ -111,7 +111,7 @@ class SubjectRecipient(NamedTuple):
     recipient_type: str
 
 
-_head, _revision, _link = Document, DocumentRevision, DocumentRecipient
+_head, _revision = Document, DocumentRevision
 _ANY: Any = (  # sa.Select; it has more columns than its type can count
     sa.select(
         _head.id,
@@ -151,21 +151,6 @@ _ANY: Any = (  # sa.Select; it has more columns than its type can count
 )
 _ALL = PreparedStatement(_ANY)
 _SEEN = SeenStatement(lambda reach: _ANY.where(may_see_revision(reach)))
-_RECIPIENTS = PreparedStatement(
-    sa.select(
-        _link.correspondence_id,
-        _link.recipient_organization_id,
-        Organization.public_id,
-        Organization.organization_code,
-        _link.recipient_type,
-    )
-    .select_from(_link)
-    .join(Organization, Organization.id == _link.recipient_organization_id)
-    # In this order: MariaDB would otherwise begin with the organizations, and read all that they ever received.
-    .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-    .where(_link.correspondence_id.in_(many("documents")))
-    .order_by(_link.correspondence_id, _link.position)
-)
 
 
 async def subject_rows(
@@ -187,11 +172,13 @@ def recipients_query(document_ids: Collection[int]) -> Query[dict[int, list[Subj
 
     def read(rows: Sequence[Any]) -> dict[int, list[SubjectRecipient]]:
         found: dict[int, list[SubjectRecipient]] = {document_id: [] for document_id in document_ids}
-        for document_id, *sent in rows:
-            found[document_id].append(SubjectRecipient._make(sent))
+        for document_id, kind, *sent in rows:
+            one = OrganizationName._make(sent)
+            found[document_id].append(SubjectRecipient(one.id, one.public_id, one.organization_code, kind))
         return found
 
-    return Query(_RECIPIENTS, {"documents": list(document_ids)}, read)
+    # Its answer asks by the same statement in the same round trip.
+    return Query(RECIPIENTS, {"documents": list(document_ids)}, read)
 
 
 _revisions = table_of(_revision)

@@ -104,7 +104,7 @@ async def cancel_number(ctx: RequestContext, session: AsyncSession, *, holder: H
 
 
 async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
-    entry = await repository.by_holder(session, holder.public_id, lock=True)
+    entry = await repository.lock_held_by(session, holder.public_id)
     if entry is None or entry.holder_kind != holder.kind or entry.document_number_status != NumberState.CONFIRMED:
         raise NumberNotHeld
     return entry
@@ -281,7 +281,7 @@ async def _may_still_see(ctx: RequestContext, session: AsyncSession, entry: Ledg
     return any(ctx.caller.may(one, here) for one in (MANAGE_NUMBERS, permission_to_create(type_code)))
 
 
-def may_see(ctx: RequestContext, entry: LedgerEntry) -> bool:
+def may_see(ctx: RequestContext, entry: LedgerEntry | repository.HeldNumber) -> bool:
     parties = {entry.originator_organization_id}
     return bool(parties & ctx.caller.organization_ids) or ctx.caller.may(VIEW_COUNTERS, Scope(project=entry.project_id))
 

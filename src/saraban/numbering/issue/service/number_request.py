@@ -9,7 +9,7 @@ number, which plans such a request again with `fresh`.
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -220,7 +220,17 @@ class ResolvedRequest:
     plans: dict[tuple[NumberRequest, Period], Any] = field(default_factory=dict, compare=False)
 
 
-ResolutionCache = OrderedDict[tuple[object, ...], tuple[float, ResolvedRequest]]
+class _Remembered(NamedTuple):
+    """
+    :param renew: from then on who asks next resolves it anew; the others go on with it until `until`
+    """
+
+    renew: float
+    until: float
+    resolved: ResolvedRequest
+
+
+ResolutionCache = OrderedDict[tuple[object, ...], _Remembered]
 _remembered: WeakKeyDictionary[Database, ResolutionCache] = WeakKeyDictionary()
 _NOTHING: ResolutionCache = OrderedDict()
 
@@ -235,7 +245,8 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
         return found
     resolved = await _resolved(session, request)
     known = _remembered.setdefault(database_of(session), OrderedDict())
-    known[_key(request)] = (stopwatch() + _REMEMBERED_FOR, resolved)
+    now = stopwatch()
+    known[_key(request)] = _Remembered(now + _REMEMBERED_FOR / 2, now + _REMEMBERED_FOR, resolved)
     if len(known) > _MOST:
         known.popitem(last=False)
     return resolved
@@ -243,8 +254,14 @@ async def resolve(session: AsyncSession, request: NumberRequest, *, fresh: bool 
 
 def remembered_resolution(db: Database, request: NumberRequest) -> ResolvedRequest | None:
     """Return what was found a moment ago, so that nobody takes a connection for it."""
-    found = _remembered.get(db, _NOTHING).get(_key(request))
-    return found[1] if found is not None and found[0] > stopwatch() else None
+    key, known, now = _key(request), _remembered.get(db, _NOTHING), stopwatch()
+    found = known.get(key)
+    if found is None or found.until <= now:
+        return None
+    if found.renew <= now:
+        known[key] = found._replace(renew=found.until)
+        return None
+    return found.resolved
 
 
 def _key(request: NumberRequest) -> tuple[object, ...]:

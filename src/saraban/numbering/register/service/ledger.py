@@ -18,9 +18,9 @@ from saraban.kit.pagination import Page, list_mark
 from saraban.kit.text import control_character, fold
 from saraban.numbering.issue.domain import NumberActor, required_state
 from saraban.numbering.issue.repository import (
-    by_holder,
     by_printed_number,
     by_public_id,
+    held_by,
     project_and_type_of,
     recorded_issue,
 )
@@ -421,5 +421,5 @@ async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id:
 
 async def number_of_holder(ctx: RequestContext, session: AsyncSession, *, holder: UUID) -> UUID | None:
     """Return the public id of the number that a document carries, to who may read the number's life."""
-    entry = await by_holder(session, holder)
+    entry = await held_by(session, holder)
     return entry.public_id if entry is not None and may_see(ctx, entry) else None
