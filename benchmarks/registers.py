@@ -10,6 +10,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
@@ -17,25 +18,30 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import sqlalchemy as sa
+from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from benchmarks import filled, http
+from benchmarks import filled, http, register_baselines
 from benchmarks.bench import Bench, Say, Suite
 from benchmarks.filled import NARROW, NOTHING, READER_PASSWORD, READERS, WIDE, Filled
-from benchmarks.load import Operation
+from benchmarks.load import Operation, interleaved
+from benchmarks.number_baselines import Pool
+from benchmarks.register_baselines import Reader, guardian, ideal, offset_and_count
 from benchmarks.results import Row
-from saraban.documents.core.domain.registers import RegisterCursor, binding
+from saraban.documents.core.domain.registers import RegisterCursor
 from saraban.documents.core.models import DocumentReach
 from saraban.documents.core.service import AnyKind
+from saraban.documents.demo.domain import DemoRegister
 from saraban.documents.demo.service import KINDS
 from saraban.identity import service as identity
 from saraban.identity.models import Organization, User
 from saraban.kit.db import Database
+from saraban.kit.pagination import list_mark
 from saraban.projects.models import CorrespondenceType, Discipline
 from tests.conftest import PASSWORD
 from tests.factories.contexts import context
 
-DOCUMENTS, ON_SQLITE, MANY = 20_000, 100_000, 1_000_000
+DOCUMENTS, BESIDE_PEERS, ON_SQLITE, MANY = 20_000, 100_000, 100_000, 1_000_000
 FIRST, SLOWEST, AGAIN = 2, 5, 20
 PAGE = 20
 LIST = Path("build/bench-registers.txt")
@@ -160,7 +166,7 @@ async def deep(database: Database, kind: AnyKind, sort: str, reader: str) -> tup
             search = kind.search.model_validate({"sort": order, "limit": limit})
             page = await kind.page(context(caller), session, search=search, counted=True)
             cursors.append(page.next_cursor)
-            bounds.append(binding(kind.rules.name, search.model_dump_json(exclude={"cursor", "limit"})))
+            bounds.append(list_mark(kind.rules.name, search.model_dump_json(exclude={"cursor", "limit"})))
     if None in cursors:
         return None
     last = RegisterCursor.decode(cursors[1] or "", bounds[1]).encode(bounds[0])
@@ -297,6 +303,94 @@ async def _deepest(pages: Pages, database: Database, single: Mapping[str, Sequen
     return [Row(pages.suite, said, share(again, worst), "x", "<= 1.2")]
 
 
+async def compared(b: Bench, data: Filled, name: str) -> list[Row]:
+    """A page of RFAs in process, for one who sees 60 %, beside what others send for the same rows by the bare driver."""
+    database = Database(data.url)
+    kind = KINDS[DemoRegister.RFA]
+    async with database.reading() as session, Pool(make_url(data.url), 1) as pool:
+        caller = await identity.find_caller(session, username=READERS[WIDE])
+        assert caller is not None
+        (organization,) = caller.organization_ids
+        reader = Reader(caller.user_id, organization)
+        seen = await register_baselines.prepare(pool, reader)
+        _, last = await deep(database, kind, "-created", WIDE) or (None, None)
+
+        def page(*, counted: bool, cursor: str | None = None) -> Operation:
+            search = kind.search.model_validate({"sort": "-created", "cursor": cursor})
+            return lambda: kind.page(context(caller), session, search=search, counted=counted)
+
+        deepest = max(seen - PAGE, 0)
+        b.say(f"a page of RFAs beside others, {seen:,} to be seen")
+        sides = await interleaved(
+            {
+                "first page": b.of(page(counted=False), 1),
+                "first page, hand-written on an ideal index": b.of(ideal(pool), 1),
+                "first page with its count": b.of(page(counted=True), 1),
+                "first page, guardian": b.of(guardian(pool, reader, offset=0), 1),
+                "first page, OFFSET and COUNT": b.of(offset_and_count(pool, reader, offset=0), 1),
+                "last page": b.of(page(counted=True, cursor=last.cursor if last else None), 1),
+                "last page, guardian": b.of(guardian(pool, reader, offset=deepest), 1),
+                "last page, OFFSET and COUNT": b.of(offset_and_count(pool, reader, offset=deepest), 1),
+            },
+            rounds=b.rounds,
+        )
+    await database.close()
+    rows = [Row(name, each, 1000 / max(side.rate, 0.001), "ms", refused=side.refused) for each, side in sides.items()]
+
+    def against(one: str, other: str, wanted: str) -> Row:
+        return Row(name, f"{one}, against {other}", sides[one].rate / max(sides[other].rate, 0.001), "x", wanted)
+
+    counted, last_page = "first page with its count", "last page"
+    return [
+        *rows,
+        against("first page", "first page, hand-written on an ideal index", ">= 0.5"),
+        *(against(counted, f"first page, {other}", ">= 10") for other in ("guardian", "OFFSET and COUNT")),
+        *(against(last_page, f"last page, {other}", ">= 50") for other in ("guardian", "OFFSET and COUNT")),
+    ]
+
+
+async def grown(b: Bench, small: int, large: int, *, wanted: str = "") -> list[Row]:
+    """What people wait for most, over HTTP, beside the same with fewer documents: for a controller who sees most of them."""
+    async with AsyncExitStack() as stack:
+        requests: dict[int, dict[str, Operation]] = {}
+        for count in (small, large):
+            data = await stack.enter_async_context(filled.on_mariadb(count, b.say))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            site = await stack.enter_async_context(http.site_on(data.url, b.redis.url, folder))
+            clients = await stack.enter_async_context(http.Clients(site.port, 1))
+            public_id = await site.issued("rfas")
+            asked = {f"register of {kind.rules.path}": f"/api/v1/{kind.rules.path}" for kind in KINDS.values()}
+            asked |= {"one RFA": f"/api/v1/rfas/{public_id}", "tasks": "/api/v1/inbox"}
+            found = {what: clients.sending([site.reading(path)]) for what, path in asked.items()}
+            found["the page of an RFA"] = clients.sending([site.reading(f"/rfas/{public_id}", as_page=True)])
+            found["create an RFA"] = clients.sending([site.document("rfas")])
+            requests[count] = found
+        rows = []
+        for what in requests[small]:
+            b.say(f"{what}, with {large:,} documents and with {small:,}")
+            sides = await interleaved(
+                {f"{count:,}": b.brief(found[what], 1) for count, found in requests.items()}, rounds=b.rounds
+            )
+            less, more = sides[f"{small:,}"], sides[f"{large:,}"]
+            share = more.percentile(0.5) / less.percentile(0.5)
+            said = f"{what}, {large:,} documents against {small:,} ({less.percentile(0.5) * 1000:.1f} ms)"
+            rows.append(Row("growth", said, share, "x", wanted, less.refused + more.refused))
+    return rows
+
+
+async def little_grown(b: Bench) -> list[Row]:
+    return await grown(b, 2_000, DOCUMENTS)
+
+
+async def much_grown(b: Bench) -> list[Row]:
+    return await grown(b, 10_000, MANY, wanted="<= 1.5")
+
+
+async def beside_peers(b: Bench) -> list[Row]:
+    async with filled.on_mariadb(BESIDE_PEERS, b.say) as data:
+        return await compared(b, data, "registers beside others")
+
+
 async def on_mariadb(b: Bench) -> list[Row]:
     async with filled.on_mariadb(DOCUMENTS, b.say) as data:
         return await registers(data, b.redis.url, "registers", say=b.say)
@@ -312,5 +406,10 @@ async def at_a_million(b: Bench) -> list[Row]:
         return await registers(data, b.redis.url, "registers at a million", say=b.say)
 
 
-SUITES: dict[str, Suite] = {"registers": on_mariadb, "registers-sqlite": on_sqlite}
-FULL: dict[str, Suite] = {"registers-million": at_a_million}
+SUITES: dict[str, Suite] = {
+    "registers": on_mariadb,
+    "registers-sqlite": on_sqlite,
+    "peers": beside_peers,
+    "growth": little_grown,
+}
+FULL: dict[str, Suite] = {"registers-million": at_a_million, "growth-million": much_grown}

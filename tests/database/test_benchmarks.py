@@ -12,17 +12,23 @@ from fastapi.routing import iter_route_contexts
 from redis.asyncio import Redis
 from sqlalchemy.engine import make_url
 
-from benchmarks import filled, http, number_baselines, registers, workflow, workflow_baselines
+from benchmarks import filled, http, number_baselines, register_baselines, registers, workflow, workflow_baselines
 from benchmarks.app import served
 from benchmarks.document_baselines import pattern_of, rows_of
 from benchmarks.filled import READERS
 from benchmarks.load import closed_loop, interleaved, open_loop
 from benchmarks.pending_rfas import BACK, FORWARD, PendingRfas, approvals_in_turn, create_rfa, pending_rfas_in
+from benchmarks.register_baselines import Reader
 from benchmarks.results import Row, facts
 from benchmarks.trips import counting
+from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.demo.service import find_demo_project
+from saraban.documents.rfa.service import RFA
+from saraban.identity import service as identity
+from saraban.kit.db import Database
 from saraban.workflow.runtime.service.transitions import LANES
 from tests.conftest import settings_in
+from tests.factories.contexts import context
 
 pytestmark = pytest.mark.servers
 
@@ -232,6 +238,30 @@ class TestRegisters:
         assert all(row.value > 0 for row in rows)
         told = (tmp_path / "list-registers.txt").read_text(encoding="utf-8")
         assert all(f"rfas, {part}, {reader}" in told for part in ("all", "sort=due") for reader in READERS)
+
+    async def test_compare_with_pages_of_the_same_documents(self, mariadb_demo_url: str, redis_url: str) -> None:
+        async with pending_rfas_in(mariadb_demo_url, redis_url) as pending:
+            await pending.copy(60)
+        await filled.open_readers(mariadb_demo_url)
+        async with number_baselines.Pool(make_url(mariadb_demo_url), 1) as pool:
+            database = Database(mariadb_demo_url)
+            async with database.reading() as session:
+                caller = await identity.find_caller(session, username=READERS[filled.WIDE])
+                assert caller is not None
+                page = await RFA.page(context(caller), session, search=RegisterQuery(), counted=False)
+            await database.close()
+            reader = Reader(caller.user_id, *caller.organization_ids)
+            seen = await register_baselines.prepare(pool, reader)
+            ideal = await register_baselines.ideal(pool)()
+            others = [
+                await side(pool, reader, offset=0)()
+                for side in (register_baselines.guardian, register_baselines.offset_and_count)
+            ]
+
+        shown = [row.document.id for row in page.items]
+        assert seen == 61
+        assert [row[0] for row in ideal][: len(shown)] == shown
+        assert [[row[0] for row in rows] for rows in others] == [shown, shown]
 
 
 class TestLoad:

@@ -214,15 +214,21 @@ def _after(order: Order, value: Any) -> list[Condition]:
 
 @cache
 def _size(shape: _Shape) -> PreparedStatement:
-    """Count the rows of one key that a filter leaves, up to a limit."""
+    """
+    Count the rows of one key that a filter leaves, up to a limit.
+
+    Where there are more, nothing is counted: a limit inside a count writes all that it counts into a table first.
+    """
     rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions())
-    inner = rows.limit(sa.bindparam("most", type_=sa.Integer())).subquery()
-    return PreparedStatement(sa.select(sa.func.count()).select_from(inner))
+    most = sa.bindparam("most", type_=sa.Integer())
+    further = rows.limit(1).offset(sa.bindparam("most", type_=sa.Integer())).scalar_subquery()
+    every = rows.with_only_columns(sa.func.count()).scalar_subquery()
+    return PreparedStatement(sa.select(sa.case((further.is_(None), every), else_=most + 1)))
 
 
 @cache
 def _exceeding(shape: _Shape) -> PreparedStatement:
-    """Find the row behind as many as are counted: that takes half as long as counting them."""
+    """Find the row behind as many as are counted."""
     rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions())
     return PreparedStatement(rows.limit(1).offset(COUNTED))
 
@@ -321,10 +327,18 @@ def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
 
 
 def size(ask: Ask, index: Index, *, most: int) -> list[Query[int]]:
-    """Ask for the rows that the filters of one index leave, one query for each key."""
+    """
+    Ask for the rows that the filters of one index leave, one query for each key.
+
+    What is behind counts too: whether it is has to be looked up row by row, and nobody is told this number.
+    """
     given = _led_by(ask, index)
     return [
-        Query(_size(_shape(ask, key, index, given)), {**ask.shared, **_of_key(key), "most": most}, _first)
+        Query(
+            _size(replace(_shape(ask, key, index, given), at_home=True)),
+            {**ask.shared, **_of_key(key), "most": most},
+            _first,
+        )
         for key in ask.keys
     ]
 

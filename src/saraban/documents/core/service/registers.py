@@ -4,7 +4,7 @@ the wide ones.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from typing import Any, Generic, Protocol, TypeVar
@@ -126,10 +126,10 @@ async def read_page(
     after = None
     if cursor is not None:
         after = After(sort_value(order.sort, cursor.value, known.statuses), cursor.at, known.last)
-    found, sizes, documents = await _narrow(session, ask, after, search.limit)
+    found, sized_by = await _narrow(session, ask, after, search.limit)
     count = cursor.count if cursor is not None else None
     if counted and count is None:
-        count = await _count(session, ask, sizes, documents)
+        count = await _count(session, ask, sized_by)
     rows = found[: search.limit]
     shown = await wide(session, rows) if rows else []
     if len(found) <= search.limit:
@@ -248,17 +248,33 @@ def _days(ctx: RequestContext, register: KindRegister, search: RegisterQuery) ->
     return values
 
 
-async def _narrow(
-    session: AsyncSession, ask: Ask, after: After | None, limit: int
-) -> tuple[list[NarrowRow], Mapping[Index, int], Mapping[Index, list[int]]]:
-    """Return the rows of a page and the next one, with the sizes that the index was chosen by and what was looked up."""
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """
+    What the index was chosen by.
+
+    :param of: the rows that the filters of an index leave, up to `FEW` and one
+    :param documents: what was looked up
+    :param many: whether a key of the reader has more rows than are counted; None where nobody asked
+    """
+
+    of: Mapping[Index, int] = field(default_factory=dict)
+    documents: Mapping[Index, list[int]] = field(default_factory=dict)
+    many: bool | None = None
+
+    def few(self, index: Index) -> bool:
+        return self.of.get(index, FEW + 1) <= FEW
+
+
+async def _narrow(session: AsyncSession, ask: Ask, after: After | None, limit: int) -> tuple[list[NarrowRow], _Sizes]:
+    """Return the rows of a page and the next one, and what the index was chosen by."""
     if not ask.keys:
-        return [], {}, {}
-    sizes, documents = await _sizes(session, ask)
-    index = choose(ask.order, ask.filters, sizes)
-    queries = registers.narrow(ask, index, after=after, most=limit + 1, documents=documents.get(index, ()))
+        return [], _Sizes()
+    sizes = await _sizes(session, ask)
+    index = choose(ask.order, ask.filters, sizes.of)
+    queries = registers.narrow(ask, index, after=after, most=limit + 1, documents=sizes.documents.get(index, ()))
     parts = await _each(session, queries)
-    return merged(parts, descending=ask.order.descending, limit=limit + 1), sizes, documents
+    return merged(parts, descending=ask.order.descending, limit=limit + 1), sizes
 
 
 async def _each(session: AsyncSession, queries: Sequence[Query[T]]) -> list[T]:
@@ -268,19 +284,25 @@ async def _each(session: AsyncSession, queries: Sequence[Query[T]]) -> list[T]:
     return found
 
 
-async def _sizes(session: AsyncSession, ask: Ask) -> tuple[Mapping[Index, int], Mapping[Index, list[int]]]:
+async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
     """Count the rows of filters, and look up their documents. Who sees little looks through that, whatever others have."""
     wanted = sorted(sized(ask.order, ask.filters))
     elsewhere = [one for one in wanted if one in ask.tables.documents]
-    if any(one.of_others for one in elsewhere) and not await _exceeds(session, ask, None):
-        elsewhere = [one for one in elsewhere if not one.of_others]
+    many = None
+    if any(one.of_others for one in elsewhere):
+        many = await _exceeds(session, ask, None)
+        elsewhere = [one for one in elsewhere if many or not one.of_others]
     queries = [registers.looked_up(ask, one) for one in elsewhere]
     documents = dict(zip(elsewhere, await _each(session, queries), strict=True))
     sizes = {one: len(found) for one, found in documents.items()}
     for one in wanted:
         if not one.looks_up:
-            sizes[one] = sum(await _each(session, registers.size(ask, one, most=FEW + 1)))
-    return sizes, documents
+            sizes[one] = await _size(session, ask, one)
+    return _Sizes(sizes, documents, many)
+
+
+async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:
+    return sum(await _each(session, registers.size(ask, index, most=FEW)))
 
 
 async def _exceeds(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
@@ -299,20 +321,25 @@ def _growing(queries: Sequence[Query[T]]) -> Iterator[Sequence[Query[T]]]:
         start, some = start + some, min(some * 2, _AT_ONCE)
 
 
-async def _count(
-    session: AsyncSession, ask: Ask, sizes: Mapping[Index, int], documents: Mapping[Index, list[int]]
-) -> int:
+async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
     """
     Count the documents that are asked for: exact up to `COUNTED`, then one more.
 
     Where the rows that an index leaves are more than that, they are not looked at one by one, and there may be less.
     """
-    usable = [one for one in ask.filters if not one.looks_up or (one in documents and sizes[one] <= FEW)]
-    index = min(usable, key=lambda one: (sizes.get(one, FEW + 1), one), default=Index.CREATED)
-    if not index.looks_up and await _exceeds(session, ask, index):
-        return COUNTED + 1
+    usable = [one for one in ask.filters if not one.looks_up or (one in sizes.documents and sizes.few(one))]
+    index = min(usable, key=lambda one: (sizes.of.get(one, FEW + 1), one), default=Index.CREATED)
+    few = sizes.few(index)
+    if usable and index not in sizes.of:
+        few = await _size(session, ask, index) <= FEW
+    if not few:
+        many = await _exceeds(session, ask, None) if sizes.many is None else sizes.many
+        if not many:
+            index = Index.CREATED  # all that the reader sees, read in its order, rather than looked up along an index
+        elif not usable or await _exceeds(session, ask, index):
+            return COUNTED + 1
     projects = [list(keys) for _, keys in groupby(ask.keys, key=lambda key: key.project)]
-    queries = [registers.count(ask, keys, index, documents.get(index, [])) for keys in projects]
+    queries = [registers.count(ask, keys, index, sizes.documents.get(index, [])) for keys in projects]
     total = 0
     for some in _growing(queries):
         total += sum(await fetch_each(session, *some))
