@@ -6,7 +6,18 @@ import time
 
 import uvloop
 
-from benchmarks import allocator, documents, footing, full, number_import, numbering, registers, workflow
+from benchmarks import (
+    allocator,
+    controllers,
+    creation,
+    documents,
+    footing,
+    full,
+    number_import,
+    numbering,
+    registers,
+    workflow,
+)
 from benchmarks.bench import bench as opened
 from benchmarks.results import Row, publish
 
@@ -14,7 +25,8 @@ SECONDS, ROUNDS = 8.0, 3
 SUITES = (
     numbering.SUITES | number_import.SUITES | workflow.SUITES | documents.SUITES | footing.SUITES | registers.SUITES
 )
-FULL = full.SUITES | registers.FULL
+SUITES |= creation.SUITES | controllers.SUITES
+FULL = full.SUITES | registers.FULL | controllers.FULL
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:

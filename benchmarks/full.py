@@ -1,27 +1,32 @@
-"""The long rows: tables of ten million, the memory of a million numbers, and the check of a million."""
+"""The long rows: tables of ten million, the memory of a million numbers, the account of a million, and the check of a million."""
 
 import asyncio
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
 import uvloop
 from redis.asyncio import Redis
+from sqlalchemy.ext.asyncio import AsyncSession
 
-from benchmarks import allocator
+from benchmarks import allocator, filled, http
 from benchmarks.bench import Bench, Suite
-from benchmarks.load import interleaved
+from benchmarks.load import closed_loop, interleaved
 from benchmarks.numbering import rate, ratio
 from benchmarks.results import Row
 from saraban.bootstrap import carriers
 from saraban.kit.db import Database
 from saraban.kit.locks import RedisLocks
 from saraban.numbering import service as numbering
+from tests.conftest import PASSWORD
 
 MANY = 10_000_000
-MILLION = 1_000_000
+MILLION, FEW = 1_000_000, 20_000
 _CHUNK = 500_000
 
 
@@ -48,8 +53,12 @@ async def ten_million(b: Bench) -> list[Row]:
     ]
 
 
-def _filling(first: int, count: int) -> str:
-    """Rows like those of issued numbers, of a thousand other series."""
+def _filling(first: int, count: int, *, each: int = 10_000) -> str:
+    """
+    Rows like those of issued numbers, of other series.
+
+    :param each: numbers of a series
+    """
     numbers = f"seq_{first}_to_{first + count - 1}"
     return f"""
     SET SESSION foreign_key_checks = 0;
@@ -58,17 +67,59 @@ def _filling(first: int, count: int) -> str:
       document_number, revision_label, document_number_status, source, format_template, format_values, issue_year,
       user_id, confirmed_at, created_at)
     SELECT CAST(CONCAT(LPAD(HEX(seq), 12, '0'), '70008000', LPAD(HEX(seq), 12, '0')) AS UUID), UUID(), 1, 1, 1, 2,
-      CONCAT('F', seq DIV 10000, '-{{SEQ}}'), 0, seq MOD 10000 + 1, CONCAT('F', seq), CONCAT('F', seq), 'A',
+      CONCAT('F', seq DIV {each}, '-{{SEQ}}'), 0, seq MOD {each} + 1, CONCAT('F', seq), CONCAT('F', seq), 'A',
       'CONFIRMED', 'DRAW', '{{ORIGINATOR}}-{{SEQ:4}}', '{{}}', 2026, 1, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)
     FROM {numbers};
     INSERT INTO document_number_audit (uuid, operation, project_id, reservation_uuid, generated_number, document_type,
       series, counter_key, template_used, sequence_number, user_id, retry_count, lock_wait_ms, lock_path, created_at)
     SELECT CAST(CONCAT(LPAD(HEX(seq), 12, '1'), '70008000', LPAD(HEX(seq), 12, '0')) AS UUID), 'GENERATE', 1,
       CAST(CONCAT(LPAD(HEX(seq), 12, '0'), '70008000', LPAD(HEX(seq), 12, '0')) AS UUID), CONCAT('F', seq), 'LETTER',
-      CONCAT('F', seq DIV 10000, '-{{SEQ}}'), '{{}}', '{{ORIGINATOR}}-{{SEQ:4}}', seq MOD 10000 + 1, 1, 0, 0, 'redis',
+      CONCAT('F', seq DIV {each}, '-{{SEQ}}'), '{{}}', '{{ORIGINATOR}}-{{SEQ:4}}', seq MOD {each} + 1, 1, 0, 0, 'redis',
       UTC_TIMESTAMP(6)
     FROM {numbers};
     """
+
+
+async def accounts(b: Bench) -> list[Row]:
+    """The list of series and the account of one with a million numbers, over HTTP."""
+    b.say("a series of a million numbers")
+    url = b.mariadb.create("accounts", statements=b.template)
+    for first in range(0, MILLION, _CHUNK):
+        await asyncio.to_thread(b.mariadb.run, _filling(first, _CHUNK, each=MILLION), database="accounts")
+    await asyncio.to_thread(b.mariadb.run, _COUNTER, database="accounts")
+    with tempfile.TemporaryDirectory() as folder:
+        unlimited = {"preview_limit_user": 0}
+        async with http.site_on(url, b.redis.url, Path(folder), settings=unlimited) as site:
+            token = await site.token_of("admin", PASSWORD)
+            return [
+                await _page(b, site, name, path, token)
+                for name, path in {
+                    "list of series": f"/series?projectPublicId={site.project}",
+                    "account, first page": f"/series/account?projectPublicId={site.project}&series={_SERIES}",
+                    "account, deepest page": f"/series/account?projectPublicId={site.project}&series={_SERIES}"
+                    f"&from={MILLION - 49}",
+                }.items()
+            ]
+
+
+_SERIES = "F0-%7BSEQ%7D"
+_COUNTER = """
+INSERT INTO document_number_counters (project_id, series, `range`, originator_organization_id, correspondence_type_id,
+  recipient_organization_id, sub_type_id, rfa_type_id, discipline_id, current_year, last_number, range_count, version,
+  updated_at)
+SELECT 1, 'F0-{SEQ}', 0, 1, 1, 2, 0, 0, 0, 2026, MAX(sequence_number), 0, 1, UTC_TIMESTAMP(6)
+FROM document_number_reservations WHERE project_id = 1 AND series = 'F0-{SEQ}'
+"""
+
+
+async def _page(b: Bench, site: http.Site, name: str, path: str, token: str) -> Row:
+    b.say(name)
+    async with http.Clients(site.port, 1) as clients:
+        operation = clients.sending([site.reading(http.API + path, token=token)])
+        await operation()
+        done = await closed_loop(operation, clients=1, seconds=b.brief_seconds)
+    of = f"{name}, a series of 1,000,000 numbers: p95"
+    return Row("numbering", of, done.percentile(0.95) * 1000, "ms", "<= 30", done.refused)
 
 
 async def memory(b: Bench) -> list[Row]:
@@ -89,13 +140,29 @@ async def check(b: Bench) -> list[Row]:
         for _ in range(100):
             await asyncio.gather(*(operation() for _ in range(100)))
         few = await _apart("check", str(small.db.url.render_as_string(hide_password=False)))
-    rows, seconds, found, peak = await _apart("check", b.url)
+    rows, seconds, found, peak, _ = await _apart("check", b.url)
     return [
         Row("numbering", f"number verify of {rows:,} rows", seconds, "s"),
         Row("numbering", "number verify", rows / seconds, "rows/s"),
         Row("numbering", "number verify: discrepancies", found, "discrepancies", "<= 0"),
         Row("numbering", "number verify: resident memory at its most", peak / 1024, "MB"),
         ratio(f"number verify: resident memory, against that of {few[0]:,} rows", peak / few[3], "<= 1.2"),
+    ]
+
+
+async def check_filled(b: Bench) -> list[Row]:
+    """`number verify` of a filled project, its memory beside that of a small one, and its longest snapshot."""
+    async with filled.on_mariadb(FEW, b.say) as data:
+        small = await _apart("check", data.url)
+    async with filled.on_mariadb(MILLION, b.say) as data:
+        b.say(f"verify {MILLION:,} documents")
+        rows, seconds, found, peak, longest = await _apart("check", data.url)
+    of = f"number verify of {MILLION:,} documents"
+    return [
+        Row("numbering", f"{of}: {rows:,} rows", seconds, "s", "<= 120"),
+        Row("numbering", f"{of}: discrepancies", found, "discrepancies", "<= 0"),
+        Row("numbering", f"{of}: longest snapshot", longest, "s", "<= 5"),
+        ratio(f"{of}: resident memory, against that of {FEW:,}", peak / small[3], "<= 1.2"),
     ]
 
 
@@ -108,9 +175,9 @@ async def _apart(*words: str) -> Any:
 
 
 async def _check(url: str) -> None:
-    """Print rows, seconds, discrepancies, and the most kilobytes that were resident."""
+    """Print rows, seconds, discrepancies, the most kilobytes that were resident, and the seconds of the longest snapshot."""
     allocator.quiet_logs()
-    db = Database(url)
+    db = _Watched(url)
     started, rows, found, most = time.monotonic(), 0, 0, 0
 
     def progress(done: int, _total: int) -> None:
@@ -120,7 +187,20 @@ async def _check(url: str) -> None:
     async for _ in numbering.check_consistency(db, carriers=carriers(), progress=progress):
         found += 1
     await db.close()
-    sys.stdout.write(orjson.dumps([rows, time.monotonic() - started, found, most]).decode())
+    sys.stdout.write(orjson.dumps([rows, time.monotonic() - started, found, most, db.longest]).decode())
+
+
+class _Watched(Database):
+    """A database that remembers for how long a snapshot was open."""
+
+    longest = 0.0
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[AsyncSession]:
+        async with super().snapshot() as session:
+            began = time.monotonic()
+            yield session
+        self.longest = max(self.longest, time.monotonic() - began)
 
 
 def _resident() -> int:
@@ -148,7 +228,13 @@ async def _hold(url: str, redis_url: str) -> None:
 
 
 # The check comes before the ten million rows, which are written past the product and would all be named.
-SUITES: dict[str, Suite] = {"memory": memory, "verify": check, "tenmillion": ten_million}
+SUITES: dict[str, Suite] = {
+    "memory": memory,
+    "verify": check,
+    "tenmillion": ten_million,
+    "accounts": accounts,
+    "verify_filled": check_filled,
+}
 
 if __name__ == "__main__":
     roles: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"hold": _hold, "check": _check}

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import cycle
 from pathlib import Path
@@ -33,7 +33,7 @@ TRIVIAL = "/trivial"
 
 
 class Refused(Exception):
-    """The server answered something else than 201, or 200 to a GET."""
+    """The server answered something else than 200 or 201."""
 
 
 class Client:
@@ -46,13 +46,15 @@ class Client:
     async def to(cls, port: int) -> "Client":
         return cls(*await asyncio.open_connection(HOST, port))
 
-    async def send(self, request: bytes) -> None:
+    async def send(self, request: bytes) -> bytes:
+        """Return the body of the answer."""
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
-        await self._reader.readexactly(length)
-        if not head.startswith(b"HTTP/1.1 200" if request.startswith(b"GET") else b"HTTP/1.1 201"):
+        body = await self._reader.readexactly(length)
+        if not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
             raise Refused(head.split(b"\r\n", 1)[0].decode())
+        return body
 
     def close(self) -> None:
         self._writer.close()
@@ -74,20 +76,25 @@ class Clients:
         while not self._free.empty():
             self._free.get_nowait().close()
 
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[Client]:
+        client = await self._free.get()
+        try:
+            yield client
+        except (OSError, EOFError):
+            # A broken connection would refuse all that is sent on it: one error counts as one.
+            client.close()
+            client = await Client.to(self._port)
+            raise
+        finally:
+            self._free.put_nowait(client)
+
     def sending(self, requests: Sequence[bytes]) -> Operation:
         turns = cycle(requests)
 
         async def operation() -> object:
-            client = await self._free.get()
-            try:
-                await client.send(next(turns))
-            except (OSError, EOFError):
-                # A broken connection would refuse all that is sent on it: one error counts as one.
-                client.close()
-                client = await Client.to(self._port)
-                raise
-            finally:
-                self._free.put_nowait(client)
+            async with self.one() as client:
+                return await client.send(next(turns))
 
         return operation
 
@@ -102,9 +109,14 @@ class Site:
             one["publicId"] for one in project["contracts"] if one["contractCode"] == project["projectCode"]
         )
 
+    @property
+    def project(self) -> str:
+        """The project's public id."""
+        return str(self._project["publicId"])
+
     def request(self, path: str) -> bytes:
         """Give the bytes that ask for the number of a letter."""
-        return self._post(
+        return self.posting(
             path,
             {
                 "projectPublicId": self._project["publicId"],
@@ -116,7 +128,7 @@ class Site:
 
     def document(self, register: str, carried: str = "") -> bytes:
         """Give the bytes that create a document; `carried` is the document that a transmittal sends."""
-        return self._post(f"/api/v1/{register}", self.draft(register, carried))
+        return self.posting(f"/api/v1/{register}", self.draft(register, carried))
 
     def draft(self, register: str, carried: str = "") -> dict[str, Any]:
         more: dict[str, dict[str, Any]] = {
@@ -132,10 +144,11 @@ class Site:
         head = {"projectPublicId": self._project["publicId"], "recipients": recipients, "subject": "Load test"}
         return head | more[register]
 
-    def _post(self, path: str, order: dict[str, Any]) -> bytes:
+    def posting(self, path: str, order: dict[str, Any], *, token: str = "") -> bytes:
+        """:param token: of who sends it; the account's own where it is empty"""
         body = orjson.dumps(order)
         head = (
-            f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {self._token}\r\n"
+            f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {token or self._token}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         return head.encode() + body
@@ -175,15 +188,20 @@ class Site:
 
 
 @asynccontextmanager
-async def site_on(url: str, redis_url: str, folder: Path) -> AsyncIterator[Site]:
+async def site_on(
+    url: str, redis_url: str, folder: Path, *, settings: Mapping[str, Any] | None = None
+) -> AsyncIterator[Site]:
     """
     Serve a database that has the demo project, with `benchmarks.app`, until the block ends.
 
     The account is a service account without limits: peak load is what such accounts are for (REQ-OPS-02).
+
+    :param settings: other ones than those of a benchmark, whose server has no worker
     """
     await _exempt(url)
     port = free_port()
-    process = _started(port, {"database_url": url, "redis_url": redis_url, "data_dir": folder, "run_worker": False})
+    usual = {"database_url": url, "redis_url": redis_url, "data_dir": folder, "run_worker": False}
+    process = _started(port, {**usual, **(settings or {})})
     try:
         async with httpx.AsyncClient(base_url=f"http://{HOST}:{port}", timeout=30) as client:
             await _answering(client)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import cycle
 from typing import Any, Self
 
 import asyncmy
@@ -20,9 +21,10 @@ from benchmarks.load import LoadResult, Operation
 _TABLES = (
     "CREATE OR REPLACE TABLE baseline_counter (id INT PRIMARY KEY, last_number INT NOT NULL, version INT NOT NULL)",
     "CREATE OR REPLACE TABLE baseline_audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL, t VARCHAR(100) NOT NULL)",
-    "REPLACE INTO baseline_counter VALUES (1, 0, 0)",
+    "REPLACE INTO baseline_counter SELECT seq, 0, 0 FROM seq_1_to_100",
 )
 BATCH = 50
+SERIES = 100
 
 
 class Conflict(Exception):
@@ -77,13 +79,19 @@ async def prepare(pool: Pool) -> None:
             await cursor.execute(statement)
 
 
-def floor(pool: Pool) -> Operation:
-    """Keeps an audit row: counter, read, insert, commit. The least that any honest service does for one number."""
+def floor(pool: Pool, *, series: int = 1) -> Operation:
+    """
+    Keeps an audit row: counter, read, insert, commit. The least that any honest service does for one number.
+
+    :param series: so many, in turn
+    """
+    turns = cycle(range(1, series + 1))
 
     async def operation() -> object:
+        counter = next(turns)
         async with pool.transaction() as cursor:
-            await cursor.execute("UPDATE baseline_counter SET last_number = last_number + 1 WHERE id = 1")
-            await cursor.execute("SELECT last_number FROM baseline_counter WHERE id = 1")
+            await cursor.execute("UPDATE baseline_counter SET last_number = last_number + 1 WHERE id = %s", (counter,))
+            await cursor.execute("SELECT last_number FROM baseline_counter WHERE id = %s", (counter,))
             (number,) = await cursor.fetchone()
             await cursor.execute("INSERT INTO baseline_audit (n, t) VALUES (%s, 'a row of the audit')", (number,))
             return number

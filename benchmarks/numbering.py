@@ -94,13 +94,32 @@ async def shapes(b: Bench) -> list[Row]:
     rows = []
     for series in (1, 100):
         for clients in (1, 16, 100, 400):
-            if series == 1 and clients in {1, 100}:
+            if clients == 100 or (series == 1 and clients == 1):
                 continue
             b.say(f"{clients} clients, {series} series")
             operation = await allocator.many_series(b.world, b.locks(), series=series)
             outcome = await closed_loop(operation, clients=clients, seconds=b.brief_seconds)
             rows.append(rate(f"{clients} clients, {series} series", Side([outcome])))
     return rows
+
+
+async def hundred_series(b: Bench) -> list[Row]:
+    """A hundred series at once, so that hardly two requests wait for the same one, beside as many bare counters."""
+    b.say("100 clients, 100 series, beside the bare transaction")
+    async with number_baselines.Pool(b.world.db.url, 100) as pool:
+        await number_baselines.prepare(pool)
+        sides = await interleaved(
+            {
+                "Saraban": b.of(await allocator.many_series(b.world, b.locks(), series=number_baselines.SERIES), 100),
+                "bare transaction": b.of(number_baselines.floor(pool, series=number_baselines.SERIES), 100),
+            },
+            rounds=b.rounds,
+        )
+    share = sides["Saraban"].rate / sides["bare transaction"].rate
+    return [
+        *(rate(f"100 clients, 100 series: {name}", side) for name, side in sides.items()),
+        ratio("100 clients, 100 series, against the bare transaction", share, ">= 0.5", sides["Saraban"].refused),
+    ]
 
 
 async def without_redis(b: Bench) -> list[Row]:
@@ -225,6 +244,7 @@ SUITES: dict[str, Suite] = {
     "peers": in_process,
     "alone": alone,
     "shapes": shapes,
+    "series": hundred_series,
     "redis": without_redis,
     "servers": servers,
     "http": over_http,

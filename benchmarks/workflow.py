@@ -239,7 +239,7 @@ async def _idle(b: Bench, pending: PendingRfas, moved: Any, *, times: int) -> tu
                 began = time.perf_counter()
                 await moved()
                 committed = time.perf_counter()
-                await _until_told(connection)
+                await until_told(connection)
                 if number >= 5:  # those before it have warmed up both
                     own.append(committed - began)
                     handled.append(time.perf_counter() - committed)
@@ -249,7 +249,7 @@ async def _idle(b: Bench, pending: PendingRfas, moved: Any, *, times: int) -> tu
     return median(own), median(handled)
 
 
-async def _until_told(connection: Any) -> None:
+async def until_told(connection: Any) -> None:
     async with connection.cursor() as cursor:
         while True:
             await cursor.execute("SELECT COUNT(*) FROM outbox_events WHERE delivered_at IS NULL")

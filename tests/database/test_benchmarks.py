@@ -3,17 +3,34 @@
 import asyncio
 import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+import pytest_asyncio
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 from redis.asyncio import Redis
 from sqlalchemy.engine import make_url
 
-from benchmarks import filled, http, number_baselines, register_baselines, registers, workflow, workflow_baselines
+from benchmarks import (
+    allocator,
+    controllers,
+    creation,
+    filled,
+    full,
+    http,
+    number_baselines,
+    numbering,
+    register_baselines,
+    registers,
+    workflow,
+    workflow_baselines,
+)
 from benchmarks.app import served
+from benchmarks.bench import Bench, Suite
 from benchmarks.document_baselines import pattern_of, rows_of
 from benchmarks.filled import READERS
 from benchmarks.load import closed_loop, interleaved, open_loop
@@ -29,6 +46,8 @@ from saraban.kit.db import Database
 from saraban.workflow.runtime.service.transitions import LANES
 from tests.conftest import settings_in
 from tests.factories.contexts import context
+from tests.servers import MariaDb
+from tests.servers import Redis as RedisServer
 
 pytestmark = pytest.mark.servers
 
@@ -262,6 +281,64 @@ class TestRegisters:
         assert seen == 61
         assert [row[0] for row in ideal][: len(shown)] == shown
         assert [[row[0] for row in rows] for rows in others] == [shown, shown]
+
+
+class TestTinyRuns:
+    """Suites that measure whole servers, for a moment: they still ask for what there is."""
+
+    @pytest_asyncio.fixture
+    async def tiny(
+        self, mariadb_server: MariaDb, redis_server: RedisServer, mariadb_demo_url: str, mariadb_demo_template: str
+    ) -> AsyncIterator[Bench]:
+        made: list[str] = []
+
+        def create(name: str, *, statements: str = "") -> str:
+            made.append(name)
+            return mariadb_server.create(name, statements=statements)
+
+        server = SimpleNamespace(create=create, run=mariadb_server.run)
+        async with (
+            Redis.from_url(redis_server.url) as client,
+            allocator.world_in(mariadb_demo_url, fresh=False) as world,
+        ):
+            yield Bench(
+                cast("MariaDb", server),
+                redis_server,
+                mariadb_demo_url,
+                mariadb_demo_template,
+                world,
+                client,
+                seconds=0.3,
+                rounds=1,
+                say=lambda _what: None,
+            )
+        for name in made:
+            mariadb_server.drop(name)
+
+    @pytest.mark.parametrize("suite", [numbering.hundred_series, creation.reach, creation.worker])
+    async def test_are_refused_nothing(self, tiny: Bench, suite: Suite) -> None:
+        rows = await suite(tiny)
+
+        assert any(row.wanted for row in rows)
+        assert all(row.value > 0 and not row.refused for row in rows)
+
+    async def test_accounts_have_a_first_and_a_deepest_page(self, tiny: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(full, "MILLION", 200)
+        monkeypatch.setattr(full, "_CHUNK", 100)
+
+        rows = await full.accounts(tiny)
+
+        assert [row.wanted for row in rows] == ["<= 30"] * 3
+        assert sum(row.refused for row in rows) == 0
+
+    async def test_controllers_do_everything(self, tiny: Bench) -> None:
+        async with pending_rfas_in(tiny.url, tiny.redis.url) as pending:
+            await pending.copy(60)
+
+        rows = await controllers.measured(tiny, tiny.url, documents=61)
+
+        assert next(row.value for row in rows if row.row.endswith("errors")) == 0
+        assert all(any(f": {action}, p95" in row.row for row in rows) for action in controllers.SHARES)
 
 
 class TestLoad:

@@ -1,7 +1,6 @@
 """`saraban demo generate`: what it writes is what people would have written, at any moment whole, and there once."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,10 +19,10 @@ from saraban.documents.demo.service import KINDS, PROJECT
 from saraban.documents.demo.service import generate as generation
 from saraban.documents.demo.service.copies import CopiedDocument
 from saraban.kit.db import Base
-from saraban.kit.driver import DriverConnection
 from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
+from tests import killed_generate
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -124,11 +123,8 @@ _TWINS = [
 
 
 def few(run: generation.GenerationRun) -> None:
-    """Keep one sort of each register, so that few documents have to be written as people do."""
-    kept = [
-        sort_named(run.place.scripts, where, acts) for where, acts in (_TWINS[4], _TWINS[9], _TWINS[13], _TWINS[11])
-    ]
-    run.place.scripts = [replace(run.place.scripts[place], weight=1.0) for place in kept]
+    """Keep one sort of each register."""
+    run.place.scripts = killed_generate.few(run.place.scripts)
     run.__post_init__()
 
 
@@ -178,31 +174,6 @@ class TestProject:
         assert await discrepancies(system) == []
         again = [one async for one in bootstrap.generate(system, code=PROJECT, documents=150, revisions=1.4)]
         assert [(one.found, one.written) for one in again] == [(150, 0)]
-
-    async def test_is_whole_when_it_was_broken_off_and_goes_on(
-        self, system: "System", monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        run, calls, write = await run_on(system), 0, repository.insert
-        few(run)
-
-        async def broken(driver: DriverConnection, texts: Mapping[sa.Table, list[str]]) -> None:
-            nonlocal calls
-            calls += 1
-            await write(driver, texts)
-            if calls == 2:
-                raise RuntimeError("killed")
-
-        monkeypatch.setattr(repository, "insert", broken)
-        with pytest.raises(RuntimeError, match="killed"):
-            [written async for written in generation.fill(run, 60)]
-        before = await held(system)
-        assert before < 60
-        assert await discrepancies(system) == []
-
-        [written async for written in generation.fill(run, 60 - before)]
-
-        assert await held(system) == 60
-        assert await discrepancies(system) == []
 
     async def test_the_next_number_people_get_follows(self, system: "System") -> None:
         run = await run_on(system)

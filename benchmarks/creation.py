@@ -1,0 +1,124 @@
+"""What creating an RFA pays for what is done beside it: the rows of the index of reach, and the worker inside the server."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from sqlalchemy.engine import make_url
+
+from benchmarks import http, number_baselines, processor
+from benchmarks.bench import Bench, Suite
+from benchmarks.load import LoadResult, Round, closed_loop, interleaved
+from benchmarks.pending_rfas import create_rfa
+from benchmarks.results import Row
+from benchmarks.workflow import until_told
+from saraban.bootstrap import closing, wire
+from saraban.documents.core.repository.reach import ReachIndex
+from saraban.documents.demo.service import find_demo_project
+from tests.conftest import settings_in
+
+CLIENTS = 16
+_NAME = "creation"
+
+
+@contextmanager
+def without_reach() -> Iterator[None]:
+    """Leave the rows of new documents out of the index of reach, in this process alone."""
+    with patch.object(ReachIndex, "add", lambda *_, **__: None):
+        yield
+
+
+async def reach(b: Bench) -> list[Row]:
+    """16 clients in process, with the rows of reach and without them, in databases of their own."""
+    b.say("create an RFA, with the rows of reach and without")
+    async with AsyncExitStack() as stack:
+        sides: dict[str, Round] = {}
+        for name in ("with", "without"):
+            url = b.mariadb.create(f"reach_{name}", statements=b.template)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            settings = settings_in(folder, database_url=url, redis_url=b.redis.url)
+            system = await stack.enter_async_context(closing(wire(settings)))
+            async with system.db.reading() as session:
+                known = await find_demo_project(session, system.clock.now(), system.clock.zone)
+            sides[name] = b.of(partial(create_rfa, system, known), CLIENTS)
+        measured = await interleaved({"with": sides["with"], "without": _left_out(sides["without"])}, rounds=b.rounds)
+    rates = {name: side.rate for name, side in measured.items()}
+    of = f"create an RFA in process, {CLIENTS} clients"
+    return [
+        *(Row(_NAME, f"{of}: {name} rows of reach", rate, "documents/s") for name, rate in rates.items()),
+        Row(
+            _NAME,
+            "create with rows of reach, against without",
+            rates["with"] / rates["without"],
+            "x",
+            ">= 0.85",
+            measured["with"].refused,
+        ),
+    ]
+
+
+def _left_out(run: Round) -> Round:
+    async def left_out() -> LoadResult:
+        with without_reach():
+            return await run()
+
+    return left_out
+
+
+class _Served:
+    """A server that creates RFAs for 16 clients; what is left to do after a round is done before the next one begins."""
+
+    def __init__(self, b: Bench, site: http.Site, clients: http.Clients, connection: Any) -> None:
+        self._creating = clients.sending([site.document("rfas")])
+        self._b, self._site, self._connection = b, site, connection
+        self.spent, self.done = 0.0, 0
+
+    async def round(self) -> LoadResult:
+        before = processor.seconds(self._site.pid)
+        outcome = await closed_loop(self._creating, clients=CLIENTS, seconds=self._b.seconds)
+        self.spent += processor.seconds(self._site.pid) - before
+        self.done += outcome.done
+        if self._connection is not None:
+            await until_told(self._connection)
+        return outcome
+
+
+async def worker(b: Bench) -> list[Row]:
+    """Creating RFAs over HTTP, on a server that has its worker and on one that has none."""
+    b.say("create an RFA over HTTP, with the worker inside the server and without")
+    async with AsyncExitStack() as stack:
+        on = await stack.enter_async_context(_served(b, worker=True))
+        off = await stack.enter_async_context(_served(b, worker=False))
+        sides = await interleaved({"on": on.round, "off": off.round}, rounds=b.rounds)
+    of = f"create an RFA, {CLIENTS} clients: worker"
+    share = sides["on"].rate / sides["off"].rate
+    rows = []
+    for name, served in (("on", on), ("off", off)):
+        rows += [
+            Row(_NAME, f"{of} {name}", sides[name].rate, "documents/s"),
+            Row(_NAME, f"{of} {name}: processor", served.spent * 1000 / max(served.done, 1), "ms"),
+        ]
+    return [*rows, Row(_NAME, "create with the worker on, against off", share, "x", ">= 1", sides["on"].refused)]
+
+
+@asynccontextmanager
+async def _served(b: Bench, *, worker: bool) -> Any:
+    url = b.mariadb.create(f"worker_{'on' if worker else 'off'}", statements=b.template)
+    with tempfile.TemporaryDirectory() as folder:
+        async with (
+            http.site_on(url, b.redis.url, Path(folder), settings={"run_worker": worker}) as site,
+            http.Clients(site.port, CLIENTS) as clients,
+        ):
+            connection = await number_baselines.connect(make_url(url)) if worker else None
+            try:
+                yield _Served(b, site, clients, connection)
+            finally:
+                if connection is not None:
+                    connection.close()
+
+
+SUITES: dict[str, Suite] = {"reach": reach, "worker": worker}

@@ -1,0 +1,64 @@
+"""`saraban demo generate` on both databases, by a command that is killed: what was written is whole, and it goes on there."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+
+from saraban.bootstrap import System, carriers, closing, wire
+from saraban.numbering import service as numbering
+from saraban.numbering.series.models import LedgerEntry
+from tests.conftest import UNLIMITED, settings_in
+from tests.reach import differences
+
+pytestmark = pytest.mark.servers
+DOCUMENTS = 40
+
+
+@pytest_asyncio.fixture
+async def system(any_demo_url: str, tmp_path: Path) -> AsyncIterator[System]:
+    async with closing(wire(settings_in(tmp_path, database_url=any_demo_url))) as found:
+        yield found
+
+
+async def generate(system: System, folder: Path, *, killed_at: int) -> int:
+    """How the command ended."""
+    settings = {"data_dir": folder, "database_url": system.settings.database_url} | UNLIMITED
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SARABAN_")}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.killed_generate", str(killed_at)),
+        *("demo", "generate", "--documents", str(DOCUMENTS)),
+        env=environment | {f"SARABAN_{name.upper()}": str(value) for name, value in settings.items()},
+        stdout=asyncio.subprocess.DEVNULL,
+    )
+    return await asyncio.wait_for(process.wait(), timeout=120)
+
+
+async def held(system: System) -> int:
+    async with system.db.reading() as session:
+        count = sa.select(sa.func.count()).where(LedgerEntry.holder_public_id.is_not(None))
+        return await session.scalar(count) or 0
+
+
+async def adds_up(system: System) -> bool:
+    found = [one async for one in numbering.check_consistency(system.db, carriers=carriers())]
+    return found == [] and await differences(system.db) == []
+
+
+@pytest.mark.timeout(240)
+async def test_that_is_killed_leaves_whole_documents_and_goes_on(system: System, tmp_path: Path) -> None:
+    assert await generate(system, tmp_path, killed_at=3) == -signal.SIGKILL
+    before = await held(system)
+    assert 0 < before < DOCUMENTS
+    assert await adds_up(system)
+
+    assert await generate(system, tmp_path, killed_at=0) == 0
+
+    assert await held(system) == DOCUMENTS
+    assert await adds_up(system)
