@@ -1,8 +1,6 @@
 """Read all records at once, a page at a time in the order of an index: counters, numbers with their audit rows, the audit."""
 
 from collections.abc import Mapping, Sequence
-from itertools import starmap
-from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -10,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.kit.db import AnySelect
-from saraban.kit.statements import PreparedStatement
+from saraban.kit.statements import PreparedStatement, Rows
 from saraban.numbering.register.domain import AuditedOperation, CounterRow, LedgerNumber
 from saraban.numbering.series.domain.states import NumberSource
 from saraban.numbering.series.models import (
@@ -194,18 +192,27 @@ _LINKS = PreparedStatement(
     sa.select(LEDGER.c.uuid, LEDGER.c.replaces_uuid, LEDGER.c.replaced_by_uuid).where(LEDGER.c.uuid.in_(_KEYS))
 )
 _HOLDERS = PreparedStatement(sa.select(LEDGER.c.uuid, LEDGER.c.holder_public_id).where(LEDGER.c.uuid.in_(_KEYS)))
-_AUDITED = PreparedStatement(
+_AUDIT_PAGE = (
+    sa.select(AUDIT.c.id).where(AUDIT.c.id > sa.bindparam("after")).order_by(AUDIT.c.id).limit(_LIMIT).subquery()
+)
+_PAGE_END = PreparedStatement(sa.select(sa.func.max(_AUDIT_PAGE.c.id), sa.func.count()))
+# The bounds are known by then: the database looks up each number of the page, and what fits never leaves it.
+_ORPHANS = PreparedStatement(
     sa.select(
-        AUDIT.c.id,
         AUDIT.c.reservation_uuid,
         AUDIT.c.operation,
         AUDIT.c.generated_number,
         sa.func.coalesce(Project.project_code, ""),
     )
+    .outerjoin(LEDGER, LEDGER.c.uuid == AUDIT.c.reservation_uuid)
     .outerjoin(Project, Project.id == AUDIT.c.project_id)
-    .where(AUDIT.c.id > sa.bindparam("after"))
+    .where(
+        AUDIT.c.id > sa.bindparam("after"),
+        AUDIT.c.id <= sa.bindparam("upto"),
+        AUDIT.c.reservation_uuid.is_not(None),
+        LEDGER.c.id.is_(None),
+    )
     .order_by(AUDIT.c.id)
-    .limit(_LIMIT)
 )
 
 
@@ -256,17 +263,14 @@ async def holders_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mappi
     return dict(await _HOLDERS.rows(session, keys=public_ids))
 
 
-class AuditedRow(NamedTuple):
-    id: int
-    number_id: UUID | None
-    operation: str
-    number: str | None
-    project: str
+async def orphaned_operations(session: AsyncSession, *, above: int, limit: int) -> tuple[Rows, int, int | None]:
+    """
+    Look through the next rows of the audit for those about a number that the ledger does not have.
 
-
-async def audited_page(session: AsyncSession, *, after: int, limit: int) -> Sequence[AuditedRow]:
-    """Return the rows of the audit in order, as far as they name a number."""
-    return list(starmap(AuditedRow, await _AUDITED.rows(session, after=after, most=limit)))
+    :returns: of each its number's public id, operation, number and project; how many were looked at, and the last
+    """
+    ((last, count),) = await _PAGE_END.rows(session, after=above, most=limit)
+    return await _ORPHANS.rows(session, after=above, upto=last) if count else [], count, last
 
 
 async def size_of_ledger(session: AsyncSession) -> int:

@@ -228,17 +228,12 @@ async def _named(
 
 async def _orphans(session: AsyncSession, after: int) -> _Compared[int]:
     """Rows of the audit whose number the ledger does not have."""
-    rows = await consistency.audited_page(session, after=after, limit=PAGE)
-    named = {row.number_id for row in rows if row.number_id is not None}
-    known = await consistency.holders_of(session, list(named))
+    rows, count, last = await consistency.orphaned_operations(session, above=after, limit=PAGE)
     lost: dict[UUID, Discrepancy] = {}
-    for row in rows:
-        if row.number_id is not None and row.number_id not in known:
-            about = row.number or str(row.number_id)
-            lost.setdefault(
-                row.number_id, Discrepancy(DiscrepancyKind.LEDGER_MISSING, row.project, about, row.operation)
-            )
-    return _Compared(list(lost.values()), len(rows), rows[-1].id if rows else None)
+    for public_id, operation, number, project in rows:
+        about = number or str(public_id)
+        lost.setdefault(public_id, Discrepancy(DiscrepancyKind.LEDGER_MISSING, project, about, operation))
+    return _Compared(list(lost.values()), count, last)
 
 
 async def _documents(register: NumberedDocuments, session: AsyncSession, after: int) -> _Compared[int]:
