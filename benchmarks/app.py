@@ -8,10 +8,10 @@ from starlette.responses import Response
 from saraban.app import API, create_app
 from saraban.config import Settings
 from saraban.identity.dependencies import KeyedContext
-from saraban.kit.http import Db, Idempotent, OrjsonResponse, async_dependency
+from saraban.kit.http import OrjsonResponse
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.issue.schemas import GenerateIn
-from saraban.ops.problems import check_content_type, check_query
+from saraban.ops.problems import check_request
 
 router = APIRouter(route_class=RecordedRoute)
 ANSWER = {
@@ -27,9 +27,7 @@ ANSWER = {
 async def nothing(
     body: GenerateIn,  # noqa: ARG001  taking all this is what is measured
     ctx: KeyedContext,  # noqa: ARG001
-    db: Db,  # noqa: ARG001
     numbers: Numbers,  # noqa: ARG001
-    once: Idempotent,  # noqa: ARG001
 ) -> Response:
     """What `generate` is given and what it answers, without what it does between."""
     return OrjsonResponse(ANSWER, status_code=201)
@@ -38,9 +36,5 @@ async def nothing(
 def served(settings: Settings | None = None) -> Any:
     app = create_app(settings)
     # As `create_app` includes every feature.
-    app.include_router(
-        router,
-        prefix=API,
-        dependencies=[Depends(async_dependency(check_query)), Depends(async_dependency(check_content_type))],
-    )
+    app.include_router(router, prefix=API, dependencies=[Depends(check_request)])
     return app

@@ -25,7 +25,6 @@ from saraban.bootstrap import System
 from saraban.config import Settings
 from saraban.documents import endpoints as documents
 from saraban.identity import endpoints as identity
-from saraban.kit.http import async_dependency
 from saraban.kit.problem import field_problems
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob, send_reminders
@@ -35,7 +34,7 @@ from saraban.ops import event_endpoints, health, logs, openapi, problems, route_
 from saraban.ops.metrics import Sampler
 from saraban.ops.middleware import RequestLoad, RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
-from saraban.ops.problems import check_content_type, check_query
+from saraban.ops.problems import check_request
 from saraban.projects import endpoints as projects
 from saraban.setup import endpoints as setup
 from saraban.web import pages
@@ -83,11 +82,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.include_router(health.router)
     for feature in FEATURES:
-        app.include_router(
-            feature.router,
-            prefix=API,
-            dependencies=[Depends(async_dependency(check_query)), Depends(async_dependency(check_content_type))],
-        )
+        app.include_router(feature.router, prefix=API, dependencies=[Depends(check_request)])
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
     app.state.load = RequestLoad()

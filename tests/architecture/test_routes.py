@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from saraban.app import create_app
-from saraban.identity.dependencies import PUBLIC_PATHS, current_caller
+from saraban.identity.dependencies import LOADS_CALLER, PUBLIC_PATHS
 from saraban.ops import openapi
 from tests.conftest import settings_in
 
@@ -28,7 +28,7 @@ def test_every_route_is_public_by_the_list_or_guarded(application: FastAPI) -> N
     unguarded = {
         str(context.path)
         for context in iter_route_contexts(application.routes)
-        if not openapi.depends_on(getattr(context, "dependant", None), current_caller)
+        if not openapi.depends_on(getattr(context, "dependant", None), LOADS_CALLER)
     }
 
     assert unguarded - PUBLIC_PATHS == set()
@@ -36,7 +36,7 @@ def test_every_route_is_public_by_the_list_or_guarded(application: FastAPI) -> N
 
 def test_no_route_holds_a_connection_to_read_while_it_writes(application: FastAPI) -> None:
     """Whoever writes takes another connection: a pool full of such requests waits for itself."""
-    writes = {"database", "idempotency", "document_services", "allocator", "transitions"}
+    writes = {"database", "idempotency", "document_services", "number_services", "transitions"}
     both = set()
     for context in iter_route_contexts(application.routes):
         dependant = getattr(context, "dependant", None)

@@ -14,7 +14,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import IdempotencyKey, async_dependency, client_address
+from saraban.kit.http import async_dependency, client_address, idempotency_key
 from saraban.kit.rate_limits import RateLimiter
 
 ACCESS_COOKIE = "saraban_access"
@@ -70,13 +70,15 @@ Throttle = Annotated[LogInThrottle, Depends(async_dependency(log_in_throttle))]
 
 async def current_caller(request: Request) -> Caller:
     """
-    Return the signed-in caller, with the grants of this moment.
+    Return the signed-in caller, with the grants of this moment, read once for a request.
 
-    It takes nothing but the request: FastAPI resolves what a dependency takes anew wherever it is named, the caller twice
-    or three times in a request.
+    Like the contexts below it takes nothing but the request: each dependency of a dependency costs as much as reading a body.
 
     :raises NotSignedIn: without a usable token, or when the account has been closed since
     """
+    known: Caller | None = getattr(request.state, "caller", None)
+    if known is not None:
+        return known
     callers: CallerLoader = request.app.state.callers
     subject = token_issuer(request).subject(_presented(request))
     request.state.has_token = True  # known even where the database cannot say whose it is
@@ -88,8 +90,9 @@ async def current_caller(request: Request) -> Caller:
 CurrentCaller = Annotated[Caller, Depends(current_caller)]
 
 
-async def request_context(request: Request, caller: CurrentCaller) -> RequestContext:
+async def request_context(request: Request) -> RequestContext:
     """Return the context of a request of somebody who is signed in."""
+    caller = await current_caller(request)
     clock: Clock = request.app.state.clock
     return RequestContext(caller, clock.now(), clock.zone, client_address(request))
 
@@ -97,12 +100,15 @@ async def request_context(request: Request, caller: CurrentCaller) -> RequestCon
 Context = Annotated[RequestContext, Depends(request_context)]
 
 
-async def keyed_context(ctx: Context, key: IdempotencyKey) -> RequestContext:
+async def keyed_context(request: Request) -> RequestContext:
     """Return the context of a request that may be repeated under its `Idempotency-Key`."""
+    ctx = await request_context(request)
+    key = idempotency_key(request)
     return ctx if key is None else ctx.with_key(key)
 
 
 KeyedContext = Annotated[RequestContext, Depends(keyed_context)]
+LOADS_CALLER = frozenset({current_caller, request_context, keyed_context})
 
 
 def guarded(permission: str) -> Any:

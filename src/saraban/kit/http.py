@@ -8,13 +8,13 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
-from typing import Annotated, Final, ParamSpec, TypeVar
+from typing import Annotated, Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
 import structlog
-from fastapi import Depends, Header, Path, Query, Request
-from pydantic import BaseModel, WithJsonSchema
+from fastapi import Depends, Path, Query, Request
+from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import JSONResponse, Response
 
@@ -96,17 +96,26 @@ def client_address(request: Request) -> str:
 
 _KEY_LENGTH: Final = 128
 _KEY_FORM: Final = "^[!-~]([ -~]*[!-~])?$"
-_KEY: Final = {"type": "string", "minLength": 1, "maxLength": _KEY_LENGTH, "pattern": _KEY_FORM}
 _KEY_SAYS: Final = "Your own name for this request, by which it can be sent again: 1 to 128 printable ASCII characters."
+# For the description of the API. FastAPI reads no empty header, and who sends one believes to be protected.
+KEY_PARAMETER: Final[Mapping[str, Any]] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {
+        "anyOf": [
+            {"type": "string", "minLength": 1, "maxLength": _KEY_LENGTH, "pattern": _KEY_FORM},
+            {"type": "null"},
+        ],
+        "description": _KEY_SAYS,
+        "title": "Idempotency-Key",
+    },
+    "description": _KEY_SAYS,
+}
 
 
-def idempotency_key(
-    request: Request,
-    # Only described here: an empty header never reaches the parameter, and who sends one believes to be protected.
-    idempotency_key: Annotated[  # noqa: ARG001
-        Annotated[str, WithJsonSchema(_KEY)] | None, Header(alias="Idempotency-Key", description=_KEY_SAYS)
-    ] = None,
-) -> str | None:
+def idempotency_key(request: Request) -> str | None:
+    """:raises Invalid: for a header that is no key"""
     given = request.headers.get("idempotency-key")
     if given is not None and (len(given) > _KEY_LENGTH or not re.fullmatch(_KEY_FORM, given)):
         raise invalid(
@@ -184,7 +193,6 @@ Idempotent = Annotated[Idempotency, Depends(async_dependency(idempotency))]
 Now = Annotated[Clock, Depends(async_dependency(clock))]
 Language = Annotated[str, Depends(async_dependency(language))]
 Address = Annotated[str, Depends(async_dependency(client_address))]
-IdempotencyKey = Annotated[str | None, Depends(async_dependency(idempotency_key))]
 PathId = Annotated[UUID, Path(alias="publicId", description="The `publicId` of the thing.")]
 PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one page.")]
 PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]

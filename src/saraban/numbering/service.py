@@ -22,7 +22,7 @@ from saraban.numbering.imports.service.uploads import (
     upload_import,
 )
 from saraban.numbering.issue.domain import RetryBudget
-from saraban.numbering.issue.service.allocator import Allocator, replace_number
+from saraban.numbering.issue.service.allocator import Allocator, NumberServices, replace_number
 from saraban.numbering.issue.service.lifecycle import (
     NumberToVoid,
     any_overdue,
@@ -111,6 +111,7 @@ __all__ = [
     "NumberOperation",
     "NumberRequest",
     "NumberRow",
+    "NumberServices",
     "NumberToVoid",
     "NumberedDocuments",
     "OverflowRule",

@@ -5,7 +5,7 @@ comes out, and who may call without a token.
 FastAPI describes what endpoints return; what the door adds around all of them is added here, once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from http import HTTPStatus
 from typing import Final
 
@@ -14,7 +14,8 @@ from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 
-from saraban.identity.dependencies import current_caller
+from saraban.identity.dependencies import LOADS_CALLER, keyed_context
+from saraban.kit.http import KEY_PARAMETER
 from saraban.kit.json import Json
 from saraban.kit.problem import MEDIA_TYPE, header_name, to_problem
 from saraban.ops import error_catalogue
@@ -52,7 +53,8 @@ def _describe(app: FastAPI) -> OpenApi:
         routes=app.routes,
         tags=app.openapi_tags,
     )
-    guarded = guarded_operations(app)
+    guarded = _operations_with(app, LOADS_CALLER)
+    keyed = _operations_with(app, {keyed_context})
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     schemas.pop("HTTPValidationError", None)
@@ -63,6 +65,8 @@ def _describe(app: FastAPI) -> OpenApi:
     for path, method, operation in operations(document):
         needs_caller = (method.upper(), path) in guarded
         operation["security"] = [{"bearer": []}] if needs_caller else []
+        if (method.upper(), path) in keyed:
+            operation.setdefault("parameters", []).append(dict(KEY_PARAMETER))
         _name_headers(operation)
         _add_problems(operation, path, method, needs_caller=needs_caller)
         _add_examples(operation, schemas)
@@ -76,21 +80,21 @@ def operations(document: OpenApi) -> Iterator[tuple[str, str, OpenApi]]:
                 yield path, method, item[method]
 
 
-def guarded_operations(app: FastAPI) -> set[tuple[str, str]]:
-    """Return (method, path) of every operation that loads the caller before it runs."""
+def _operations_with(app: FastAPI, wanted: Container[object]) -> set[tuple[str, str]]:
+    """Return (method, path) of every operation that depends on one of the functions."""
     return {
         (method, str(context.path))
         for context in iter_route_contexts(app.routes)
         for method in (context.methods or ())
-        if depends_on(getattr(context, "dependant", None), current_caller)
+        if depends_on(getattr(context, "dependant", None), wanted)
     }
 
 
-def depends_on(dependant: Dependant | None, target: object) -> bool:
-    """Return whether `target` is somewhere in a route's tree of dependencies."""
+def depends_on(dependant: Dependant | None, wanted: Container[object]) -> bool:
+    """Return whether one of the functions is somewhere in a route's tree of dependencies."""
     if dependant is None:
         return False
-    return dependant.call is target or any(depends_on(child, target) for child in dependant.dependencies)
+    return dependant.call in wanted or any(depends_on(child, wanted) for child in dependant.dependencies)
 
 
 def _name_headers(operation: OpenApi) -> None:

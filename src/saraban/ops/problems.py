@@ -212,7 +212,18 @@ _MALFORMED = Text("ไม่ใช่ข้อความ UTF-8 ที่ถู
 _UNKNOWN = Text("ไม่รู้จักพารามิเตอร์นี้", "There is no such parameter.")
 
 
-def check_query(request: Request) -> None:
+async def check_request(request: Request) -> None:
+    """
+    Check what an operation does not look at itself.
+
+    :raises Invalid: for parameters of the address
+    :raises BodyNotJson: for the content type of the body
+    """
+    _check_query(request)
+    _check_content_type(request)
+
+
+def _check_query(request: Request) -> None:
     """
     :raises Invalid: naming each parameter of the address that the operation does not take, or that is no text
     """
@@ -235,7 +246,7 @@ class BodyNotJson(DomainError):
     recovery = (Text("ตั้ง Content-Type เป็น application/json", "Set the Content-Type to application/json."),)
 
 
-def check_content_type(request: Request) -> None:
+def _check_content_type(request: Request) -> None:
     """
     :raises BodyNotJson: for another content type, where the operation takes JSON
     """

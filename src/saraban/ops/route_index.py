@@ -7,9 +7,9 @@ another method is refused with all those that the template takes. Everything els
 is unknown) goes on to the router, which answers as it always does.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from re import Pattern
+from typing import Any, NamedTuple
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
@@ -22,9 +22,32 @@ _DEPTH = 3  # `/api/v1/rfas`
 _ANY = ""
 
 
+class IndexedRoute(NamedTuple):
+    """
+    What is asked of a route for each request: a `RouteContext` looks every attribute up in another object.
+
+    :param path: its template
+    :param regex: None where it is no operation, but something mounted
+    """
+
+    context: RouteContext
+    path: str
+    regex: Pattern[str] | None
+    matches: Callable[[Scope], tuple[Match, Scope]]
+    app: ASGIApp | None
+
+    @classmethod
+    def of(cls, context: RouteContext) -> "IndexedRoute":
+        route, path = context.original_route, str(context.path)
+        if not isinstance(route, APIRoute):
+            return cls(context, path, None, route.matches, None)
+        return cls(context, path, context.path_regex, context.matches, context.app)
+
+
 class RouteIndex:
     """
-    The routes of an application by the first words of their addresses, in the order in which they were included.
+    The routes of an application by the first words of their addresses, in the order in which they were included; an address
+    without parameters has a list of its own.
 
     :param app: whose routes they are; the table is made at the first request, when all of them are there
     :param router: what takes the requests that the table does not know
@@ -33,22 +56,23 @@ class RouteIndex:
     def __init__(self, app: FastAPI, router: ASGIApp) -> None:
         self._app = app
         self._router = router
-        self._table: dict[str, list[RouteContext]] | None = None
+        self._table: dict[str, list[IndexedRoute]] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = self.find(scope) if scope["type"] == "http" and not scope.get("root_path") else None
         if found is None:
             await self._router(scope, receive, send)
             return
-        context, matched = found
+        route, matched = found
         # What FastAPI's own routers leave there: dependencies, logs and measurements ask which operation it was.
         scope.setdefault("router", self._app.router)
         scope.update(matched)
-        scope["route"] = context.original_route
-        scope["fastapi"] = {"effective_route_context": context}
-        await context.app(scope, receive, send)
+        scope["route"] = route.context.original_route
+        scope["fastapi"] = {"effective_route_context": route.context}
+        assert route.app is not None
+        await route.app(scope, receive, send)
 
-    def find(self, scope: Scope) -> tuple[RouteContext, Scope] | None:
+    def find(self, scope: Scope) -> tuple[IndexedRoute, Scope] | None:
         """
         Give the operation and what its address says, or None where the router must look for itself.
 
@@ -57,48 +81,50 @@ class RouteIndex:
         if self._table is None:
             self._table = build_index(self._app.routes)
         path = scope["path"]
-        others: list[RouteContext] = []
-        for context in self._table.get(_words(path), self._table[_ANY]):
-            if not isinstance(context.original_route, APIRoute):
-                if context.original_route.matches(scope)[0] is not Match.NONE:
+        others: list[IndexedRoute] = []
+        for route in self._table.get(path) or self._table.get(_words(path)) or self._table[_ANY]:
+            if route.regex is None:
+                if route.matches(scope)[0] is not Match.NONE:
                     return None
-            elif context.path_regex.match(path) and _is_of(others, context):
-                match, matched = context.matches(scope)
+            elif route.regex.match(path) and _is_of(others, route):
+                match, matched = route.matches(scope)
                 if match is Match.FULL:
-                    return context, matched
-                others.append(context)
+                    return route, matched
+                others.append(route)
         if others and path.startswith(_API):
             raise HTTPException(405, headers={"Allow": _methods(others)})
         return None
 
 
-def _is_of(others: Sequence[RouteContext], context: RouteContext) -> bool:
+def _is_of(others: Sequence[IndexedRoute], route: IndexedRoute) -> bool:
     """Say whether a route is of the template to which the address belongs; pages share theirs."""
-    return not others or context.path == others[0].path or not str(context.path).startswith(_API)
+    return not others or route.path == others[0].path or not route.path.startswith(_API)
 
 
-def _methods(contexts: Iterable[RouteContext]) -> str:
-    return ", ".join(sorted({method for context in contexts for method in context.methods or ()}))
+def _methods(routes: Iterable[IndexedRoute]) -> str:
+    return ", ".join(sorted({method for route in routes for method in route.context.methods or ()}))
 
 
-def build_index(routes: Sequence[BaseRoute]) -> dict[str, list[RouteContext]]:
+def build_index(routes: Sequence[BaseRoute]) -> dict[str, list[IndexedRoute]]:
     """
     Sort the routes by the first words of their addresses.
 
-    A route with a parameter among these words is in every list, at its place; the list under "" has nothing else.
+    A route with a parameter among these words is in every list, at its place; the list under "" has nothing else. The list of
+    a whole address has those of its words that fit it.
     """
-    contexts = list(iter_route_contexts(routes))
-    known = {_ANY, *(_words(str(context.path)) for context in contexts)}
-    table: dict[str, list[RouteContext]] = defaultdict(list)
-    for context in contexts:
-        for words in _lists(context, known):
-            table[words].append(context)
-    return {words: table[words] for words in known}
+    known = [IndexedRoute.of(context) for context in iter_route_contexts(routes)]
+    table: dict[str, list[IndexedRoute]] = {words: [] for words in (_ANY, *(_words(route.path) for route in known))}
+    for route in known:
+        words = _words(route.path)
+        for place in table if "{" in words else [words]:
+            table[place].append(route)
+    addresses = {route.path for route in known if route.regex is not None and "{" not in route.path}
+    whole = {path: [route for route in table[_words(path)] if _may_fit(route, path)] for path in addresses}
+    return table | whole  # words never begin with a slash
 
 
-def _lists(context: RouteContext, known: Iterable[str]) -> Iterable[str]:
-    words = _words(str(context.path))
-    return known if "{" in words else [words]
+def _may_fit(route: IndexedRoute, path: str) -> bool:
+    return route.regex is None or route.regex.match(path) is not None
 
 
 def _words(path: str) -> str:

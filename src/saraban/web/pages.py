@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request
 from pydantic_core import ErrorDetails
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.dependencies import current_caller, request_context
+from saraban.identity.dependencies import request_context
 from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
 from saraban.kit.ids import trace_id
@@ -121,9 +121,7 @@ async def _page_of_caller(request: Request, error: DomainError) -> PageRequest |
     if error.kind is ErrorKind.BUSY:
         return None
     try:
-        return await page_request(
-            request, await request_context(request, await current_caller(request)), request.app.state.db
-        )
+        return await page_request(request, await request_context(request), request.app.state.db)
     except Exception:  # whatever has failed may fail again, and the answer_failure must not
         log.info("failure_without_navigation", exc_info=True)
         return None

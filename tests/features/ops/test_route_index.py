@@ -71,7 +71,7 @@ def looked_up(board: RouteIndex, scope: dict[str, Any]) -> tuple[str, str, Any] 
         found = board.find(scope)
     except HTTPException:
         found = None
-    return None if found is None else (str(found[0].path), found[0].original_route.name, found[1]["path_params"])  # type: ignore[attr-defined]
+    return None if found is None else (found[0].path, found[0].context.original_route.name, found[1]["path_params"])  # type: ignore[attr-defined]
 
 
 async def unreachable(*_: Any) -> None:

@@ -11,16 +11,16 @@ from fastapi.routing import APIRoute
 from prometheus_client import Counter
 from starlette.responses import Response
 
-from saraban.identity.dependencies import Context
+from saraban.identity.dependencies import request_context
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import NotSignedIn
 from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, Invalid, Text
-from saraban.kit.http import async_dependency, client_address
+from saraban.kit.http import client_address
 from saraban.kit.rate_limits import RateLimiter, RateLimitResult, RateLimitRule
 from saraban.numbering.issue.domain import NumberingFailed
 from saraban.numbering.issue.service import monitoring
-from saraban.numbering.issue.service.allocator import Allocator
+from saraban.numbering.issue.service.allocator import Allocator, NumberServices
 
 REFUSED = Counter("docnum_rate_limited_total", "Operations refused because somebody asked too often", ["policy"])
 
@@ -93,10 +93,15 @@ def allocator(request: Request) -> Allocator:
     return request.app.state.allocator  # type: ignore[no-any-return]
 
 
-Numbers = Annotated[Allocator, Depends(async_dependency(allocator))]
+async def number_services(request: Request) -> NumberServices:
+    state = request.app.state
+    return NumberServices(state.db, state.allocator, state.idempotency)
 
 
-async def limit_issuing(request: Request, ctx: Context) -> None:
+Numbers = Annotated[NumberServices, Depends(number_services)]
+
+
+async def limit_issuing(request: Request) -> None:
     """
     Count a request for a number against the limits, before anything is read or locked (REQ-OPS-01).
 
@@ -104,12 +109,12 @@ async def limit_issuing(request: Request, ctx: Context) -> None:
 
     :raises RateLimited: with the seconds to wait; no number is issued
     """
-    await _told(request, await _rates(request).draw(ctx))
+    await _told(request, await _rates(request).draw(await request_context(request)))
 
 
-async def limit_reading(request: Request, ctx: Context) -> None:
+async def limit_reading(request: Request) -> None:
     """Count a preview or a read; these have a wide limit of their own."""
-    await _told(request, await _rates(request).look(ctx))
+    await _told(request, await _rates(request).look(await request_context(request)))
 
 
 def _rates(request: Request) -> NumberRateLimits:

@@ -54,14 +54,14 @@ def request_of(body: BaseModel) -> NumberRequest:
 
 
 @router.post("/generate", dependencies=ISSUE_LIMIT, status_code=201, response_model=NumberOut, summary="Issue a number")
-async def generate(body: GenerateIn, ctx: KeyedContext, db: Db, numbers: Numbers, once: Idempotent) -> Response:
+async def generate(body: GenerateIn, ctx: KeyedContext, numbers: Numbers) -> Response:
     """
     Issue the next number of the series. It is final: it is in the ledger whether or not a document follows.
 
     With an `Idempotency-Key` the same request gives the same number however often it is sent.
     """
     operation = Operation.of(ctx, "POST /document-numbering/generate", body)
-    issued = await allocator.issue_number(ctx, db, numbers, once, operation, request=request_of(body))
+    issued = await allocator.issue_number(ctx, numbers, operation, request=request_of(body))
     return respond(NumberOut.model_validate(issued), status=201, receipt=issued.receipt())
 
 
@@ -83,9 +83,7 @@ async def preview(body: GenerateIn, session: ReadSession, ctx: Context) -> Previ
 @router.post(
     "/reserve", dependencies=ISSUE_LIMIT, status_code=201, response_model=ReservationOut, summary="Reserve a number"
 )
-async def reserve(
-    body: GenerateIn, request: Request, ctx: KeyedContext, db: Db, numbers: Numbers, once: Idempotent
-) -> Response:
+async def reserve(body: GenerateIn, request: Request, ctx: KeyedContext, numbers: Numbers) -> Response:
     """
     Issue the next number and reserve it for the caller until `expiresAt`. Confirm it, or give its token to a document.
 
@@ -93,7 +91,7 @@ async def reserve(
     """
     lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
     operation = Operation.of(ctx, "POST /document-numbering/reserve", body)
-    issued = await allocator.issue_number(ctx, db, numbers, once, operation, request=request_of(body), lasts=lasts)
+    issued = await allocator.issue_number(ctx, numbers, operation, request=request_of(body), lasts=lasts)
     return respond(ReservationOut.model_validate(issued), status=201, receipt=issued.receipt())
 
 
@@ -138,14 +136,12 @@ async def _changed(ctx: RequestContext, db: Database, receipt: Receipt) -> Respo
     response_model=ReplacementOut,
     summary="Void a number and issue its replacement",
 )
-async def void_and_replace(
-    body: VoidAndReplaceIn, ctx: KeyedContext, db: Db, numbers: Numbers, once: Idempotent
-) -> Response:
+async def void_and_replace(body: VoidAndReplaceIn, ctx: KeyedContext, numbers: Numbers) -> Response:
     """Both in one transaction; the ledger links the two. The replacement belongs to the same project."""
     operation = Operation.of(ctx, "POST /document-numbering/void-and-replace", body)
     number = NumberToVoid(body.public_id, body.reason)
     asked = request_of(body.replacement)
-    issued = await allocator.replace_number(ctx, db, numbers, once, operation, void=number, request=asked)
+    issued = await allocator.replace_number(ctx, numbers, operation, void=number, request=asked)
     replaced = ReplacementOut(voided_public_id=body.public_id, replacement=NumberOut.model_validate(issued))
     return respond(replaced, status=201, receipt=issued.receipt())
 

@@ -229,7 +229,7 @@ async def number(path: str, form: CurrentForm) -> Response:
     if missing:
         return page.show(NumberFragment(number=None, missing=[labels.FIELDS[name] for name in missing]))
     try:
-        await limit_reading(page.request, page.context)
+        await limit_reading(page.request)
         async with form.db.reading() as session:
             plan = await numbering.plan(page.context, session, request=_asked(web, form.values))
             found = await numbering.preview(session, plan=plan)
@@ -265,7 +265,7 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
     register = register_at(path)
     try:
         order = form.order(register.kind.new, payload_of(register, form.values))
-        await limit_issuing(form.page.request, form.context)
+        await limit_issuing(form.page.request)
         receipt = await form.once(lambda ctx: core.create(ctx, services, register.kind, order))
     except DomainError as error:
         if error.kind is ErrorKind.BROKEN:

@@ -172,7 +172,7 @@ async def new(page: CurrentPage, session: ReadSession, project: Annotated[UUID |
 async def check(form: CurrentForm) -> Response:
     """What is typed, piece by piece, and what saving it would do; typing is never an error."""
     page, typed = form.page, FormatForm.of(form.values)
-    await limit_reading(page.request, page.context)
+    await limit_reading(page.request)
     found = parse_template(typed.template or "", drawing=typed.type == "DRAWING")
     said = [one.text.say(page.language, one.values) for one in found.faults] if typed.template else []
     effect = None

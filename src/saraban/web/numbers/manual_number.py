@@ -90,7 +90,7 @@ async def check(form: CurrentForm) -> Response:
     """What the number would be and what it would do; half a form is no error."""
     page = form.page
     page.caller.require_somewhere(MANAGE_FORMATS)
-    await limit_reading(page.request, page.context)
+    await limit_reading(page.request)
     effect, faults = None, NO_ERRORS
     if form.text("documentNumber") or form.text("sequence"):
         try:
@@ -107,7 +107,7 @@ async def state(form: CurrentForm, once: Idempotent) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
     try:
         order = form.order(ManualNumberIn, _payload(form.values))
-        await limit_issuing(page.request, page.context)
+        await limit_issuing(page.request)
         ctx = form.keyed_context if form.keyed_context.key else page.context.with_key(str(new_id()))
         operation = Operation.of(ctx, "PAGE /numbers/by-hand", order)
         receipt = await await_first_answer(lambda: once.run(operation, partial(_stated, ctx, order, operation.token)))

@@ -13,8 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError
-from saraban.kit.http import Idempotent, PageCursor, ReadSession
-from saraban.kit.idempotency import Idempotency
+from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation
 from saraban.kit.text import control_character
@@ -161,14 +160,14 @@ async def show_number(
 
 
 @router.post("/numbers/{public_id}/void")
-async def void(public_id: UUID, form: CurrentForm, numbers: Numbers, once: Idempotent) -> Response:
+async def void(public_id: UUID, form: CurrentForm, numbers: Numbers) -> Response:
     """Void it, and issue another in its place where that is wished."""
     if form.text("replace") != "1":
         return await submit(form, partial(_void, public_id), partial(_show_number, public_id))
     try:
         order = _void_order(public_id, form)
-        await limit_issuing(form.page.request, form.context)
-        number = await form.once(lambda ctx: _replaced(ctx, form, numbers, once, order))
+        await limit_issuing(form.page.request)
+        number = await form.once(lambda ctx: _replaced(ctx, form, numbers, order))
     except DomainError as error:
         return await show_again(form, error, partial(_show_number, public_id))
     return RedirectResponse(f"/numbers/{number}?done=replaced", status_code=303)
@@ -196,15 +195,13 @@ async def _void(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
     return f"/numbers/{public_id}?done=void"
 
 
-async def _replaced(
-    ctx: RequestContext, form: SentForm, numbers: numbering.Allocator, once: Idempotency, order: VoidIn
-) -> UUID:
+async def _replaced(ctx: RequestContext, form: SentForm, numbers: numbering.NumberServices, order: VoidIn) -> UUID:
     """A form that is sent twice issues one number."""
     void = numbering.NumberToVoid(order.public_id, order.reason)
     async with form.db.reading() as session:
         wanted = await numbering.request_like(ctx, session, public_id=order.public_id)
     operation = Operation.of(ctx, "PAGE /numbers/void", {"publicId": str(order.public_id)})
-    issued = await numbering.replace_number(ctx, form.db, numbers, once, operation, void=void, request=wanted)
+    issued = await numbering.replace_number(ctx, numbers, operation, void=void, request=wanted)
     return issued.public_id
 
 

@@ -8,7 +8,7 @@ while waiting for a lock or a back-off.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -345,11 +345,18 @@ class Allocator:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class NumberServices:
+    """What a request for a number needs of its process."""
+
+    db: Database
+    allocator: Allocator
+    idempotency: Idempotency
+
+
 async def issue_number(
     ctx: RequestContext,
-    db: Database,
-    numbers: Allocator,
-    idempotency: Idempotency,
+    numbers: NumberServices,
     operation: Operation,
     *,
     request: NumberRequest,
@@ -360,31 +367,31 @@ async def issue_number(
 
     :param lasts: reserve it for so long
     """
-    async with idempotency.claim(operation) as claim:
+    async with numbers.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
-            return await read_issued(ctx, db, claim.receipt)
-        plan = await plan_apart(ctx, db, request)
-        return await numbers.issue(IssueRequest(ctx, plan, operation.token, claim, lasts=lasts))
+            return await read_issued(ctx, numbers.db, claim.receipt)
+        plan = await plan_apart(ctx, numbers.db, request)
+        return await numbers.allocator.issue(IssueRequest(ctx, plan, operation.token, claim, lasts=lasts))
 
 
 async def replace_number(
     ctx: RequestContext,
-    db: Database,
-    numbers: Allocator,
-    idempotency: Idempotency,
+    numbers: NumberServices,
     operation: Operation,
     *,
     void: NumberToVoid,
     request: NumberRequest,
 ) -> Issued:
     """Void a number that no document carries and issue another one in its place, in one transaction that links the two."""
-    async with idempotency.claim(operation) as claim:
+    async with numbers.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
-            return await read_issued(ctx, db, claim.receipt)
-        plan = await plan_apart(ctx, db, request)
+            return await read_issued(ctx, numbers.db, claim.receipt)
+        plan = await plan_apart(ctx, numbers.db, request)
         write = partial(void_for, ctx, void, plan.project.id)
         outcome = {"voided": str(void.public_id)}
-        return await numbers.issue(IssueRequest(ctx, plan, operation.token, claim, write=write, outcome=outcome))
+        return await numbers.allocator.issue(
+            IssueRequest(ctx, plan, operation.token, claim, write=write, outcome=outcome)
+        )
 
 
 class _OwnRowsFailed(Exception):  # never leaves this module
@@ -404,19 +411,17 @@ async def _follow(waiters: Sequence[Waiting], pipeline: Pipeline, outcomes: Sequ
     """Queue what belongs to the numbers: the rows of their holders, and the receipts of those who sent a key."""
     for waiter, one in zip(waiters, outcomes, strict=True):
         if isinstance(one, Issued):
-            await _queue_rows(waiter, pipeline, one)
-            _queue_receipt(
-                waiter.item.request, pipeline, one, refusal=_OwnRowsFailed.of(waiter, KeyInUse(retry_after=1))
-            )
+            request = waiter.item.request
+            if request.write is not None:
+                await _queue_rows(waiter, request.write(pipeline, one))
+            if request.is_keyed:  # who lost the key is refused, and the others are served again
+                _queue_receipt(request, pipeline, one, refusal=_OwnRowsFailed.of(waiter, KeyInUse(retry_after=1)))
 
 
-async def _queue_rows(waiter: Waiting, pipeline: Pipeline, issued: Issued) -> None:
+async def _queue_rows(waiter: Waiting, writing: Coroutine[object, object, None]) -> None:
     """What refuses a holder's rows is of this waiter alone."""
-    write = waiter.item.request.write
-    if write is None:
-        return
     try:
-        await waiter.run(write(pipeline, issued))
+        await waiter.run(writing)
     except Exception as error:
         if _failure_of(error) is not None:
             raise
@@ -424,10 +429,8 @@ async def _queue_rows(waiter: Waiting, pipeline: Pipeline, issued: Issued) -> No
 
 
 def _queue_receipt(request: IssueRequest, pipeline: Pipeline, issued: Issued, refusal: Exception) -> None:
-    """Who lost the key is refused, and the others are served again."""
-    claim = request.claim
-    if claim is not None and claim.row is not None:
-        pipeline.add(partial(claim.completion, receipt=request.receipt(issued)), expect=1, refusal=refusal)
+    assert request.claim is not None
+    pipeline.add(partial(request.claim.completion, receipt=request.receipt(issued)), expect=1, refusal=refusal)
 
 
 async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSession) -> Issued:
@@ -439,7 +442,8 @@ async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSessi
     )
     pipeline = Pipeline(session)
     await request.write(pipeline, issued)
-    _queue_receipt(request, pipeline, issued, refusal=KeyInUse(retry_after=1))
+    if request.is_keyed:
+        _queue_receipt(request, pipeline, issued, refusal=KeyInUse(retry_after=1))
     await pipeline.send()
     return issued
 

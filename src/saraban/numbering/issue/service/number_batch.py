@@ -106,6 +106,11 @@ class IssueRequest:
     reservation: UUID | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_keyed(self) -> bool:
+        """Whether a receipt is to be stored for its key."""
+        return self.claim is not None and self.claim.row is not None
+
     def receipt(self, issued: Issued) -> Receipt:
         """Return what is kept for the request's key: the document it was for, otherwise the number."""
         outcome = {"number": issued.number, **self.outcome}
