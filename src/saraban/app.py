@@ -79,6 +79,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lambda application: _lifespan(application, chosen),
         separate_input_output_schemas=True,
         generate_unique_id_function=_operation_id,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # it looks for a provider at every request
     )
     app.include_router(health.router)
     for feature in FEATURES:

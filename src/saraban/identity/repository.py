@@ -24,7 +24,7 @@ from saraban.identity.models import (
     UserPreference,
 )
 from saraban.identity.schemas import OrganizationSearch
-from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection
+from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection
 from saraban.kit.pagination import newest_first
 from saraban.kit.statements import PreparedStatement
 
@@ -331,9 +331,14 @@ _OPEN_USERS = PreparedStatement(
 _USER_NAMED = PreparedStatement(_USERS_WITH_GRANTS.where(User.username == sa.bindparam("username")))
 
 
-async def rows_of_users(connected: SessionOrConnection, public_ids: Collection[UUID]) -> Sequence[UserGrant]:
+async def rows_of_users(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[UserGrant]:
     """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
-    return [UserGrant._make(row) for row in await _OPEN_USERS.rows(connected, asked=list(public_ids))]
+    return [UserGrant._make(row) for row in await _OPEN_USERS.rows(session, asked=list(public_ids))]
+
+
+async def rows_of_callers(db: Database, public_ids: Collection[UUID]) -> Sequence[UserGrant]:
+    """The same, in no transaction and on a connection that nobody holds for longer."""
+    return [UserGrant._make(row) for row in await _OPEN_USERS.read_autocommit(db, asked=list(public_ids))]
 
 
 async def rows_of_username(session: AsyncSession, username: str) -> Sequence[UserGrant]:

@@ -24,8 +24,9 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.connections import (
@@ -266,15 +267,21 @@ class Database:
         Whoever holds a session can do it without waiting for those who hold the other sessions. A connection that turns
         out to be broken (the server was restarted meanwhile) is replaced, and the statement sent again.
         """
-        until = monotonic() + _STALE_WITHIN
-        while True:
-            try:
-                async with self._autocommit_engine.connect() as connection:
-                    return await work(connection)
-            except Exception as error:
-                if database_fault(error) is not DatabaseFault.CONNECTION or monotonic() > until:
-                    raise
-                until = 0.0
+
+        async def attempt() -> T:
+            async with self._autocommit_engine.connect() as connection:
+                return await work(connection)
+
+        return await _on_living_connection(attempt)
+
+    async def read_pooled(self, work: Callable[[PoolProxiedConnection], Awaitable[T]]) -> T:
+        """Do the same on MariaDB with the driver's connection as the pool has it: what SQLAlchemy does around it takes longer."""
+
+        async def attempt() -> T:
+            async with _pooled(self._autocommit_engine) as connection:
+                return await work(connection)
+
+        return await _on_living_connection(attempt)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncSession]:
@@ -429,6 +436,35 @@ class Snapshots:
             self._session = await self._open.enter_async_context(self._db.snapshot())
             self._until = self._clock() + self._seconds
         return self._session
+
+
+async def _on_living_connection(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Make an attempt, and another where the connection had been closed meanwhile."""
+    until = monotonic() + _STALE_WITHIN
+    while True:
+        try:
+            return await attempt()
+        except Exception as error:
+            if database_fault(error) is not DatabaseFault.CONNECTION or monotonic() > until:
+                raise
+            until = 0.0
+
+
+@asynccontextmanager
+async def _pooled(engine: AsyncEngine) -> AsyncIterator[PoolProxiedConnection]:
+    """A connection of a pool, which is not used again after an error."""
+    fault_of_driver = engine.dialect.loaded_dbapi.Error
+    try:
+        pooled = await engine.raw_connection()
+    except fault_of_driver as fault:
+        raise DBAPIError.instance("", None, fault, fault_of_driver, dialect=engine.dialect) from fault
+    try:
+        yield pooled
+    except BaseException:
+        pooled.invalidate()
+        raise
+    finally:
+        pooled.close()
 
 
 async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:

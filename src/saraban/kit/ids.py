@@ -5,6 +5,7 @@ import uuid
 from contextvars import ContextVar
 from uuid import UUID
 
+import uuid_utils
 import uuid_utils.compat
 
 
@@ -39,7 +40,7 @@ def begin_trace(given: str | None = None) -> str:
     valid = (
         len(parts) == 4 and len(parts[1]) == 32 and set(parts[1]) <= set("0123456789abcdef") and set(parts[1]) != {"0"}
     )
-    trace_id = parts[1] if valid else new_id().hex
+    trace_id = parts[1] if valid else uuid_utils.uuid7().hex
     _trace.set(trace_id)
     return trace_id
 

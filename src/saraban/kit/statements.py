@@ -18,6 +18,7 @@ from uuid import UUID, SafeUUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
@@ -64,6 +65,19 @@ class PreparedStatement:
             if database_fault(error) is not DatabaseFault.CONNECTION:
                 raise
             return await attempt()
+
+    async def read_autocommit(self, db: Database, **parameters: object) -> Rows:
+        """Return the rows of a short select, read outside any transaction as `Database.read_autocommit` does."""
+        if db.is_sqlite:
+            told = await db.read_autocommit(lambda connection: connection.execute(self.statement, parameters))
+            return told.all()
+
+        async def read(pooled: PoolProxiedConnection) -> Rows:
+            driver = DriverConnection(db.engine.dialect, pooled)
+            (rows,) = await driver.read([self.render(driver, parameters)])
+            return self.convert_rows(driver, rows)
+
+        return await db.read_pooled(read)
 
     async def _run_on(self, db: Database, parameters: Mapping[str, object]) -> Rows:
         async with db.connection_alone() as connection:

@@ -9,6 +9,7 @@ adds them up. The files belong to the kernel once written: a killed process lose
 import asyncio
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import structlog
@@ -57,7 +58,12 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 def observe(*, method: str, route: str, status: int, seconds: float) -> None:
     """Measure a request; a method that HTTP does not know is `OTHER`, or strangers could make up label values."""
-    REQUESTS.labels(method if method in _METHODS else "OTHER", route, str(status)).observe(seconds)
+    _requests(method if method in _METHODS else "OTHER", route, status).observe(seconds)
+
+
+@cache
+def _requests(method: str, route: str, status: int) -> Histogram:
+    return REQUESTS.labels(method, route, str(status))
 
 
 def measure_pool(db: Database) -> None:

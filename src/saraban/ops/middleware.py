@@ -6,11 +6,13 @@ It is plain ASGI, so that nothing is buffered and the trace id reaches every tas
 
 import asyncio
 import ipaddress
+import logging
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,6 +24,7 @@ from saraban.ops import metrics
 from saraban.ops.problems import RequestTooLarge, problem
 
 log = structlog.get_logger("saraban.access")
+_access = logging.getLogger("saraban.access")
 proxy_log = structlog.get_logger("saraban.proxies")
 
 BODY_LIMIT: Final = 2 * 1024 * 1024
@@ -46,6 +49,11 @@ PAGE_POLICY: Final = (
 # A browser shows a PDF with a plug-in of its own, inside what it counts as the file's page.
 PREVIEW_POLICY: Final = (
     "default-src 'none'; img-src 'self'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+)
+_ON_EVERY_ANSWER: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
 )
 
 
@@ -143,22 +151,23 @@ class ResponseRecorder:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            self._dress(MutableHeaders(scope=message))
+            message["headers"] = [*message["headers"], *self._further(message["headers"])]
         await self._send(message)
 
-    def _dress(self, headers: MutableHeaders) -> None:
+    def _further(self, given: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        """What comes to the headers of an answer, which has none of these but a caching or a content policy of its own."""
+        known = dict(given)
         # Files are previewed inside our own pages; nothing else may be framed at all.
-        framed = headers.get("content-type", "").startswith(("application/pdf", "image/"))
-        headers["X-Trace-Id"] = self.trace
-        headers["X-Content-Type-Options"] = "nosniff"
-        headers["Referrer-Policy"] = "same-origin"
-        headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        headers["X-Frame-Options"] = "SAMEORIGIN" if framed else "DENY"
-        if not self.keeps:
-            headers.setdefault("Cache-Control", "no-store")
+        framed = known.get(b"content-type", b"").startswith((b"application/pdf", b"image/"))
+        yield b"x-trace-id", self.trace.encode()
+        yield from _ON_EVERY_ANSWER
+        yield b"x-frame-options", b"SAMEORIGIN" if framed else b"DENY"
+        if not self.keeps and b"cache-control" not in known:
+            yield b"cache-control", b"no-store"
         for name, value in self._scope.get("state", {}).get("headers", {}).items():
-            headers[name] = value
-        headers.setdefault("Content-Security-Policy", PREVIEW_POLICY if framed else PAGE_POLICY)
+            yield name.lower().encode(), value.encode()
+        if b"content-security-policy" not in known:
+            yield b"content-security-policy", (PREVIEW_POLICY if framed else PAGE_POLICY).encode()
 
 
 def _declared(headers: Headers) -> int:
@@ -233,6 +242,8 @@ async def _departure(receive: Receive, presence: ClientPresence) -> Message:
 def _report(scope: Scope, status: int, seconds: float) -> None:
     route = _template(scope)
     metrics.observe(method=scope["method"], route=route, status=status or 500, seconds=seconds)
+    if not _access.isEnabledFor(logging.INFO):
+        return
     caller = scope.get("state", {}).get("caller")
     log.info(
         "request",

@@ -130,9 +130,7 @@ class CallerLoader:
         async with self._turns:
             # From here on, who comes is too late for this statement and asks for the next.
             asked, self._asked, self._coming = self._asked, set(), None
-            rows = await self._db.read_autocommit(
-                lambda connection: repository.rows_of_users(connection, public_ids=asked)
-            )
+            rows = await repository.rows_of_callers(self._db, asked)
         return {public_id: _caller(list(own)) for public_id, own in groupby(rows, attrgetter("public_id"))}
 
 
