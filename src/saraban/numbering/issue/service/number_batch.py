@@ -327,7 +327,8 @@ async def _attempt(
     )
     try:
         await follow(pipeline, issued_batch.outcomes)
-        await pipeline.send()
+        # With a session the rows of a holder belong to the transaction, and whoever opened it commits.
+        await pipeline.send(commits=not isinstance(connected, AsyncSession))
     except CounterMoved:
         return None
     return issued_batch
