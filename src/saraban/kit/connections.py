@@ -1,6 +1,8 @@
 """What every new connection to a database is told, and asked, before anything else is sent over it."""
 
 import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from time import monotonic, sleep
 from typing import Any
 
@@ -8,7 +10,10 @@ import sqlalchemy as sa
 from asyncmy.connection import Connection
 from sqlalchemy import event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.pool import PoolProxiedConnection
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 
@@ -68,6 +73,15 @@ class DatabaseConnectionChanged(DomainError):
     recovery = (Text("ต่อตรงกับ MariaDB หรือแก้พร็อกซี", "Connect to MariaDB itself, or mend the proxy."),)
 
 
+def with_driver(url: URL) -> URL:
+    backend = url.get_backend_name()
+    if backend == "sqlite":
+        return url.set(drivername="sqlite+aiosqlite")
+    if backend in {"mysql", "mariadb"}:
+        return url.set(drivername="mariadb+asyncmy").update_query_dict({"charset": "utf8mb4"})
+    raise ValueError(f"Saraban runs on SQLite and MariaDB, not on {backend}.")
+
+
 def check_mariadb_connections(engine: sa.Engine) -> None:
     """Check every new connection before a value is sent over it: the quoting of `kit.driver` rests on what it states."""
 
@@ -104,6 +118,23 @@ def replace_closed(engine: sa.Engine) -> None:
         transport = connection.driver_connection._transport  # noqa: SLF001  `connected` tells only of what the client did
         if transport is None or transport.is_closing():
             raise DisconnectionError("The server has closed the connection.")
+
+
+@asynccontextmanager
+async def pooled_connection(engine: AsyncEngine) -> AsyncIterator[PoolProxiedConnection]:
+    """A connection as the pool has it, which is not used again after an error."""
+    fault_of_driver = engine.dialect.loaded_dbapi.Error
+    try:
+        pooled = await engine.raw_connection()
+    except fault_of_driver as fault:
+        raise DBAPIError.instance("", None, fault, fault_of_driver, dialect=engine.dialect) from fault
+    try:
+        yield pooled
+    except BaseException:
+        pooled.invalidate()
+        raise
+    finally:
+        pooled.close()
 
 
 class _HintingCompiler(SQLiteCompiler):

@@ -9,9 +9,10 @@ allocator commit.
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -21,10 +22,10 @@ import orjson
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import mysql
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.schema import SchemaItem
@@ -34,14 +35,17 @@ from saraban.kit.connections import (
     check_mariadb_connections,
     configure_sqlite,
     connect_mariadb,
+    pooled_connection,
     refuse_writing,
     replace_closed,
+    with_driver,
 )
 from saraban.kit.departure import refuse_departed
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json, JsonObject
 
 T = TypeVar("T")
+Connected = TypeVar("Connected")
 
 _SNAPSHOT, _SNAPSHOT_TRIES = 2.0, 5  # seconds of one, and how often a step is tried
 NAMING = {
@@ -200,7 +204,7 @@ class Database:
         read_timeout: float = 15.0,
         echo: bool = False,
     ) -> None:
-        self.url = _with_driver(make_url(url))
+        self.url = with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.commit_listener: Callable[[], None] | None = None
         self._writer = asyncio.Lock()
@@ -267,21 +271,11 @@ class Database:
         Whoever holds a session can do it without waiting for those who hold the other sessions. A connection that turns
         out to be broken (the server was restarted meanwhile) is replaced, and the statement sent again.
         """
-
-        async def attempt() -> T:
-            async with self._autocommit_engine.connect() as connection:
-                return await work(connection)
-
-        return await _on_living_connection(attempt)
+        return await _on_living_connection(self._autocommit_engine.connect, work)
 
     async def read_pooled(self, work: Callable[[PoolProxiedConnection], Awaitable[T]]) -> T:
         """Do the same on MariaDB with the driver's connection as the pool has it: what SQLAlchemy does around it takes longer."""
-
-        async def attempt() -> T:
-            async with _pooled(self._autocommit_engine) as connection:
-                return await work(connection)
-
-        return await _on_living_connection(attempt)
+        return await _on_living_connection(partial(pooled_connection, self._autocommit_engine), work)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncSession]:
@@ -440,33 +434,18 @@ class Snapshots:
         return self._session
 
 
-async def _on_living_connection(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Make an attempt, and another where the connection had been closed meanwhile."""
+async def _on_living_connection(
+    connect: Callable[[], AbstractAsyncContextManager[Connected]], work: Callable[[Connected], Awaitable[T]]
+) -> T:
     until = monotonic() + _STALE_WITHIN
     while True:
         try:
-            return await attempt()
+            async with connect() as connection:
+                return await work(connection)
         except Exception as error:
             if database_fault(error) is not DatabaseFault.CONNECTION or monotonic() > until:
                 raise
             until = 0.0
-
-
-@asynccontextmanager
-async def _pooled(engine: AsyncEngine) -> AsyncIterator[PoolProxiedConnection]:
-    """A connection of a pool, which is not used again after an error."""
-    fault_of_driver = engine.dialect.loaded_dbapi.Error
-    try:
-        pooled = await engine.raw_connection()
-    except fault_of_driver as fault:
-        raise DBAPIError.instance("", None, fault, fault_of_driver, dialect=engine.dialect) from fault
-    try:
-        yield pooled
-    except BaseException:
-        pooled.invalidate()
-        raise
-    finally:
-        pooled.close()
 
 
 async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:
@@ -498,15 +477,6 @@ async def _acquire_connection(session: AsyncSession) -> None:
                 raise
         else:
             return
-
-
-def _with_driver(url: URL) -> URL:
-    backend = url.get_backend_name()
-    if backend == "sqlite":
-        return url.set(drivername="sqlite+aiosqlite")
-    if backend in {"mysql", "mariadb"}:
-        return url.set(drivername="mariadb+asyncmy").update_query_dict({"charset": "utf8mb4"})
-    raise ValueError(f"Saraban runs on SQLite and MariaDB, not on {backend}.")
 
 
 _DATABASE = "saraban_database"
