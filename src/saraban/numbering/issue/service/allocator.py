@@ -12,7 +12,6 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Self
 from uuid import UUID
 
 import structlog
@@ -294,7 +293,7 @@ class Allocator:
         for waiter in begun:
             waiter.again()
         if isinstance(error, _OwnRowsFailed):
-            error.waiter.fail(error.__cause__ or error)
+            error.waiter.fail(error.reason)
         elif failure is None:
             for waiter in concerned:
                 waiter.fail(error)
@@ -395,16 +394,10 @@ async def replace_number(
 
 
 class _OwnRowsFailed(Exception):  # never leaves this module
-    """What one waiter's own rows raised: it concerns nobody else in the batch."""
+    """What one waiter's own rows were refused for: it concerns nobody else in the batch."""
 
-    def __init__(self, waiter: Waiting) -> None:
-        self.waiter = waiter
-
-    @classmethod
-    def of(cls, waiter: Waiting, cause: Exception) -> Self:
-        found = cls(waiter)
-        found.__cause__ = cause
-        return found
+    def __init__(self, waiter: Waiting, reason: Exception) -> None:
+        self.waiter, self.reason = waiter, reason
 
 
 async def _follow(waiters: Sequence[Waiting], pipeline: Pipeline, outcomes: Sequence[IssueOutcome]) -> None:
@@ -415,7 +408,7 @@ async def _follow(waiters: Sequence[Waiting], pipeline: Pipeline, outcomes: Sequ
             if request.write is not None:
                 await _queue_rows(waiter, request.write(pipeline, one))
             if request.is_keyed:  # who lost the key is refused, and the others are served again
-                _queue_receipt(request, pipeline, one, refusal=_OwnRowsFailed.of(waiter, KeyInUse(retry_after=1)))
+                _queue_receipt(request, pipeline, one, refusal=_OwnRowsFailed(waiter, KeyInUse(retry_after=1)))
 
 
 async def _queue_rows(waiter: Waiting, writing: Coroutine[object, object, None]) -> None:
@@ -425,7 +418,7 @@ async def _queue_rows(waiter: Waiting, writing: Coroutine[object, object, None])
     except Exception as error:
         if _failure_of(error) is not None:
             raise
-        raise _OwnRowsFailed(waiter) from error
+        raise _OwnRowsFailed(waiter, error) from error
 
 
 def _queue_receipt(request: IssueRequest, pipeline: Pipeline, issued: Issued, refusal: Exception) -> None:
