@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from saraban.app import API, create_app
+from saraban.app import API, create_app, tune_garbage_collector
 from saraban.config import Settings
 from saraban.identity.dependencies import KeyedContext
 from saraban.kit.http import OrjsonResponse
@@ -37,4 +37,5 @@ def served(settings: Settings | None = None) -> Any:
     app = create_app(settings)
     # As `create_app` includes every feature.
     app.include_router(router, prefix=API, dependencies=[Depends(check_request)])
+    tune_garbage_collector()  # as every server of ours does it
     return app

@@ -268,8 +268,8 @@ class Database:
         """
         Run one short statement that only reads, outside any transaction, on one of two connections kept for that.
 
-        Whoever holds a session can do it without waiting for those who hold the other sessions. A connection that turns
-        out to be broken (the server was restarted meanwhile) is replaced, and the statement sent again.
+        Whoever holds a session can do it without waiting for those who hold the others. A connection that turns out to be
+        broken (the server was restarted meanwhile) is replaced, and the statement sent again.
         """
         return await _on_living_connection(self._autocommit_engine.connect, work)
 
@@ -302,10 +302,8 @@ class Database:
     @asynccontextmanager
     async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
         """
-        A transaction like that of `writing` for statements alone, without a session: that is a third of the time that
-        writing one number takes.
-
-        SQLite commits when the block ends. MariaDB commits what a pipeline sends with `commits`, and nothing else.
+        A transaction for statements alone: a session is a third of the time that writing one number takes. SQLite commits
+        when the block ends; MariaDB commits what a pipeline sends with `commits`, and nothing else.
         """
         if self.is_sqlite:
             async with self._writer:

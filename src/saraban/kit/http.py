@@ -132,8 +132,8 @@ def respond(
 ) -> Response:
     """Send a model, and say when what it shows was done by an earlier request with the same key."""
     repeated = {"Idempotent-Replay": "true"} if receipt is not None and receipt.repeated else {}
-    body = model.model_dump(mode="json", by_alias=True)
-    return OrjsonResponse(body, status_code=status, headers={**(headers or {}), **repeated})
+    body = model.model_dump_json(by_alias=True)
+    return Response(body, status_code=status, headers={**(headers or {}), **repeated}, media_type="application/json")
 
 
 class DoneButNotShown(DomainError):
