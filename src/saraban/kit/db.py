@@ -301,10 +301,7 @@ class Database:
 
     @asynccontextmanager
     async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
-        """
-        A transaction for statements alone: a session is a third of the time that writing one number takes. SQLite commits
-        when the block ends; MariaDB commits what a pipeline sends with `commits`, and nothing else.
-        """
+        """A transaction without a session; SQLite commits at its end, MariaDB only what a pipeline sends with `commits`."""
         if self.is_sqlite:
             async with self._writer:
                 refuse_departed()

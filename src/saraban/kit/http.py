@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
-from typing import Annotated, Any, Final, ParamSpec, TypeVar
+from typing import Annotated, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
@@ -98,7 +98,7 @@ _KEY_LENGTH: Final = 128
 _KEY_FORM: Final = "^[!-~]([ -~]*[!-~])?$"
 _KEY_SAYS: Final = "Your own name for this request, by which it can be sent again: 1 to 128 printable ASCII characters."
 # For the description of the API. FastAPI reads no empty header, and who sends one believes to be protected.
-KEY_PARAMETER: Final[Mapping[str, Any]] = {
+KEY_PARAMETER: Final[Mapping[str, object]] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
