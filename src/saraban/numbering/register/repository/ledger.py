@@ -1,5 +1,5 @@
 """
-The ledger of a project, read by series: counters, numbers in order, what explains the holes; whole, for an export; and one
+The ledger of a project, read by series: its counter, numbers in order, what explains the holes; whole, for an export; and one
 number with its printed forms and everything that was done with it.
 
 Every read is a keyset page of an index, so that neither the millionth number nor a long series costs more than the first.
@@ -17,14 +17,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnySelect
 from saraban.numbering.register.domain import (
     ExportedNumber,
     Gap,
     GapReason,
     MainCounter,
     NumberRow,
-    SeriesRow,
 )
 from saraban.numbering.series.domain.counter import SequenceRange
 from saraban.numbering.series.domain.states import RANGE_RELEASED, OperationCode, RangeKind
@@ -43,9 +41,7 @@ from saraban.projects.models import CorrespondenceType, Project
 
 _replacement = aliased(LedgerEntry, name="replacement")
 _replaced = aliased(LedgerEntry, name="replaced")
-_other = aliased(LedgerEntry, name="other")
 _own = aliased(LedgerEntry, name="own")
-_NAMES = 500
 _originator = aliased(Organization, name="originator")
 _recipient = aliased(Organization, name="recipient")
 _NUMBER = (
@@ -122,148 +118,6 @@ class RegisterPlace:
     ) -> list[sa.ColumnElement[bool]]:
         """Return the conditions on a series: begun for one of the organizations, or with a number of theirs."""
         return [sa.or_(begun_for, self.has_number_in(series)) for begun_for in self.of(originator)]
-
-
-async def series_page(
-    session: AsyncSession,
-    place: RegisterPlace,
-    *,
-    text: str | None,
-    after: str | None,
-    limit: int,
-) -> Sequence[SeriesRow]:
-    """Return the series of a project by name, those above `after`, whether they count or have numbers only."""
-    counted = await _counted_series(session, place, text=text, after=after, limit=limit)
-    upto = counted[-1].series if len(counted) == limit else None
-    others = await _uncounted_series(session, place, text=text, after=after, upto=upto, limit=limit)
-    return sorted([*counted, *others], key=lambda row: row.series)[:limit]
-
-
-async def _counted_series(
-    session: AsyncSession, place: RegisterPlace, *, text: str | None, after: str | None, limit: int
-) -> Sequence[SeriesRow]:
-    statement = (
-        sa.select(
-            NumberCounter.series,
-            CorrespondenceType.type_code,
-            NumberCounter.current_year,
-            NumberCounter.last_number,
-            NumberCounter.range_count,
-            NumberCounter.updated_at,
-            sa.func.coalesce(_highest(NumberCounter.project_id, NumberCounter.series), 0),
-        )
-        .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberCounter.correspondence_type_id)
-        .where(NumberCounter.project_id == place.project, NumberCounter.range == 0)
-        .where(*place.with_series(NumberCounter.originator_organization_id, NumberCounter.series))
-    )
-    if text:
-        statement = statement.where(NumberCounter.series.contains(text, autoescape=True))
-    if after is not None:
-        statement = statement.where(NumberCounter.series > after)
-    rows = await session.execute(statement.order_by(NumberCounter.series).limit(limit))
-    return [SeriesRow(*row) for row in rows.all()]
-
-
-def _highest(project_id: InstrumentedAttribute[int], series: InstrumentedAttribute[str]) -> sa.ScalarSelect[int]:
-    """By the end of the index: MariaDB would read the whole series for a maximum."""
-    return (
-        sa.select(_other.sequence_number)
-        .where(_other.project_id == project_id, _other.series == series, _other.range == 0)
-        .order_by(_other.sequence_number.desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-
-
-async def _uncounted_series(
-    session: AsyncSession, place: RegisterPlace, *, text: str | None, after: str | None, upto: str | None, limit: int
-) -> Sequence[SeriesRow]:
-    """Return the series that the ledger has and no counter, above `after`, none above `upto`."""
-    found: list[SeriesRow] = []
-    on_sqlite = session.get_bind().dialect.name == "sqlite"
-    while len(found) < limit:
-        names = _names(place.project, text, after, upto, most=_NAMES, on_sqlite=on_sqlite)
-        rows = (await session.execute(names)).all()
-        found += await _by_first_number(session, place, [first for _, first in rows if first is not None])
-        if len(rows) < _NAMES:
-            break
-        after = rows[-1][0]
-    return found[:limit]
-
-
-def _names(
-    project_id: int, text: str | None, after: str | None, upto: str | None, *, most: int, on_sqlite: bool
-) -> AnySelect:
-    """Names in the ledger, each with the key of its first number where it fits and has no counter."""
-    bounds = [LedgerEntry.project_id == project_id]
-    if upto is not None:
-        bounds.append(LedgerEntry.series < upto)
-    name = _each_by_a_seek(bounds, after, most) if on_sqlite else _each_of_a_group(bounds, after, most)
-    counted = sa.exists().where(
-        NumberCounter.project_id == project_id, NumberCounter.series == name.c.series, NumberCounter.range == 0
-    )
-    fits = name.c.series.contains(text, autoescape=True) if text else sa.true()
-    first = (
-        sa.select(LedgerEntry.id)
-        .where(LedgerEntry.project_id == project_id, LedgerEntry.series == name.c.series)
-        .order_by(LedgerEntry.range, LedgerEntry.sequence_number, LedgerEntry.id)
-        .limit(1)
-        .correlate(name)
-        .scalar_subquery()
-    )
-    return (
-        sa.select(name.c.series, sa.case((sa.or_(counted, ~fits), None), else_=first))
-        .where(name.c.series.is_not(None))
-        .order_by(name.c.series)
-    )
-
-
-def _each_of_a_group(bounds: list[sa.ColumnElement[bool]], after: str | None, most: int) -> sa.Subquery:
-    """MariaDB steps from one name to the next when it is told to; by itself it reads a million numbers of one series."""
-    statement = (
-        sa.select(LedgerEntry.series)
-        .with_hint(LedgerEntry, "FORCE INDEX FOR GROUP BY (idx_docnum_ledger_series)", "mariadb")
-        .where(*bounds)
-        .group_by(LedgerEntry.project_id, LedgerEntry.series)
-        .order_by(LedgerEntry.project_id, LedgerEntry.series)
-        .limit(most)
-    )
-    if after is not None:
-        statement = statement.where(LedgerEntry.series > after)
-    return statement.subquery("name")
-
-
-def _each_by_a_seek(bounds: list[sa.ColumnElement[bool]], after: str | None, most: int) -> sa.CTE:
-    """SQLite knows no such step: one subquery after the other takes it."""
-    here = sa.select(LedgerEntry.series).where(*bounds).order_by(LedgerEntry.series).limit(1)
-    begin = here if after is None else here.where(LedgerEntry.series > after)
-    name = sa.select(begin.scalar_subquery().label("series"), sa.literal(1).label("place")).cte("name", recursive=True)
-    following = here.where(LedgerEntry.series > name.c.series).correlate(name).scalar_subquery()
-    return name.union_all(sa.select(following, name.c.place + 1).where(name.c.series.is_not(None), name.c.place < most))
-
-
-async def _by_first_number(session: AsyncSession, place: RegisterPlace, keys: Sequence[int]) -> Sequence[SeriesRow]:
-    """Series that were never drawn from, by their first numbers."""
-    if not keys:
-        return []
-    statement = (
-        sa.select(
-            LedgerEntry.series,
-            CorrespondenceType.type_code,
-            LedgerEntry.issue_year,
-            sa.literal(0),
-            sa.literal(0),
-            LedgerEntry.created_at,
-            sa.func.coalesce(_highest(LedgerEntry.project_id, LedgerEntry.series), 0),
-        )
-        .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
-        .where(
-            LedgerEntry.id.in_(keys),
-            *place.with_series(LedgerEntry.originator_organization_id, LedgerEntry.series),
-        )
-        .order_by(LedgerEntry.series)
-    )
-    return [SeriesRow(*row) for row in (await session.execute(statement)).all()]
 
 
 async def main_counter(session: AsyncSession, *, project_id: int, series: str) -> MainCounter | None:

@@ -38,9 +38,8 @@ from saraban.numbering.register.domain import (
     SeriesRow,
     ledger_lines,
 )
-from saraban.numbering.register.repository import ledger
+from saraban.numbering.register.repository import ledger, search
 from saraban.numbering.register.repository.ledger import RegisterPlace
-from saraban.numbering.register.repository.search import find_numbers
 from saraban.numbering.series.domain.counter import LARGEST, SequenceRange
 from saraban.numbering.series.domain.states import NumberState
 from saraban.numbering.series.domain.template import Template, TemplateInvalid
@@ -114,7 +113,7 @@ async def list_series(
     text = fold(text) if text else None
     mark = list_mark(str(project_public_id), text or "").hex()
     after = _series_after(cursor, mark) if cursor else None
-    rows = await ledger.series_page(session, viewed.place, text=text, after=after, limit=limit + 1)
+    rows = await search.series_page(session, viewed.place, text=text, after=after, limit=limit + 1)
     more = len(rows) > limit
     return Page(list(rows[:limit]), _encoded(f"{mark}{rows[limit - 1].series}") if more else None)
 
@@ -148,7 +147,7 @@ async def search_numbers(
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     wanted = fold(text).strip()
-    found = await find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else []
+    found = await search.find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else []
     hits = []
     for one in found:
         last = await _last_in_place(ctx, session, one.replaced_by) if one.replaced_by else None
