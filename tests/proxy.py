@@ -10,7 +10,7 @@ _HEADER = 4
 
 class CuttingProxy:
     """
-    Relays to a MariaDB port. Arm it, and the next COMMIT, with what stands before it in its round trip, reaches the server while its answer never comes back.
+    Relays to a MariaDB port. Arm it, and the next COMMIT reaches the server while its answer never comes back.
 
     :param lose_commit: cut before the COMMIT is forwarded instead, so that the server rolls back
 
@@ -70,7 +70,7 @@ class CuttingProxy:
                 header = await reader.readexactly(_HEADER)
                 body = await reader.readexactly(int.from_bytes(header[:3], "little"))
                 self.commands += header[3] == 0  # the first packet of a command
-                is_commit = body[:1] == bytes([_COM_QUERY]) and body.rstrip().endswith(b"COMMIT")
+                is_commit = body[:1] == bytes([_COM_QUERY]) and body[1:].strip().upper() == b"COMMIT"
                 if is_commit and self.cuts_left > 0:
                     self.cuts_left -= 1
                     self.cut += 1

@@ -301,7 +301,7 @@ class Database:
 
     @asynccontextmanager
     async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction without a session; SQLite commits at its end, MariaDB only what a pipeline sends with `commits`."""
+        """A transaction like that of `writing` for statements alone: a session is two thirds of the time of writing one number."""
         if self.is_sqlite:
             async with self._writer:
                 refuse_departed()
@@ -309,7 +309,7 @@ class Database:
                     yield connection
         else:
             refuse_departed()
-            async with self.connection_alone() as connection:
+            async with self._writing_engine.begin() as connection:
                 yield connection
 
     @asynccontextmanager

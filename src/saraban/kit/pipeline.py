@@ -26,7 +26,7 @@ from saraban.kit.driver import (
 
 _SIGNALLED = 1644
 # An error ends the packet: what stands behind it is not executed.
-_GUARD = "IF ROW_COUNT() <> {} THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1644, MESSAGE_TEXT = '{}'; END IF"
+_GUARD = "IF ROW_COUNT() <> {} THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1644, MESSAGE_TEXT = 'a guard was missed'; END IF"
 
 
 class RowsMissed(Exception):
@@ -142,12 +142,9 @@ class Pipeline:
         make = partial(_rendered, prepared=prepared, values=values)
         self._queued.append(_Queued(make, 1, (prepared.statement, values), refusal))
 
-    async def send(self, *, commits: bool = False) -> None:
+    async def send(self) -> None:
         """
         Send all that was queued, after what the session itself still holds.
-
-        :param commits: on MariaDB with a COMMIT behind it, in the same round trip, which is not reached where a statement changed
-            another number of rows; SQLite commits where the transaction ends
 
         :raises DBAPIError: as SQLAlchemy would, for the first that failed
         :raises RowsMissed: when one changed another number of rows than expected, and has no refusal of its own
@@ -159,7 +156,7 @@ class Pipeline:
             await flush_pending(self._connected)
         driver = await DriverConnection.of(self._connected)
         if not driver.on_sqlite:
-            await _send_all(driver, queued, commits=commits)
+            await _send_all(driver, queued)
             return
         for one in queued:
             one.told(await self._send_one(driver, one))
@@ -172,7 +169,7 @@ class Pipeline:
         return Effect(int(done.rowcount), None)
 
 
-async def _send_all(driver: DriverConnection, queued: Sequence[_Queued], *, commits: bool) -> None:
+async def _send_all(driver: DriverConnection, queued: Sequence[_Queued]) -> None:
     statements: list[SqlStatement] = []
     places = []
     for one in queued:
@@ -180,15 +177,14 @@ async def _send_all(driver: DriverConnection, queued: Sequence[_Queued], *, comm
         statements.append(one.make(driver))
         if one.key is not None:
             statements.append(SqlStatement(f"SET {one.key.text} = LAST_INSERT_ID()"))
-        if one.guards or (commits and one.expect is not None):
-            statements.append(SqlStatement(_GUARD.format(one.expect, len(places) - 1)))
-    if commits:
-        statements.append(SqlStatement("COMMIT"))
+        if one.guards:
+            statements.append(SqlStatement(_GUARD.format(one.expect)))
     try:
         effects = await driver.effects(statements)
     except DBAPIError as error:
-        if error.orig is not None and error.orig.args[0] == _SIGNALLED:
-            raise queued[int(error.orig.args[1])].refusal or RowsMissed("A guard was missed.") from error
+        guards = [one.refusal for one in queued if one.guards]
+        if guards and error.orig is not None and error.orig.args[0] == _SIGNALLED:
+            raise guards[0] or RowsMissed("A row that guards the others was not changed.") from error
         raise
     for one, place in zip(queued, places, strict=True):
         one.told(effects[place])

@@ -327,8 +327,7 @@ async def _attempt(
     )
     try:
         await follow(pipeline, issued_batch.outcomes)
-        # With a session the rows of a holder belong to the transaction, and whoever opened it commits.
-        await pipeline.send(commits=not isinstance(connected, AsyncSession))
+        await pipeline.send()
     except CounterMoved:
         return None
     return issued_batch
