@@ -8,6 +8,8 @@ is the program's own entry point; `tests/features/cli` and the journeys start th
 import multiprocessing
 import os
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 _FORKS = multiprocessing.get_context("forkserver")
@@ -22,6 +24,9 @@ class PreloadedProgram:
     def __init__(self, *words: str, environment: dict[str, str], folder: Path, log: Path) -> None:
         self._process = _FORKS.Process(target=_run, args=(words, environment, folder, log))
         self._process.start()
+        with suppress(ProcessLookupError):  # it has ended already
+            while os.getpgid(self.pid) != self.pid:  # or a group that is killed at once would not be there yet
+                time.sleep(0.001)
 
     @property
     def pid(self) -> int:

@@ -21,7 +21,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import SourceFile
 from saraban.numbering.register.domain import NumberedDocument
-from saraban.numbering.register.repository import ledger
+from saraban.numbering.register.repository import search
 from saraban.numbering.register.service import consistency_check
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering
 from tests.factories.contexts import context
@@ -385,7 +385,7 @@ class TestSeriesWithoutCounter:
     async def test_is_listed_behind_more_names_than_one_look(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(ledger, "_NAMES", 1)
+        monkeypatch.setattr(search, "_NAMES", 1)
         allocator = world.allocator()
         for recipient in ("ผรม.1", "ผรม.2"):
             await world.take(allocator, world.letter(recipient=recipient))

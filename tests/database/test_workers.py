@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -33,6 +31,7 @@ from saraban.worker.dispatch import Dispatcher
 from saraban.worker.loop import Pace, Worker
 from saraban.workflow.service import Subjects
 from tests.conftest import UNLIMITED
+from tests.preloaded import PreloadedProgram
 from tests.servers import Redis
 from tests.statement_count import counting
 
@@ -68,22 +67,15 @@ class Processes:
         outer = {name: value for name, value in os.environ.items() if not name.startswith(("SARABAN_", "N8N_"))}
         ours = {"data_dir": folder, "database_url": url, "event_lease": 1.5, "log_format": "json"} | UNLIMITED
         self._environment = outer | {f"SARABAN_{name.upper()}": str(value) for name, value in ours.items()}
-        self.alive: list[subprocess.Popen[bytes]] = []
+        self.alive: list[PreloadedProgram] = []
 
     def start(self) -> None:
-        with (self._folder / "workers.log").open("ab") as log:
-            self.alive.append(
-                subprocess.Popen(
-                    [str(Path(sys.executable).with_name("saraban")), "worker"],
-                    env=self._environment,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
-            )
+        log = self._folder / "workers.log"
+        self.alive.append(PreloadedProgram("worker", environment=self._environment, folder=self._folder, log=log))
 
     def started(self) -> int:
-        return (self._folder / "workers.log").read_text(errors="replace").count('"worker_started"')
+        log = self._folder / "workers.log"
+        return log.read_text(errors="replace").count('"worker_started"') if log.exists() else 0
 
     def kill(self) -> None:
         process = self.alive.pop(0)

@@ -61,7 +61,7 @@ async def test_draws_the_largest_before_anybody_has_read_a_line(sit: Sit) -> Non
     assert sum(len(state.get("on", {})) for state in states) <= MOST_TRANSITIONS
     await person.goto("/workflows/new")
     await person.page.fill("#f-text", json.dumps({"workflow": "ROW", "states": states}))
-    await expect(person.page.locator("[data-drawn]")).to_have_count(1, timeout=20_000)
+    await expect(person.page.locator("[data-drawn]")).to_have_count(1, timeout=90_000)
     await expect(person.page.locator(".diagram-state")).to_have_count(count)
     assert await person.page.evaluate(FAULTS) == []
     assert person.complaints == []

@@ -55,11 +55,11 @@ def by_location(case: Case) -> Hashable:
     return getattr(case.meta and case.meta.phase.data, "parameter_location", None)
 
 
-# What is refused for its form is refused for everybody alike: it is tried thoroughly once. Who is not signed in is refused
-# before anything is read.
+# What is refused for its form is refused for everybody alike: it is tried thoroughly once. Others send what is right, and
+# what is wrong, or who is not signed in one request: it is refused before anything is read.
 CALLERS: list[tuple[str | None, Callable[[Case], Hashable], int | None]] = [
     ("admin", by_place, None),
-    ("dc.contractor", by_location, 6),
+    ("dc.contractor", by_location, 2),
     (None, by_location, 1),
 ]
 

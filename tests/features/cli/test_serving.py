@@ -15,6 +15,7 @@ import pytest
 
 from saraban.config import Settings
 from tests.conftest import settings_in
+from tests.processes import RunningSaraban
 
 pytestmark = pytest.mark.slow
 
@@ -129,8 +130,8 @@ class TestServe:
         wrong = {"username": "viewer", "password": "wrong"}
         seen = {}
         for trusted in ("", "127.0.0.1"):
-            with serving(settings, SARABAN_TRUSTED_PROXIES=trusted) as (_, address):
-                httpx.post(f"{address}/api/v1/auth/login", json=wrong, headers=forwarded)
+            with RunningSaraban(settings.data_dir, trusted_proxies=trusted) as server:
+                httpx.post(f"{server.address}/api/v1/auth/login", json=wrong, headers=forwarded)
             seen[trusted] = audited_addresses(settings)
 
         assert "203.0.113.9" not in seen[""]
