@@ -62,7 +62,7 @@ async def test_draws_the_largest_before_anybody_has_read_a_line(sit: Sit) -> Non
     await person.goto("/workflows/new")
     await person.page.fill("#f-text", json.dumps({"workflow": "ROW", "states": states}))
     await expect(person.page.locator("[data-drawn]")).to_have_count(1, timeout=90_000)
-    await expect(person.page.locator(".diagram-state")).to_have_count(count)
+    await expect(person.page.locator(".diagram-state")).to_have_count(count, timeout=90_000)
     assert await person.page.evaluate(FAULTS) == []
     assert person.complaints == []
 

@@ -105,5 +105,4 @@ def _headers(row: AttachmentRow, *, inline: bool) -> dict[str, str]:
         "Accept-Ranges": "bytes",
         "Content-Disposition": content_disposition(row.file_name, inline=inline),
         "Content-Security-Policy": _POLICY,
-        "X-Content-Type-Options": "nosniff",
     }

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
@@ -323,7 +323,7 @@ class Database:
             try:
                 yield connection
             except Exception:
-                with suppress(DBAPIError, OSError):
+                with suppress(SQLAlchemyError, OSError):  # one that is broken cannot be rolled back, and says so
                     await connection.exec_driver_sql("ROLLBACK")
                 raise
 

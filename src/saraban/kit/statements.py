@@ -162,13 +162,22 @@ async def fetch_each(connected: SessionOrConnection, *queries: Query[Any]) -> li
         return await _Asked(queries)
     driver = await DriverConnection.of(connected)
     if driver.on_sqlite:
-        return [one.read((await connected.execute(one.prepared.statement, one.parameters)).all()) for one in queries]
+        return await _one_by_one(connected, queries)
     if isinstance(connected, AsyncSession):
         await flush_pending(connected)
     texts = [one.prepared.render(driver, one.parameters) for one in queries]
     sent = list(dict.fromkeys(texts))
     found = dict(zip(sent, await driver.read(sent), strict=True))
     return [one.read(one.prepared.convert_rows(driver, found[text])) for one, text in zip(queries, texts, strict=True)]
+
+
+async def _one_by_one(connected: SessionOrConnection, queries: Sequence[Query[Found]]) -> list[Found]:
+    found: dict[tuple[int, str], Rows] = {}
+    asked = [(id(one.prepared), repr(one.parameters)) for one in queries]
+    for alike, one in zip(asked, queries, strict=True):
+        if alike not in found:
+            found[alike] = (await connected.execute(one.prepared.statement, one.parameters)).all()
+    return [one.read(found[alike]) for alike, one in zip(asked, queries, strict=True)]
 
 
 async def together(session: AsyncSession, *readings: Coroutine[Any, Any, Any]) -> list[Any]:

@@ -26,7 +26,7 @@ async def documents(system: System) -> int:
 
 
 async def test_ask_no_more_for_many_rows_than_for_few(documents: int, app: FastAPI, signed_in: SignIn) -> None:
-    """A statement may be sent again for another contract, and never for each row."""
+    """A statement may be sent again for another contract, or for the facts of workflows beside the list; never for each row."""
     admin = await signed_in("admin")
     seen = {}
     for kind in ("correspondences", "rfas", "transmittals", "circulations"):
@@ -34,7 +34,7 @@ async def test_ask_no_more_for_many_rows_than_for_few(documents: int, app: FastA
 
         most, sql = max((times, sql) for sql, times in Counter(map(alike, statements)).items())
         seen[kind] = len(rows)
-        assert most <= max(len(rows) // 2, 1), (kind, sql)
+        assert most <= max(len(rows) // 2, 2), (kind, sql)
         assert all(row["workflow"].keys() >= ENVELOPE for row in rows)
     assert sum(seen.values()) > 20 and min(seen.values()) > 1, seen
 
