@@ -11,7 +11,8 @@ PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 DONE := build/done
-JOBS ?= 2
+# Many tests wait for servers and browsers: three processes keep two cores busy.
+JOBS ?= 3
 # The tests' databases are written to memory where there is room: a flush costs nothing there.
 QUICK = $(shell room=$$(df --output=avail -BG /dev/shm 2>/dev/null | tail -1 | tr -dc 0-9); [ "$${room:-0}" -ge 8 ] && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-virtualenv
