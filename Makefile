@@ -44,7 +44,7 @@ check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q --numprocesses $(JOBS) --dist loadfile -m "not slow and not servers and not browser" tests/domain tests/features tests/architecture
 
-bench: $(DONE)/bench  ## Measure beside what others do on the same servers (15 minutes); writes build/bench.json.
+bench: $(DONE)/bench  ## Measure beside what others do on the same servers (half an hour, the first time an hour); writes build/bench.json.
 	@scripts/test_needs.sh
 	$(BIN)/python -m benchmarks $(ARGS)
 

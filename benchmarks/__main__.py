@@ -18,15 +18,34 @@ from benchmarks import (
     registers,
     workflow,
 )
+from benchmarks.bench import Suite
 from benchmarks.bench import bench as opened
 from benchmarks.results import Row, publish
 
 SECONDS, ROUNDS = 8.0, 3
-SUITES = (
-    numbering.SUITES | number_import.SUITES | workflow.SUITES | documents.SUITES | footing.SUITES | registers.SUITES
+
+
+def joined(*groups: dict[str, Suite]) -> dict[str, Suite]:
+    """Put suites together, each under a name of its own."""
+    found: dict[str, Suite] = {}
+    for group in groups:
+        if taken := found.keys() & group.keys():
+            raise ValueError(f"two suites have one name: {', '.join(taken)}")
+        found |= group
+    return found
+
+
+SUITES = joined(
+    numbering.SUITES,
+    number_import.SUITES,
+    workflow.SUITES,
+    documents.SUITES,
+    footing.SUITES,
+    registers.SUITES,
+    creation.SUITES,
+    controllers.SUITES,
 )
-SUITES |= creation.SUITES | controllers.SUITES
-FULL = full.SUITES | registers.FULL | controllers.FULL
+FULL = joined(full.SUITES, registers.FULL, controllers.FULL)
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:

@@ -195,4 +195,4 @@ async def at_a_million(b: Bench) -> list[Row]:
 
 
 SUITES: dict[str, Suite] = {"controllers": controllers}
-FULL: dict[str, Suite] = {"controllers_full": at_a_million}
+FULL: dict[str, Suite] = {"controllers-million": at_a_million}

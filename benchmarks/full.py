@@ -233,7 +233,7 @@ SUITES: dict[str, Suite] = {
     "verify": check,
     "tenmillion": ten_million,
     "accounts": accounts,
-    "verify_filled": check_filled,
+    "verify-filled": check_filled,
 }
 
 if __name__ == "__main__":

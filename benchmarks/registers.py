@@ -409,7 +409,7 @@ async def at_a_million(b: Bench) -> list[Row]:
 SUITES: dict[str, Suite] = {
     "registers": on_mariadb,
     "registers-sqlite": on_sqlite,
-    "peers": beside_peers,
+    "register-peers": beside_peers,
     "growth": little_grown,
 }
 FULL: dict[str, Suite] = {"registers-million": at_a_million, "growth-million": much_grown}
