@@ -146,7 +146,7 @@ class TestRegister:
             ("type", "nonsense", "There is no such choice."),
             ("discipline", "nonsense", "There is no such choice."),
             ("party", "01930b5e-0000-7000-8000-0000000000ff", "There is no such choice."),
-            ("person", "nonsense", "This must be a UUID"),
+            ("person", "nonsense", "There is no such choice"),
         ],
     )
     async def test_says_at_its_field_what_cannot_be_used(self, sit: Sit, name: str, typed: str, said: str) -> None:

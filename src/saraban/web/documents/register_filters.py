@@ -187,7 +187,7 @@ def register_query(
     for name, offered in _offered(web, choices).items():
         value = asked.given.get(name)
         if value is not None and value not in offered:
-            fields.setdefault(name, [_NO_CHOICE.say(page.language)])
+            fields[name] = [_NO_CHOICE.say(page.language)]
     return _in_order(query), FormErrors(fields=fields)
 
 
