@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from benchmarks import filled, http, register_baselines
 from benchmarks.bench import Bench, Say, Suite
 from benchmarks.filled import NARROW, NOTHING, READER_PASSWORD, READERS, WIDE, Filled
-from benchmarks.load import Operation, interleaved
+from benchmarks.load import LoadResult, Operation, interleaved
 from benchmarks.number_baselines import Pool
 from benchmarks.register_baselines import Reader, guardian, ideal, offset_and_count
 from benchmarks.results import Row
@@ -101,9 +101,8 @@ class Pages:
         return found
 
 
-def percentile(times: Sequence[float], share: float = 0.95) -> float:
-    ordered = sorted(times)
-    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+def percentile(times: Sequence[float]) -> float:
+    return LoadResult(latencies=list(times)).percentile(0.95)
 
 
 # What is asked for.

@@ -57,13 +57,6 @@ _NAMES_OF_SHEETS: Final = {
 _RFA_TYPE: Final = Text("ประเภท RFA", "RFA type")
 
 
-def filter_name(web: WebKind, name: str) -> Text:
-    """Say what a filter is called in a register."""
-    if name == "type" and "rfa_type" in web.asks:
-        return _RFA_TYPE
-    return _NAMES_OF_SHEETS.get(name, _NAMES[name]) if web.is_sheet else _NAMES[name]
-
-
 class RegisterFilters(BaseModel):
     """What the address bar says, as it was typed: links live longer than lists, so what cannot be used is said and left out."""
 
@@ -101,7 +94,7 @@ class RegisterFilters(BaseModel):
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.given.keys() - {"sort"})
+        return bool(self._but("sort"))
 
     @property
     def query(self) -> str:
@@ -109,14 +102,17 @@ class RegisterFilters(BaseModel):
         return urlencode(self.given)
 
     def without(self, name: str) -> str:
-        return urlencode({key: value for key, value in self.given.items() if key != name})
+        return urlencode(self._but(name))
 
     def sorted_by(self, name: str) -> str:
         """Return the same address in the order of a column; in the other direction where it is in that order."""
         turned = {name: f"-{name}", f"-{name}": name}
         wanted = turned.get(self.order, f"-{name}" if name == "created" else name)
-        kept = {key: value for key, value in self.given.items() if key != "sort"}
+        kept = self._but("sort")
         return urlencode(kept if wanted == _FIRST else kept | {"sort": wanted})
+
+    def _but(self, name: str) -> dict[str, str]:
+        return {key: value for key, value in self.given.items() if key != name}
 
     @property
     def sent(self) -> list[str]:
@@ -124,8 +120,12 @@ class RegisterFilters(BaseModel):
         named = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         return [name for name in ("q", "state", "type", "due", *MORE) if name in named]
 
-    def name_in(self, web: WebKind, name: str) -> Text:
-        return filter_name(web, name)
+    @staticmethod
+    def name_in(web: WebKind, name: str) -> Text:
+        """Say what a filter is called in a register."""
+        if name == "type" and "rfa_type" in web.asks:
+            return _RFA_TYPE
+        return _NAMES_OF_SHEETS.get(name, _NAMES[name]) if web.is_sheet else _NAMES[name]
 
     def direction(self, name: str) -> str | None:
         """Return how a column is sorted, in the words of `aria-sort`."""
@@ -261,7 +261,9 @@ def set_filters(
 ) -> list[SetFilter]:
     """Name each filter that is set, as the reader would; the search stands in its own field."""
     return [
-        SetFilter(filter_name(web, name), _said(page, name, value, choices), asked.without(name), name in faults.fields)
+        SetFilter(
+            asked.name_in(web, name), _said(page, name, value, choices), asked.without(name), name in faults.fields
+        )
         for name, value in asked.given.items()
         if name in _NAMES
     ]

@@ -221,7 +221,7 @@ def _size(shape: _Shape) -> PreparedStatement:
     """
     rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions())
     most = sa.bindparam("most", type_=sa.Integer())
-    further = rows.limit(1).offset(sa.bindparam("most", type_=sa.Integer())).scalar_subquery()
+    further = rows.limit(1).offset(most).scalar_subquery()
     every = rows.with_only_columns(sa.func.count()).scalar_subquery()
     return PreparedStatement(sa.select(sa.case((further.is_(None), every), else_=most + 1)))
 
