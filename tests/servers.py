@@ -136,12 +136,22 @@ class MariaDb(Server):
 
     :param snapshot_isolation: `innodb_snapshot_isolation`, which later versions switch on
     :param data: where the data stay when the server has ended, and are found the next time
+    :param pool_mb: of the buffer pool, where Debian's default is not what an operator would have
     """
 
-    def __init__(self, *, snapshot_isolation: bool = False, on_disk: bool = False, data: Path | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        snapshot_isolation: bool = False,
+        on_disk: bool = False,
+        data: Path | None = None,
+        pool_mb: int | None = None,
+    ) -> None:
         super().__init__(on_disk=on_disk)
         # Small where nothing is measured: with so little room for its log the server writes pages out all the time.
         self._room = () if on_disk else ("--innodb-buffer-pool-size=64M", "--innodb-log-file-size=16M")
+        if pool_mb is not None:
+            self._room = (f"--innodb-buffer-pool-size={pool_mb}M", f"--innodb-log-file-size={max(96, pool_mb // 4)}M")
         self.snapshot_isolation = snapshot_isolation
         self.socket = self.folder / "mariadb.sock"
         self._data = data or self.folder / "data"

@@ -1,6 +1,7 @@
 """Reads all rows of one document as the database has them, and writes the rows of others like it as text."""
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -43,20 +44,22 @@ async def rows_of(session: AsyncSession, public_id: UUID) -> dict[sa.Table, list
     """Return every row of one document, as the driver gives it, its tables in the order in which they can be written."""
     found: dict[sa.Table, list[RawRow]] = {}
 
-    async def read(table: sa.Table, column: str, values: Collection[Any]) -> list[RawRow]:
+    async def read(table: sa.Table, column: str, values: Collection[Any], *, of: str = "") -> list[RawRow]:
         given = table.autoincrement_column
-        order = [given] if given is not None else list(table.primary_key.columns)
+        order = [one.name for one in ([given] if given is not None else table.primary_key.columns)]
         raw = [sa.type_coerce(one, sa.types.NULLTYPE).label(one.name) for one in table.columns if one.computed is None]
-        rows = await session.execute(sa.select(*raw).where(table.c[column].in_(values)).order_by(*order))
-        found[table] = [dict(row) for row in rows.mappings()]
+        named = [table.c.entity_type.in_((of, f"{of}_revision"))] if of else []
+        rows = await session.execute(sa.select(*raw).where(*named, table.c[column].in_(values)))
+        # Sorted here: asked for in the order of its key, MariaDB reads a large table from one end to the other.
+        found[table] = sorted((dict(row) for row in rows.mappings()), key=itemgetter(*order))
         return found[table]
 
     heads = await read(HEADS, "uuid", [public_id])
     sheets = [] if heads else await read(SHEETS, "uuid", [public_id])
     ledger = await read(LEDGER, "holder_public_id", [public_id])
     await read(RENDERINGS, "reservation_id", [row["id"] for row in ledger])
-    await read(AUDIT, "holder_public_id", [public_id])
-    moved = [str(public_id)]
+    await read(AUDIT, "reservation_uuid", [UUID(str(row["uuid"])) for row in ledger])
+    moved, kind = [str(public_id)], ledger[0]["holder_kind"]
     if heads:
         document = [heads[0]["id"]]
         revisions = await read(REVISIONS, "correspondence_id", document)
@@ -66,10 +69,10 @@ async def rows_of(session: AsyncSession, public_id: UUID) -> dict[sa.Table, list
         await read(RFA_REVISIONS, "id", [row["id"] for row in revisions])
     else:
         await read(table_of(CirculationRouting), "circulation_id", [row["id"] for row in sheets])
-    instances = await read(_INSTANCES, "entity_id", moved)
+    instances = await read(_INSTANCES, "entity_id", moved, of=kind)
     for table in _OF_INSTANCE:
         await read(table, "instance_id", [row["id"] for row in instances])
-    await read(_TRAIL, "entity_id", [str(public_id)])
+    await read(_TRAIL, "entity_id", [str(public_id)], of=kind)
     return {table: rows for table, rows in found.items() if rows}
 
 
