@@ -370,12 +370,13 @@ async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any
 
 
 async def members(
-    session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None
+    session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None, closed: bool = False
 ) -> Sequence[AnyRow]:
     """
     One row for each active person, no program, who works for one of them.
 
     :param project_id: or has a role in this project
+    :param closed: those whose account is closed, too
     """
     belongs = sa.or_(
         User.primary_organization_id.in_(organization_ids),
@@ -385,8 +386,8 @@ async def members(
         here = sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.project_id == project_id)
         belongs = sa.or_(belongs, here)
     statement = (
-        sa.select(User.user_id, User.public_id, User.username, User.first_name, User.last_name)
-        .where(belongs, *_acts())
+        sa.select(User.user_id, User.public_id, User.username, User.first_name, User.last_name, User.is_active)
+        .where(belongs, *((User.is_service.is_(False),) if closed else _acts()))
         .order_by(User.username)
     )
     return list((await session.execute(statement)).all())

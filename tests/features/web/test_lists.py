@@ -6,6 +6,8 @@ from dataclasses import fields
 import pytest
 from fastapi import FastAPI
 
+from saraban.identity import service as identity
+from tests.factories.contexts import context
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa
 from tests.features.web.page_html import html_of
@@ -120,6 +122,14 @@ class TestRegister:
             more = html_of(await (await sit(username)).get("/rfas/filters", headers=FRAGMENT))
             assert found <= offered(more, "person").keys()
             assert ("เดชา รับส่งดี" in more) is ("เดชา รับส่งดี" in found)
+
+    async def test_offers_who_has_left_after_all_others(self, app: FastAPI, sit: Sit) -> None:
+        async with app.state.db.writing() as session:
+            ctx = context(await identity.system_caller(session))
+            await identity.set_active(ctx, session, username="dc.consultant", active=False)
+        more = html_of(await (await sit("padmin", "en")).get("/rfas/filters", headers=FRAGMENT))
+        assert list(offered(more, "person"))[-1] == "เดชา รับส่งดี"
+        assert "Account closed" in more
 
     @pytest.mark.parametrize(("language", "said"), [("th", "สาขางาน: STR"), ("en", "Discipline: STR")])
     async def test_names_each_filter_that_is_set_and_takes_it_away(self, sit: Sit, language: str, said: str) -> None:

@@ -94,6 +94,7 @@ class OrganizationMember:
     public_id: UUID
     username: str
     display_name: str
+    is_active: bool
 
 
 class CallerLoader:
@@ -174,7 +175,7 @@ async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
 
 
 async def users_of(
-    session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None
+    session: AsyncSession, organization_ids: frozenset[int], *, project_id: int | None = None, closed: bool = False
 ) -> tuple[OrganizationMember, ...]:
     """
     Return the active people who work for one of the organizations.
@@ -182,11 +183,14 @@ async def users_of(
     Service accounts are no people: nobody reads what they are told, and nobody answers what they are asked.
 
     :param project_id: those who have a role in this project besides
+    :param closed: those whose account is closed, too: what they wrote is still there
     """
     if not organization_ids and project_id is None:
         return ()
-    rows = await repository.members(session, organization_ids, project_id=project_id)
-    return tuple(OrganizationMember(row.user_id, row.public_id, row.username, display_name(row)) for row in rows)
+    rows = await repository.members(session, organization_ids, project_id=project_id, closed=closed)
+    return tuple(
+        OrganizationMember(row.user_id, row.public_id, row.username, display_name(row), row.is_active) for row in rows
+    )
 
 
 async def members_of_each(

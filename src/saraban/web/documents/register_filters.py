@@ -33,6 +33,7 @@ SORTS: Final = frozenset({"number", "status", "due", "created"})  # the columns 
 VIEW: Final = "document.view"
 MORE: Final = ("party", "discipline", "person", "from", "until", "dueFrom", "dueUntil")  # behind the disclosure
 _FIRST: Final = "-created"
+_CLOSED: Final = ("ปิดบัญชีแล้ว", "Account closed")
 _NO_CHOICE: Final = Text("ไม่มีตัวเลือกนี้", "There is no such choice.")
 _DUE: Final = {"overdue": Text("เกินกำหนด", "Overdue"), "soon": Text("ครบกำหนดภายใน 7 วัน", "Due within 7 days")}
 _NAMES: Final = {
@@ -151,7 +152,8 @@ async def filter_choices(
     """
     Gather what can be chosen in the project that is shown, or in all of the reader's.
 
-    People are those of the reader's organizations, and of a whole project for those who see all of its documents.
+    People are those of the reader's organizations, and of a whole project for those who see all of its documents;
+    those who have left come last.
     """
     chosen = id_of(asked.project) or page.project
     known = await page.projects_with(session, None)
@@ -159,17 +161,17 @@ async def filter_choices(
     parties, disciplines, types = await projects.filter_choices(session, places)
     whole = [one for one in places if page.caller.may(VIEW, Scope(project=one.id))]
     organizations = page.caller.organization_ids | await projects.party_keys(session, whole)
-    people = await identity.users_of(session, organizations)
+    people = await identity.users_of(session, organizations, closed=True)
     return FilterChoices(
         parties,
         disciplines if "discipline" in web.asks else (),
         types if "rfa_type" in web.asks else (),
-        sorted((_person(one) for one in people), key=lambda one: one.code),
+        [_person(one) for one in sorted(people, key=lambda one: (not one.is_active, one.display_name))],
     )
 
 
 def _person(one: identity.OrganizationMember) -> FilterChoice:
-    return FilterChoice(str(one.public_id), one.display_name, None, None)
+    return FilterChoice(str(one.public_id), one.display_name, *((None, None) if one.is_active else _CLOSED))
 
 
 def needs_choices(web: WebKind, asked: RegisterFilters) -> bool:
