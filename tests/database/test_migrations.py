@@ -68,6 +68,7 @@ STEPS = [
     "0050",
     "0051",
     "0052",
+    "0053",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

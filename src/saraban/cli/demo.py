@@ -178,7 +178,7 @@ async def _generate(system: "System", documents: int, project: str, revisions: f
             moved(completed=last.found + last.written)
             if not sys.stderr.isatty() and last.written // _EVERY > said:
                 said = last.written // _EVERY
-                tell(f"สร้างแล้ว {last.written:,} ฉบับ", f"{last.written:,} documents written.")
+                tell(f"สร้างแล้ว {last.written:,} ฉบับ", f"{last.written:,} documents written.", err=True)
     assert last is not None  # it begins with how many there are
     seen = dict(sorted(last.seen.items(), key=lambda one: -one[1]))
     return _Generated(

@@ -67,7 +67,8 @@ class WorkflowInstance(Base):
     __table_args__ = (
         sa.Index("idx_wf_inst_version", "id", "version_no"),
         sa.Index("idx_wf_inst_entity", "entity_type", "entity_id"),
-        sa.Index("idx_wf_inst_state", "current_state"),
+        # What runs under a version, and in which of its states: an account that changes is asked of those.
+        sa.Index("idx_wf_inst_definition", "definition_id", "status", "current_state"),
         sa.Index("idx_wf_inst_contract", "contract_id", "entity_type", "status"),
         sa.Index("idx_wf_inst_due", "due_on"),
     )
