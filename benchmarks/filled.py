@@ -53,7 +53,9 @@ class Filled:
 @asynccontextmanager
 async def on_mariadb(documents: int, say: Say) -> AsyncIterator[Filled]:
     """Start a server on a data folder of its own, and fill it to so many documents."""
-    with MariaDb(on_disk=True, data=_kept(f"mariadb-{documents}"), pool_mb=POOL_MB if documents >= MILLION else None) as server:
+    with MariaDb(
+        on_disk=True, data=_kept(f"mariadb-{documents}"), pool_mb=POOL_MB if documents >= MILLION else None
+    ) as server:
         try:
             if "filled" not in server.run("SHOW DATABASES").split():
                 server.create("filled")

@@ -4,15 +4,15 @@ How heavy the code may be: the figures of `make shape`, each with the most it ma
 Whoever makes a figure smaller lowers its bound here. Whoever has to raise one says why in the commit.
 
 The last raise is what the index of reach, registers in two statements, their filters and sorting, and `demo generate` brought,
-the filters of the pages of registers, and statements made once for what a document and its page read.
+the filters of the pages of registers, statements made once for what a document and its page read, and a transaction that numbers of many series share.
 """
 
 import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 74_420,
-    "modules in src": 399,
+    "lines of Python in src": 74_590,
+    "modules in src": 400,
     "modules with one importer and under 60 lines": 9,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,

@@ -32,7 +32,7 @@ async def server(redis: Redis) -> AsyncIterator[RedisLocks]:
 
 async def scripts_run(redis: Redis) -> int:
     stats = await redis.info("commandstats")
-    return int(stats.get("cmdstat_evalsha", {}).get("calls", 0))
+    return int(stats.get("cmdstat_eval", {}).get("calls", 0))
 
 
 async def held_once(locks: RedisLocks) -> None:

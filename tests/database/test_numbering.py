@@ -317,6 +317,12 @@ class TestSeries:
         assert len(await world.counters()) == 1
 
 
+class FreeLocks(DatabaseLocks):
+    """Locks that nobody else wants: whoever asks at the same moment has them at the same moment."""
+
+    path = "redis"
+
+
 class TestLostCommit:
     """MariaDB behind a wire that is cut while COMMIT is on its way (REQ-NUM-09)."""
 
@@ -361,6 +367,27 @@ class TestLostCommit:
         issued = await draw_plan(world, allocator, plan)
 
         assert (proxy.cut, issued.sequence) == (1, 2)
+        await check_accounts(maria_world)
+
+    @pytest.mark.parametrize("lose_commit", [False, True])
+    async def test_of_several_series_issues_each_number_once(
+        self, wire: Any, maria_world: World, *, lose_commit: bool
+    ) -> None:
+        proxy, world = wire
+        allocator = world.allocator(FreeLocks())
+        ctx = context(caller=world.caller, address="")
+        plans = [await world.plan(world.letter(recipient=one)) for one in sorted(world.organizations) if one != "คคง."]
+        for plan in plans:
+            await allocator.issue(numbering.IssueRequest(ctx, plan))
+        proxy.arm(lose_commit=lose_commit)
+
+        issued = await asyncio.gather(*(allocator.issue(numbering.IssueRequest(ctx, plan)) for plan in plans))
+
+        assert proxy.cut == 1
+        assert {one.sequence for one in issued} == {2}
+        assert len(await maria_world.ledger()) == 2 * len(plans)
+        retries = [row.retry_count for row in await maria_world.audit("GENERATE")]
+        assert retries.count(1) == (len(plans) if lose_commit else 0)  # it was the COMMIT of all
         await check_accounts(maria_world)
 
     async def test_that_is_lost_every_time_still_gives_no_second_number(self, wire: Any, maria_world: World) -> None:

@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import structlog
 from redis.asyncio import Redis
-from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
+from saraban.kit.batching import BatchQueue, Waiter
 from saraban.kit.ids import new_secret
 
 log = structlog.get_logger(__name__)
@@ -96,6 +96,7 @@ _MOMENT = 0.003  # seconds
 _SLICE = 0.02  # seconds
 _LATELY = 1.0  # seconds
 _MOST_NAMES = 10_000
+_MOST_CALLS = 200
 
 
 class RedisLocks:
@@ -215,14 +216,21 @@ async def _each(calls: Sequence[Awaitable[T]]) -> list[T]:
     return [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
 
 
+class _ScriptCall(NamedTuple):
+    """A script that is to run, with the name of the lock and what else it is told."""
+
+    script: str
+    name: str
+    words: Sequence[str | int]
+
+
 class _Master:
-    """One Redis server, left alone for a while after it failed."""
+    """One Redis server, left alone for a while after it failed. What is asked of it at the same moment is one round trip."""
 
     def __init__(self, redis: Redis, rest: float) -> None:
         self._redis, self._rest = redis, rest
         self._closed_until = 0.0
-        self._acquire: AsyncScript = redis.register_script(_ACQUIRE)
-        self._free: AsyncScript = redis.register_script(_RELEASE)
+        self._calls: BatchQueue[_ScriptCall, int] = BatchQueue(self._send, most=_MOST_CALLS)
         self.fault = ""
 
     async def answers(self) -> bool:
@@ -234,22 +242,41 @@ class _Master:
 
     async def acquire(self, name: str, token: str, ttl: float) -> int | None:
         """:returns: 0 when the lock is somebody else's, 2 when it is ours and others wait; None without an answer"""
-        if monotonic() < self._closed_until:
+        if self._is_left_alone:
             return None
         try:
-            return int(await self._acquire(keys=_keys(name), args=[token, int(ttl * 1000), _SILENT]))
+            return await self._calls.ask(_ScriptCall(_ACQUIRE, name, (token, int(ttl * 1000), _SILENT)), token)
         except (RedisError, OSError, TimeoutError) as fault:
-            self.fault = f"{type(fault).__name__}: {fault}"
-            self._closed_until = monotonic() + self._rest
+            if not self._is_left_alone:
+                self.fault = f"{type(fault).__name__}: {fault}"
+                self._closed_until = monotonic() + self._rest
             return None
 
     async def release(self, name: str, token: str) -> None:
-        if monotonic() < self._closed_until:
+        if self._is_left_alone:
             return
         try:
-            await self._free(keys=_keys(name), args=[token])
+            await self._calls.ask(_ScriptCall(_RELEASE, name, (token,)), token)
         except (RedisError, OSError, TimeoutError) as fault:
             log.warning("lock.release_failed", lock=name, error=f"{type(fault).__name__}: {fault}")
+
+    @property
+    def _is_left_alone(self) -> bool:
+        return monotonic() < self._closed_until
+
+    async def _send(self, calls: Sequence[Waiter[_ScriptCall, int]]) -> None:
+        if self._is_left_alone:  # they have waited for the calls that failed
+            raise RedisError(self.fault)
+        pipeline = self._redis.pipeline(transaction=False)
+        for call in calls:
+            script, name, words = call.item
+            keys = _keys(name)
+            pipeline.eval(script, len(keys), *keys, *words)
+        for call, answer in zip(calls, await pipeline.execute(raise_on_error=False), strict=True):
+            if isinstance(answer, Exception):
+                call.fail(answer)
+            else:
+                call.succeed(int(answer))
 
 
 def _keys(name: str) -> Sequence[str]:

@@ -285,9 +285,9 @@ _ADVANCE = (
 # The ledger's rows that the statement before has written, each with its key.
 _PRINT = (
     f"INSERT INTO {RENDERINGS.name} (project_id, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
-    f"SELECT project_id, id, document_number, revision_label, 'ISSUE', created_at FROM {LEDGER.name}{{}} "
-    "WHERE {} AND project_id = {} AND series = {} AND `range` = {} AND sequence_number BETWEEN {} AND {}"
+    f"SELECT project_id, id, document_number, revision_label, 'ISSUE', created_at FROM {LEDGER.name}{{}} WHERE {{}} AND ({{}})"
 )
+_WRITTEN = "(project_id = {} AND series = {} AND `range` = {} AND sequence_number BETWEEN {} AND {})"
 # What the driver says when a number (not a token or anything else) is already there.
 NUMBER_CONSTRAINTS = (
     "idx_docnum_ledger_base",
@@ -298,50 +298,52 @@ NUMBER_CONSTRAINTS = (
 TOKEN_CONSTRAINTS = ("idx_docnum_ledger_token", "document_number_reservations.token")
 
 
-def queue_batch(
+Moved = Sequence[tuple[SeriesKey, CounterState, int]]
+
+
+def queue_numbers(
     pipeline: Pipeline,
-    place: SeriesKey,
+    moved: Moved,
     *,
-    seen: CounterState,
-    to: int,
     now: datetime,
     entries: Sequence[Sequence[object]],
     audits: Sequence[Sequence[object]],
     refusal: Exception,
 ) -> None:
     """
-    Move the counter if its version is still the one that was seen, and write the rows, when the pipeline is sent.
+    Move counters if the version of each is still the one that was seen, and write the rows, when the pipeline is sent.
 
+    :param moved: series, what was seen of it, and its last number; they are locked in their order, for everybody the same
     :param entries: rows of the ledger, in the order of `LEDGER_COLUMNS`; their printed forms follow from them
     :param audits: rows of the audit, in the order of `AUDIT_COLUMNS`
-    :param refusal: raised where the counter was not moved; then nothing is written, nor what is queued behind
+    :param refusal: raised where a counter was not moved; then nothing is written, nor what is queued behind
     """
-    moment = str(now.astimezone(UTC).replace(tzinfo=None))
-    advance = (to, moment, *place, seen.version, seen.last_number)
-    pipeline.add(partial(_filled, text=_ADVANCE, values=advance), expect=1, refusal=refusal, guards=True)
+    for advance in _advances(sorted(moved), now):
+        pipeline.add(partial(_filled, text=_ADVANCE, values=advance), expect=1, refusal=refusal, guards=True)
     pipeline.add(partial(insert_statement, table=LEDGER, columns=LEDGER_COLUMNS, rows=entries))
-    pipeline.add(partial(_print, values=(*place, seen.last_number + 1, to), count=len(entries)))
+    pipeline.add(partial(_print, moved=moved, count=len(entries)))
     pipeline.add(partial(insert_statement, table=AUDIT, columns=AUDIT_COLUMNS, rows=audits))
 
 
-def _print(driver: DriverConnection, values: Sequence[object], count: int) -> SqlStatement:
+def _advances(moved: Moved, now: datetime) -> list[tuple[object, ...]]:
+    moment = str(now.astimezone(UTC).replace(tzinfo=None))
+    return [(to, moment, *place, seen.version, seen.last_number) for place, seen, to in moved]
+
+
+def _print(driver: DriverConnection, moved: Moved, count: int) -> SqlStatement:
     if driver.on_sqlite:
         # Not `last_insert_rowid()`, which moves while the statement runs.
         how, which = "", f"id > (SELECT max(id) FROM {LEDGER.name}) - {count}"  # noqa: S608
     else:
         # Left to itself the server reads all of the series.
         how, which = " FORCE INDEX (PRIMARY)", "id >= LAST_INSERT_ID()"
-    return _filled(driver, _PRINT.replace("{}", how, 1).replace("{}", which, 1), values)
+    text = _PRINT.format(how, which, " OR ".join([_WRITTEN] * len(moved)))
+    return _filled(driver, text, [value for place, seen, to in moved for value in (*place, seen.last_number + 1, to)])
 
 
-async def advance_counters(
-    driver: DriverConnection, moved: Sequence[tuple[SeriesKey, CounterState, int]], *, now: datetime
-) -> bool:
+async def advance_counters(driver: DriverConnection, moved: Moved, *, now: datetime) -> bool:
     """Move counters that the transaction holds, each from what was seen to its last number, and say whether all were moved."""
-    moment = str(now.astimezone(UTC).replace(tzinfo=None))
-    statements = [
-        _filled(driver, _ADVANCE, (to, moment, *place, seen.version, seen.last_number)) for place, seen, to in moved
-    ]
+    statements = [_filled(driver, _ADVANCE, advance) for advance in _advances(moved, now)]
     return await driver.run(statements) == [1] * len(statements)
 
 

@@ -3,29 +3,29 @@ Issue numbers: requests that wait for the same series share one lock and one tra
 
 Each series with somebody waiting has a queue. Its batch takes the lock, begins, advances the counter by as many as it has
 with one compare-and-set, writes the rows of all of them, commits, gives each its number in order of arrival, and releases.
-Documents, which write their own rows beside the number, go one by one in the same order. No database connection is held
+Batches of several series whose locks are held at the same moment share the transaction. Documents, which write their own rows beside the number, go one by one in the same order. No database connection is held
 while waiting for a lock or a back-off.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
 import structlog
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.batching import BatchQueue, TurnMissed, Waiter
+from saraban.kit.batching import BatchQueue, TurnMissed
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database, DatabaseFault, database_fault, violates_constraint
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.departure import ClientGone
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import Idempotency, KeyInUse
-from saraban.kit.locks import LockBusy, Locks, LockServiceDown
+from saraban.kit.locks import Locks, LockServiceDown
 from saraban.kit.operation import Operation
 from saraban.kit.pipeline import Pipeline
 from saraban.numbering.issue import repository
@@ -40,19 +40,23 @@ from saraban.numbering.issue.service.lifecycle import (
 )
 from saraban.numbering.issue.service.monitoring import FAILURES, RefusalLog
 from saraban.numbering.issue.service.number_batch import (
-    CounterMissing,
-    CounterMoved,
     FormatChanged,
     Issued,
-    IssueOutcome,
     IssueRequest,
     LockPath,
     PendingIssue,
-    issue_batch,
     issued_of,
 )
 from saraban.numbering.issue.service.number_plan import Plan, plan_apart, replan
 from saraban.numbering.issue.service.number_request import NumberRequest
+from saraban.numbering.issue.service.shared_transaction import (
+    OwnRowsFailed,
+    SeriesTurn,
+    SharedTransactions,
+    Waiting,
+    failure_of,
+    queue_receipt,
+)
 from saraban.numbering.series.domain.counter import CounterState
 from saraban.numbering.series.repository import ensure_counter
 
@@ -60,7 +64,6 @@ log = structlog.get_logger(__name__)
 _REMEMBERED_SERIES = 10_000
 _MOST_AT_ONCE = 500
 _SMALL_PACKET = 256 * 1024  # bytes, until the database's own limit is known
-Waiting = Waiter[PendingIssue, Issued]
 
 
 @dataclass(slots=True)
@@ -93,6 +96,7 @@ class Allocator:
         self._open: dict[str, _OpenSeries] = {}
         self._remembered: dict[str, CounterState] = {}
         self._packet = 0
+        self._transactions = SharedTransactions(db)
         self.failures = RefusalLog(db)
 
     async def issue(self, request: IssueRequest) -> Issued:
@@ -218,26 +222,18 @@ class Allocator:
             await self._batch(series, waiters)
 
     async def _batch(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
-        """One transaction for whoever still waits."""
-        waiters = [waiter for waiter in waiters if waiter.begin()]
-        if not waiters:
-            return
-        batch = [waiter.item for waiter in waiters]
-        monitoring.BATCH.observe(len(batch))
-        now = stopwatch()
-        for pending in batch:
-            pending.waited = now - pending.arrived
-            monitoring.LOCK_WAIT.observe(pending.waited)
+        """Answer whoever still waits, in a transaction that series whose locks are held share."""
         path = series.lock_path
         path.remembered = self._remembered.get(series.name)
-        has_rows = batch[0].request.write is not None  # then it is alone
-        async with self._db.writing() if has_rows else self._db.writing_connection() as connected:
-            issued_batch = await issue_batch(connected, batch, path, partial(_follow, waiters))
-        self._remember(series.name, issued_batch.counter)
+        turn = SeriesTurn(series.name, waiters, path)
+        await self._transactions.run(turn)
+        if turn.issued is None:  # nobody waits any more
+            return
+        self._remember(series.name, turn.issued.counter)
         path.locks_row = path.searches = False
         series.met = None
         undelivered = []
-        for waiter, outcome in zip(waiters, issued_batch.outcomes, strict=True):
+        for waiter, outcome in zip(turn.waiters, turn.issued.outcomes, strict=True):
             if isinstance(outcome, Issued):
                 waiter.succeed(outcome)
                 if waiter.left:
@@ -288,11 +284,11 @@ class Allocator:
         unanswered = [waiter for waiter in waiters if not waiter.settled]
         begun = [waiter for waiter in unanswered if waiter.on_its_way]
         concerned = begun or [waiter for waiter in unanswered if waiter.ready_at <= stopwatch()]
-        failure = _failure_of(error)
+        failure = failure_of(error)
         self._remembered.pop(series.name, None)
         for waiter in begun:
             waiter.again()
-        if isinstance(error, _OwnRowsFailed):
+        if isinstance(error, OwnRowsFailed):
             error.waiter.fail(error.reason)
         elif failure is None:
             for waiter in concerned:
@@ -323,6 +319,7 @@ class Allocator:
             async with self._db.reading() as session:
                 self._packet = await repository.largest_packet(session) // 2  # quoting may double what it quotes
         series.queue.room = self._packet
+        self._transactions.set_room(self._packet)
         if series.name in self._remembered or plan.range:
             return
         await self._db.transact(lambda session: ensure_counter(session, key=plan.key, series=plan.series, now=now))
@@ -393,39 +390,6 @@ async def replace_number(
         )
 
 
-class _OwnRowsFailed(Exception):  # never leaves this module
-    """What one waiter's own rows were refused for: it concerns nobody else in the batch."""
-
-    def __init__(self, waiter: Waiting, reason: Exception) -> None:
-        self.waiter, self.reason = waiter, reason
-
-
-async def _follow(waiters: Sequence[Waiting], pipeline: Pipeline, outcomes: Sequence[IssueOutcome]) -> None:
-    """Queue what belongs to the numbers: the rows of their holders, and the receipts of those who sent a key."""
-    for waiter, one in zip(waiters, outcomes, strict=True):
-        if isinstance(one, Issued):
-            request = waiter.item.request
-            if request.write is not None:
-                await _queue_rows(waiter, request.write(pipeline, one))
-            if request.is_keyed:  # who lost the key is refused, and the others are served again
-                _queue_receipt(request, pipeline, one, refusal=_OwnRowsFailed(waiter, KeyInUse(retry_after=1)))
-
-
-async def _queue_rows(waiter: Waiting, writing: Coroutine[object, object, None]) -> None:
-    """What refuses a holder's rows is of this waiter alone."""
-    try:
-        await waiter.run(writing)
-    except Exception as error:
-        if _failure_of(error) is not None:
-            raise
-        raise _OwnRowsFailed(waiter, error) from error
-
-
-def _queue_receipt(request: IssueRequest, pipeline: Pipeline, issued: Issued, refusal: Exception) -> None:
-    assert request.claim is not None
-    pipeline.add(partial(request.claim.completion, receipt=request.receipt(issued)), expect=1, refusal=refusal)
-
-
 async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSession) -> Issued:
     """Write the holder's rows with the number that was reserved for it."""
     assert request.holder is not None
@@ -436,7 +400,7 @@ async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSessi
     pipeline = Pipeline(session)
     await request.write(pipeline, issued)
     if request.is_keyed:
-        _queue_receipt(request, pipeline, issued, refusal=KeyInUse(retry_after=1))
+        queue_receipt(request, pipeline, issued, refusal=KeyInUse(retry_after=1))
     await pipeline.send()
     return issued
 
@@ -462,25 +426,3 @@ def _count(failure: Failure) -> None:
 
 def _context(plan: Plan) -> dict[str, object]:
     return {"series": plan.series, "template": plan.template.text, **plan.codes}
-
-
-_FAILURES = {
-    DatabaseFault.COLLISION: Failure.COLLISION,
-    DatabaseFault.LOCK_WAIT: Failure.LOCK,
-    DatabaseFault.CONNECTION: Failure.CONNECTION,
-    DatabaseFault.POOL: Failure.CONNECTION,
-}
-
-
-def _failure_of(error: Exception) -> Failure | None:
-    if isinstance(error, LockBusy):
-        return Failure.LOCK
-    if isinstance(error, CounterMoved):
-        return Failure.CONFLICT
-    if isinstance(error, CounterMissing):
-        return Failure.COLLISION
-    if isinstance(error, IntegrityError):
-        ours = violates_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
-        return Failure.TAKEN if ours else None
-    fault = database_fault(error)
-    return _FAILURES.get(fault) if fault else None  # a full disk is nobody's to wait for

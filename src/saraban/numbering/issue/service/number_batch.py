@@ -38,8 +38,6 @@ from saraban.numbering.series.models import LedgerEntry
 from saraban.numbering.series.repository import counter_state, database_now, ensure_counter, lock_counters
 
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
-
-
 NUMBER = "number"
 Outcome = Mapping[str, str | int | None]
 Write = Callable[[Pipeline, "Issued"], Coroutine[object, object, None]]
@@ -184,7 +182,7 @@ class IssuedBatch:
 
     outcomes: list[IssueOutcome]
     counter: CounterState
-    skipped: list[int] = field(default_factory=list)
+    skipped: Sequence[int]
 
 
 def issued_of(entry: LedgerEntry) -> Issued:
@@ -203,38 +201,50 @@ def issued_of(entry: LedgerEntry) -> Issued:
     )
 
 
-async def issue_batch(
-    connected: SessionOrConnection, batch: Sequence[PendingIssue], lock_path: LockPath, follow: Follow
-) -> IssuedBatch:
-    """
-    Return each request of one series its number, or the reason why it gets none, in one compare-and-set.
+@dataclass(frozen=True, slots=True)
+class SeriesBatch:
+    """Requests of one series that a transaction answers; `follow` queues what belongs to their numbers, to go with them."""
 
-    :param follow: queues what belongs to the numbers, and goes with them
+    members: Sequence[PendingIssue]
+    lock_path: LockPath
+    follow: Follow
+
+    def trusted_counter(self) -> CounterState | None:
+        """Return where the series stood when this process saw it last, where it most likely stands there still."""
+        path = self.lock_path
+        counter = None if path.locks_row or path.searches else path.remembered
+        if counter is None or counter.contested:
+            return None
+        return counter if all(pending.plan.is_in_force(counter) for pending in self.members) else None
+
+
+async def issue_batches(connected: SessionOrConnection, batches: Sequence[SeriesBatch]) -> list[IssuedBatch]:
+    """
+    Return each request its number, or the reason why it gets none, in one compare-and-set for each series.
+
+    Several series go in one round trip, or not at all: who is surprised goes alone next.
+
     :raises CounterMoved: when another transaction came between
     :raises CounterMissing: when there is no such counter
     """
-    remembered = None if lock_path.locks_row or lock_path.searches else lock_path.remembered
-    if (
-        remembered is not None
-        and not remembered.contested
-        and all(_in_force(pending.plan, remembered) for pending in batch)
-    ):
-        issued_batch = await _attempt(connected, batch, lock_path, remembered, follow)
-        if issued_batch is not None:
-            return issued_batch
-    plan = batch[0].plan
-    counter = await counter_state(
-        connected, _series_key(plan), lock=lock_path.locks_row or lock_path.kind == "database"
-    )
+    trusted = [counter for batch in batches if (counter := batch.trusted_counter()) is not None]
+    if len(trusted) == len(batches):
+        issued_batches = await _attempt(connected, batches, trusted)
+        if issued_batches is not None:
+            return issued_batches
+    plan, lock_path = batches[0].members[0].plan, batches[0].lock_path
+    if len(batches) > 1:
+        raise CounterMoved(plan.series)
+    counter = await counter_state(connected, plan.series_key, lock=lock_path.locks_row or lock_path.kind == "database")
     if counter is None:
         raise CounterMissing(plan.series)
     if lock_path.remembered is not None:
         # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
         counter = replace(counter, contested=counter.version != lock_path.remembered.version)
-    issued_batch = await _attempt(connected, batch, lock_path, counter, follow)
-    if issued_batch is None:
+    issued_batches = await _attempt(connected, batches, [counter])
+    if issued_batches is None:
         raise CounterMoved(plan.series)
-    return issued_batch
+    return issued_batches
 
 
 async def open_series(session: AsyncSession, plans: Iterable[Plan], *, now: datetime) -> None:
@@ -277,7 +287,7 @@ async def draw(session: AsyncSession, requests: Sequence[IssueRequest], *, searc
             drawn[id(one)] = outcome
         skipped = sequence_ranges([number for number in taken if counter.last_number < number < last])
         skips += [_audit_row(batch[0], OperationCode.SKIP, path, sequence=gap.first, to=gap.last) for gap in skipped]
-        moved.append((_series_key(batch[0].plan), counter, last))
+        moved.append((batch[0].plan.series_key, counter, last))
     driver = await DriverConnection.of(session)
     if not await repository.advance_counters(driver, moved, now=requests[-1].ctx.now):
         return None
@@ -285,51 +295,45 @@ async def draw(session: AsyncSession, requests: Sequence[IssueRequest], *, searc
     return [drawn[id(one)] for one in pending]
 
 
-def _series_key(plan: Plan) -> SeriesKey:
-    return SeriesKey(plan.project.id, plan.series, plan.range)
-
-
-def _in_force(plan: Plan, counter: CounterState) -> bool:
-    saved = counter.formats
-    return plan.format_mark == next((saved[key] for key in plan.format_keys if key in saved), None)
-
-
 async def _attempt(
-    connected: SessionOrConnection,
-    batch: Sequence[PendingIssue],
-    lock_path: LockPath,
-    counter: CounterState,
-    follow: Follow,
-) -> IssuedBatch | None:
-    """:returns: None when the compare-and-set was lost"""
-    taken = await _taken(connected, batch, counter) if lock_path.searches else frozenset()
-    outcomes, last = _assign(batch, counter, taken)
-    plan = batch[0].plan
-    issued_batch = IssuedBatch(outcomes, replace(counter, last_number=last, version=counter.version + 1))
-    if last == counter.last_number:
-        return (
-            issued_batch if counter is not lock_path.remembered else None
-        )  # nobody gets a number: let the database say why
-    issued_batch.skipped = [n for n in taken if counter.last_number < n < last]
-    if any(pending.request.lasts is not None for pending in batch):
-        await _set_expiries(connected, batch, issued_batch)
-    issued = [(pending, one) for pending, one in zip(batch, outcomes, strict=True) if isinstance(one, Issued)]
+    connected: SessionOrConnection, batches: Sequence[SeriesBatch], counters: Sequence[CounterState]
+) -> list[IssuedBatch] | None:
+    """:returns: None when a compare-and-set was lost"""
+    issued_batches: list[IssuedBatch] = []
+    moved: list[tuple[SeriesKey, CounterState, int]] = []
+    ledger: list[tuple[object, ...]] = []
+    audits: list[tuple[object, ...]] = []
+    for batch, counter in zip(batches, counters, strict=True):
+        issued_batches.append(issued_batch := await _assign_batch(connected, batch, counter))
+        if issued_batch.counter.last_number == counter.last_number:
+            if counter is batch.lock_path.remembered:
+                return None  # nobody gets a number: let the database say why
+            continue
+        members = zip(batch.members, issued_batch.outcomes, strict=True)
+        issued = [(pending, one) for pending, one in members if isinstance(one, Issued)]
+        moved.append((batch.members[0].plan.series_key, counter, issued_batch.counter.last_number))
+        ledger += [_ledger_row(pending, one) for pending, one in issued]
+        audits += _audit_rows(issued, issued_batch.skipped, batch.lock_path)
     pipeline = Pipeline(connected)
-    repository.queue_batch(
-        pipeline,
-        _series_key(plan),
-        seen=counter,
-        to=last,
-        now=batch[0].request.ctx.now,
-        entries=[_ledger_row(pending, one) for pending, one in issued],
-        audits=list(_audit_rows(issued, issued_batch.skipped, lock_path)),
-        refusal=CounterMoved(plan.series),
-    )
+    if moved:
+        now = batches[0].members[0].request.ctx.now
+        repository.queue_numbers(pipeline, moved, now=now, entries=ledger, audits=audits, refusal=CounterMoved())
     try:
-        await follow(pipeline, issued_batch.outcomes)
+        for batch, issued_batch in zip(batches, issued_batches, strict=True):
+            await batch.follow(pipeline, issued_batch.outcomes)
         await pipeline.send()
     except CounterMoved:
         return None
+    return issued_batches
+
+
+async def _assign_batch(connected: SessionOrConnection, batch: SeriesBatch, counter: CounterState) -> IssuedBatch:
+    taken = await _taken(connected, batch.members, counter) if batch.lock_path.searches else frozenset()
+    outcomes, last = _assign(batch.members, counter, taken)
+    skipped = [n for n in taken if counter.last_number < n < last]
+    issued_batch = IssuedBatch(outcomes, replace(counter, last_number=last, version=counter.version + 1), skipped)
+    if last > counter.last_number and any(pending.request.lasts is not None for pending in batch.members):
+        await _set_expiries(connected, batch.members, issued_batch)
     return issued_batch
 
 
@@ -352,7 +356,7 @@ def _assign(
 
 def _issue(pending: PendingIssue, sequence: int, counter: CounterState) -> Issued:
     plan = pending.plan
-    if not _in_force(plan, counter):
+    if not plan.is_in_force(counter):
         raise FormatChanged
     if sequence > (LARGEST if counter.end is None else counter.end) or (
         plan.refuses_overflow and plan.template.overflows(sequence)
@@ -442,7 +446,7 @@ def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[object, ...]:
 
 
 def _audit_rows(
-    issued: Sequence[tuple[PendingIssue, Issued]], skipped: list[int], lock_path: LockPath
+    issued: Sequence[tuple[PendingIssue, Issued]], skipped: Sequence[int], lock_path: LockPath
 ) -> Iterator[tuple[object, ...]]:
     """In the order of `repository.AUDIT_COLUMNS`; first the skipped ranges."""
     for skipped_range in sequence_ranges(skipped):

@@ -171,6 +171,15 @@ class Plan:
     def discipline(self) -> DisciplineRef | None:
         return self.parties.discipline
 
+    @property
+    def series_key(self) -> SeriesKey:
+        return SeriesKey(self.project.id, self.series, self.range)
+
+    def is_in_force(self, counter: CounterState) -> bool:
+        """Whether its format is still the one that counts."""
+        saved = counter.formats
+        return self.format_mark == next((saved[key] for key in self.format_keys if key in saved), None)
+
     def number(self, sequence: int) -> str:
         return self._join(sequence, self.printing.around)
 
@@ -333,7 +342,7 @@ async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
 
     :raises SequenceExhausted: where issuing would be refused too
     """
-    key = SeriesKey(plan.project.id, plan.series, plan.range)
+    key = plan.series_key
     state = await counter_or_new(session, key)
     (sequence,) = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=1)
     if sequence > (LARGEST if state.end is None else state.end) or (
