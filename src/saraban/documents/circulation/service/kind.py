@@ -219,15 +219,10 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     ) -> Mapping[str, SubjectFacts]:
         return {row.entity_id: facts_of(row) for row in rows}
 
-    async def summaries(
-        self,
-        ctx: RequestContext,
-        session: AsyncSession,
-        rows: Sequence[CirculationRow],
-        *,
-        envelopes: Mapping[str, Envelope],
-        today: date,
+    def summaries(
+        self, ctx: RequestContext, rows: Sequence[CirculationRow], parts: None, envelopes: Mapping[str, Envelope]
     ) -> Sequence[CirculationSummary]:
+        today = local_date(ctx.now, ctx.zone)
         return [CirculationSummary(**_fields(row, today)) for row in rows]
 
     async def parts(

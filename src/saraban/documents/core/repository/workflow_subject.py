@@ -177,7 +177,7 @@ def recipients_query(document_ids: Collection[int]) -> Query[dict[int, list[Subj
             found[document_id].append(SubjectRecipient(one.id, one.public_id, one.organization_code, kind))
         return found
 
-    # Its answer asks by the same statement in the same round trip.
+    # What shows the documents asks by the same statement in the same round trip, and in the same order.
     return Query(RECIPIENTS, {"documents": list(document_ids)}, read)
 
 

@@ -25,7 +25,6 @@ from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.clock import local_date
 from saraban.kit.errors import Forbidden
 from saraban.kit.operation import Receipt
 from saraban.kit.statements import together
@@ -52,9 +51,10 @@ async def listing(
     page = await kind.page(ctx, session, search=search, counted=counted)
     if not page.items:
         return page
-    found = await kind.envelopes(ctx, session, page.items, now=ctx.now)
-    shown = await kind.summaries(ctx, session, page.items, envelopes=found, today=local_date(ctx.now, ctx.zone))
-    rows = zip(page.items, shown, strict=True)
+    found, parts = await together(
+        session, kind.envelopes(ctx, session, page.items, now=ctx.now), kind.list_parts(ctx, session, page.items)
+    )
+    rows = zip(page.items, kind.summaries(ctx, page.items, parts, found), strict=True)
     items = [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows]
     return CountedPage(items, page.next_cursor, page.count)
 

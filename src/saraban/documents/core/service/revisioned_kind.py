@@ -6,7 +6,7 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, ClassVar
 from uuid import UUID
@@ -198,21 +198,18 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     ) -> Mapping[str, SubjectFacts]:
         return await facts_of(session, self.rules, rows=rows, zone=zone)
 
-    async def summaries(
-        self,
-        ctx: RequestContext,
-        session: AsyncSession,
-        rows: Sequence[DocumentRow],
-        *,
-        envelopes: Mapping[str, Envelope],
-        today: date,
-    ) -> Sequence[DocumentSummary]:
-        recipients, own = await together(
+    async def list_parts(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow]) -> object:
+        return await together(
             session,
             repository.recipients(session, document_ids=[row.document.id for row in rows]),
             self.in_list(session, rows, reach(ctx.caller)),
         )
-        found = []
+
+    def summaries(
+        self, ctx: RequestContext, rows: Sequence[DocumentRow], parts: Any, envelopes: Mapping[str, Envelope]
+    ) -> Sequence[DocumentSummary]:
+        recipients, own = parts
+        today, found = local_date(ctx.now, ctx.zone), []
         for row in rows:
             envelope = envelopes.get(row.entity_id)
             fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, ctx.zone)

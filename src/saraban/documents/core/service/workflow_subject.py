@@ -70,7 +70,7 @@ async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow])
     places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
     recipients, *known = await fetch_each(
         session,
-        repository.recipients_query({row.document_id for row in rows}),
+        repository.recipients_query(dict.fromkeys(row.document_id for row in rows)),
         *(projects.parties_query(project_id=project, contract_id=contract) for project, contract in places),
     )
     taking_part = dict(zip(places, known, strict=True))
