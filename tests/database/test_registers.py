@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import ReaderKind, RegisterCode
 from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort, choose, merged
-from saraban.documents.core.models import DocumentReach
+from saraban.documents.core.models import DocumentReach, DocumentRecipient
 from saraban.documents.core.repository import registers
 from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.registers import After, Ask
@@ -117,3 +117,22 @@ async def test_pages_are_read_along_an_index(any_db: Database, text: str) -> Non
                 if rows:
                     after = After(rows[-1].value, rows[-1].created_at, rows[-1].document_id)
             assert seen == expected(order, asked)[: 3 * PAGE], asked
+
+
+async def test_a_page_of_a_party_reads_no_list_of_all_that_it_received(mariadb: Database) -> None:
+    """One who sees more than is counted finds a page of it long before."""
+    received = [
+        {"correspondence_id": place, "recipient_organization_id": 9, "recipient_type": "TO", "position": 0}
+        for place in range(1, ROWS + 1)
+    ]
+    async with mariadb.writing() as session:
+        await session.execute(sa.text("SET FOREIGN_KEY_CHECKS = 0"))
+        await session.execute(sa.insert(table_of(DocumentReach)), [reach_row(place) for place in range(1, ROWS + 1)])
+        await session.execute(sa.insert(table_of(DocumentRecipient)), received)
+        await session.execute(sa.text("SET FOREIGN_KEY_CHECKS = 1"))
+    ask = Ask(DOCUMENTS, RegisterCode.RFA, Order.of("-created"), {"party": 9}, [KEY], HOME)
+    async with mariadb.reading() as session:
+        before = await rows_read(session)
+        (page,) = await fetch_each(session, *registers.narrow(ask, Index.CREATED, after=None, most=PAGE, many=True))
+        assert await rows_read(session) - before < 40 * PAGE
+        assert [row.document_id for row in page] == expected(ask.order, {})[:PAGE]

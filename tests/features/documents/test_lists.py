@@ -5,11 +5,13 @@ from collections import Counter
 from typing import Any
 
 import httpx
+import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 
 from saraban import bootstrap
 from saraban.bootstrap import System
+from saraban.documents.core.service import registers
 from tests.conftest import SignIn
 from tests.statement_count import counting
 
@@ -49,3 +51,22 @@ async def asked(app: FastAPI, client: httpx.AsyncClient, kind: str, *, limit: in
         answer = await client.get(f"/api/v1/{kind}", params={"limit": limit})
     assert answer.status_code == 200, answer.text
     return statements, answer.json()["items"]
+
+
+async def test_count_exactly_up_to_a_bound(
+    documents: int, app: FastAPI, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that somebody sees, and what a filter leaves of it, along its index where all would be too many."""
+    admin = await signed_in("admin")
+
+    async def count(**search: str) -> int:
+        answer = await admin.get("/api/v1/correspondences", params={"limit": 1, **search})
+        return int(answer.json()["approximateCount"])
+
+    every, drafts = await count(), await count(status="draft")
+    assert 0 < drafts < every
+    monkeypatch.setattr(registers, "FEW", 0)  # so that it is not counted along an index at once
+    for bound in range(drafts - 1, every + 1):
+        monkeypatch.setattr(registers, "COUNTED", bound)
+        assert await count() == min(every, bound + 1)
+        assert await count(status="draft") == min(drafts, bound + 1)

@@ -150,6 +150,8 @@ class RegisterTables:
     What differs from register to register in its statements.
 
     :param heads: the table of what `document_id` and the cursor name
+    :param party: that an organization wrote or received it
+    :param party_by_row: the same, for pages that find their rows long before all have been looked at
     :param involves: gives, for the name of a parameter, that a person wrote it or has a part in it
     :param documents: how a few documents are found from outside `document_reach`, by their keys
     """
@@ -158,6 +160,7 @@ class RegisterTables:
     text: Condition
     involves: Callable[[str], Condition]
     party: Condition
+    party_by_row: Condition
     pending: Condition
     about: Condition = field(default_factory=sa.false)
     documents: Mapping[Index, AnySelect] = field(default_factory=dict)
@@ -172,8 +175,9 @@ def _told() -> Condition:
     return sa.exists().where(_revision.c.id == _reach.revision_id, said).correlate(_table)
 
 
-_received = (
-    sa.exists()
+_originated = _reach.originator_id == sa.bindparam("party")
+_receipts: AnySelect = (
+    sa.select(sa.literal_column("1"))
     .where(
         _recipient.c.correspondence_id == _reach.document_id,
         _recipient.c.recipient_organization_id == sa.bindparam("party"),
@@ -209,7 +213,9 @@ DOCUMENTS: Final = RegisterTables(
     heads=_head,
     text=sa.or_(contains(_reach.document_number, "text"), _told(), was_numbered(_head)),
     involves=_wrote,
-    party=sa.or_(_reach.originator_id == sa.bindparam("party"), _received),
+    party=sa.or_(_originated, _receipts.exists()),
+    # MariaDB may answer an EXISTS from a list of all that the organization ever received, which has no end.
+    party_by_row=sa.or_(_originated, _receipts.limit(1).scalar_subquery().is_not(None)),
     pending=pending(_revision, _reach.revision_id),
     documents={
         Index.PERSON: _written_by("person"),
@@ -234,7 +240,8 @@ def register_of_sheets(
         heads=heads,
         text=sa.or_(contains(_reach.document_number, "text"), told, was_numbered(heads)),
         involves=involves,
-        party=_reach.originator_id == sa.bindparam("party"),
+        party=_originated,
+        party_by_row=_originated,
         pending=pending(heads, _reach.document_id),
         about=_reach.document_id.in_(about),
         documents={Index.PENDING: waiting(heads, heads.c.id), Index.ABOUT: about},

@@ -5,17 +5,17 @@ The keys, the choice of the index and the merging are decided in `domain.registe
 page. Both databases are told the index: their statistics know nothing of a reader who sees one row in a thousand.
 """
 
-import operator
+from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, reduce
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from saraban.documents.core.domain import ReaderKind
-from saraban.documents.core.domain.registers import COUNTED, Index, NarrowRow, Order, ReaderKey, Sort
+from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort
 from saraban.documents.core.models import DocumentReach
 from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, many
 from saraban.kit.db import AnySelect, table_of
@@ -54,6 +54,7 @@ class Ask:
     :param values: what is asked for, by the names of conditions; a name that is absent asks for nothing
     :param home: what a reader by several keys is at home in, for documents of which a newer draft stands
     :param within: by the names of conditions, the project of each of their values that is of one project only
+    :param sees_all: nothing is hidden from the reader
     """
 
     tables: RegisterTables
@@ -63,9 +64,10 @@ class Ask:
     keys: Sequence[ReaderKey] = ()
     home: Mapping[str, Sequence[int]] = field(default_factory=dict)
     within: Mapping[str, Mapping[int, int | None]] = field(default_factory=dict)
+    sees_all: bool = False
 
     @property
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> dict[str, object]:
         """The parameters of all its statements."""
         return {"kind": self.kind, **self.values, **self.home}
 
@@ -131,6 +133,7 @@ class _Shape:
             "mine": lambda: self.tables.involves("mine"),
             "person": lambda: self.tables.involves("person"),
             "party": lambda: self.tables.party,
+            "party_by_row": lambda: self.tables.party_by_row,
             "caller": lambda: self.tables.pending,
             "about": lambda: self.tables.about,
             "documents": lambda: _reach.document_id.in_(many("documents")),
@@ -179,6 +182,7 @@ def _from(index: str, *columns: Any) -> AnySelect:
 
 
 _PRIMARY: Final = "PRIMARY"
+_MOST: Final = sa.bindparam("most", type_=sa.Integer())
 
 
 @cache
@@ -192,7 +196,7 @@ def _narrow(shape: _Shape, order: Order, *, after: bool) -> PreparedStatement:
     if after:
         statement = statement.where(*_after(order, value))
     by = [column.desc() if order.descending else column for column in ordered]
-    return PreparedStatement(statement.order_by(*by).limit(sa.bindparam("most", type_=sa.Integer())))
+    return PreparedStatement(statement.order_by(*by).limit(_MOST))
 
 
 def _after(order: Order, value: Any) -> list[Condition]:
@@ -214,23 +218,9 @@ def _after(order: Order, value: Any) -> list[Condition]:
 
 @cache
 def _size(shape: _Shape) -> PreparedStatement:
-    """
-    Count the rows of one key that a filter leaves, up to a limit.
-
-    Where there are more, nothing is counted: a limit inside a count writes all that it counts into a table first.
-    """
-    rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions())
-    most = sa.bindparam("most", type_=sa.Integer())
-    further = rows.limit(1).offset(most).scalar_subquery()
-    every = rows.with_only_columns(sa.func.count()).scalar_subquery()
-    return PreparedStatement(sa.select(sa.case((further.is_(None), every), else_=most + 1)))
-
-
-@cache
-def _exceeding(shape: _Shape) -> PreparedStatement:
-    """Find the row behind as many as are counted."""
-    rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions())
-    return PreparedStatement(rows.limit(1).offset(COUNTED))
+    """Count the rows of one key that a filter leaves, up to a limit."""
+    rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions()).limit(_MOST).subquery()
+    return PreparedStatement(sa.select(sa.func.count()).select_from(rows))
 
 
 @cache
@@ -240,31 +230,21 @@ def _listed(tables: RegisterTables, index: Index) -> PreparedStatement:
 
 @cache
 def _count(shapes: tuple[_Shape, ...]) -> PreparedStatement:
-    """
-    Count the documents of keys of one project, each once.
-
-    A document is of one contract, so what stands under contracts needs no comparing. Neither does the rest of one other key.
-    """
-    places = range(len(shapes))
-    alone = [[place] for place in places if not shapes[place].rest]
-    rest = [place for place in places if shapes[place].rest]
-    counts = []
-    for some in [*alone, rest] if rest else alone:
-        parts = [_from(shapes[one].index, _reach.document_id).where(*shapes[one].conditions(f"_{one}")) for one in some]
-        number = sa.func.count()
-        only = len(parts) == 1
-        every = (
-            parts[0].with_only_columns(number) if only else sa.select(number).select_from(sa.union(*parts).subquery())
-        )
-        counts.append(every.scalar_subquery())
-    return PreparedStatement(sa.select(reduce(operator.add, counts).label("count")))
+    """Count the documents of keys, each once."""
+    parts = [
+        _from(shape.index, _reach.document_id).where(*shape.conditions(f"_{place}"))
+        for place, shape in enumerate(shapes)
+    ]
+    if len(parts) == 1:
+        return PreparedStatement(parts[0].with_only_columns(sa.func.count()))
+    return PreparedStatement(sa.select(sa.func.count()).select_from(sa.union(*parts).subquery()))
 
 
-def _shape(ask: Ask, key: ReaderKey, index: Index, given: Collection[str] | None = None) -> _Shape:
+def _shape(ask: Ask, key: ReaderKey, index: Index, given: Collection[str]) -> _Shape:
     looked_up = frozenset({"documents"}) if index.looks_up else frozenset()
     return _Shape(
         ask.tables,
-        frozenset(ask.values if given is None else given) | looked_up,
+        frozenset(given) | looked_up,
         _BY_DOCUMENT if index.looks_up else _NAMES.get(index, _PRIMARY),
         at_home=key.kind is ReaderKind.PROJECT or not ask.home,
         own=key.written_in is not None,
@@ -291,19 +271,21 @@ class After:
 
 
 def narrow(
-    ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = ()
+    ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = (), many: bool = False
 ) -> list[Query[Sequence[NarrowRow]]]:
     """
     Ask for the first rows, one query for each key and each value for which the index is in order by itself.
 
     :param documents: those that an index which looks up has found
+    :param many: more rows than are counted are open to the reader
     """
-    shared: dict[str, Any] = {**ask.shared, "most": most, "documents": list(documents)}
+    given = {"party_by_row" if many and name == "party" else name for name in ask.values}
+    shared: dict[str, object] = {**ask.shared, "most": most, "documents": list(documents)}
     if after is not None:
         shared |= {"after_value": after.value, "after_at": after.at, "after_id": after.document_id}
     queries = []
     for key in ask.keys:
-        shape, values = _shape(ask, key, index), shared | _of_key(key)
+        shape, values = _shape(ask, key, index, given), shared | _of_key(key)
         for split in _splits(ask, index, key.project):
             # By one value alone: of several SQLite makes one range, and sorts it.
             one = shape if split is None else replace(shape, split=index, given=shape.given - {_VALUES.get(index, "")})
@@ -326,33 +308,19 @@ def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
     return [one for one in sorted(ask.values[name]) if within.get(one) in {None, project}]
 
 
-def size(ask: Ask, index: Index, *, most: int) -> list[Query[int]]:
+def size(ask: Ask, index: Index | None, *, most: int) -> list[Query[int]]:
     """
-    Ask for the rows that the filters of one index leave, one query for each key.
+    Ask for the rows that the filters of one index leave, up to a limit, with one query for each key.
 
     What is behind counts too: whether it is has to be looked up row by row, and nobody is told this number.
-    """
-    given = _led_by(ask, index)
-    return [
-        Query(
-            _size(replace(_shape(ask, key, index, given), at_home=True)),
-            {**ask.shared, **_of_key(key), "most": most},
-            _first,
-        )
-        for key in ask.keys
-    ]
-
-
-def exceeding(ask: Ask, index: Index | None) -> list[Query[bool]]:
-    """
-    Ask, with one query for each key, whether the filters of one index leave more rows than are counted.
 
     :param index: None for all that the reader sees
     """
     given = frozenset[str]() if index is None else _led_by(ask, index)
+    shapes = [replace(_shape(ask, key, index or Index.CREATED, given), at_home=True) for key in ask.keys]
     return [
-        Query(_exceeding(_shape(ask, key, index or Index.CREATED, given)), {**ask.shared, **_of_key(key)}, bool)
-        for key in ask.keys
+        Query(_size(shape), {**ask.shared, **_of_key(key), "most": most}, _first)
+        for key, shape in zip(ask.keys, shapes, strict=True)
     ]
 
 
@@ -375,16 +343,21 @@ def looked_up(ask: Ask, index: Index) -> Query[list[int]]:
     return Query(_listed(ask.tables, index), ask.shared, lambda rows: [row[0] for row in rows])
 
 
-def count(ask: Ask, keys: Sequence[ReaderKey], index: Index, documents: Sequence[int]) -> Query[int]:
+def count(ask: Ask, keys: Sequence[ReaderKey], index: Index, documents: Sequence[int]) -> list[Query[int]]:
     """
-    Ask how many documents of one project are wanted.
+    Ask how many documents of one project are wanted, by queries whose answers are added.
+
+    A document is of one contract, so what stands under contracts needs no comparing. Neither does the rest of one organization.
 
     :param keys: all of this project
     """
     contracts = [key.reader for key in keys if key.kind is ReaderKind.CONTRACT]
-    values: dict[str, Any] = dict(ask.shared) | {"documents": list(documents), "of_contracts": contracts or [NOBODY]}
-    for place, key in enumerate(keys):
-        values |= _of_key(key, f"_{place}")
-    given = frozenset(ask.values) | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
-    shapes = (replace(_shape(ask, key, index, given), rest=key.kind is ReaderKind.ORGANIZATION) for key in keys)
-    return Query(_count(tuple(shapes)), values, _first)
+    shared = {**ask.shared, "documents": list(documents), "of_contracts": contracts or [NOBODY]}
+    given = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
+    rest = [key for key in keys if key.kind is ReaderKind.ORGANIZATION]
+    queries = []
+    for some in [*([key] for key in keys if key not in rest), *([rest] if rest else [])]:
+        shapes = tuple(replace(_shape(ask, key, index, given), rest=key in rest) for key in some)
+        values = [_of_key(key, f"_{place}") for place, key in enumerate(some)]
+        queries.append(Query(_count(shapes), {**shared, **dict(ChainMap(*values))}, _first))
+    return queries

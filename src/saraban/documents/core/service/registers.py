@@ -6,7 +6,7 @@ the wide ones.
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -38,7 +38,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import invalid
 from saraban.kit.pagination import Page, list_mark
-from saraban.kit.statements import Query, fetch_each
+from saraban.kit.statements import Query, fetch_each, together
 from saraban.kit.text import fold
 
 T = TypeVar("T")
@@ -122,14 +122,18 @@ async def read_page(
         known.keys,
         register.home,
         {name: known.named[name] for name in ("types", "disciplines") if name in known.named},
+        sees_all=register.reach is not None and register.reach.everything,
     )
     after = None
     if cursor is not None:
         after = After(sort_value(order.sort, cursor.value, known.statuses), cursor.at, known.last)
-    found, sized_by = await _narrow(session, ask, after, search.limit)
     count = cursor.count if cursor is not None else None
+    sizes = await _sizes(session, ask)
+    reading = _narrow(session, ask, sizes, after, search.limit)
     if counted and count is None:
-        count = await _count(session, ask, sized_by)
+        found, count = await together(session, reading, _count(session, ask, sizes))
+    else:
+        found = await reading
     rows = found[: search.limit]
     shown = await wide(session, rows) if rows else []
     if len(found) <= search.limit:
@@ -266,15 +270,12 @@ class _Sizes:
         return self.of.get(index, FEW + 1) <= FEW
 
 
-async def _narrow(session: AsyncSession, ask: Ask, after: After | None, limit: int) -> tuple[list[NarrowRow], _Sizes]:
-    """Return the rows of a page and the next one, and what the index was chosen by."""
-    if not ask.keys:
-        return [], _Sizes()
-    sizes = await _sizes(session, ask)
+async def _narrow(session: AsyncSession, ask: Ask, sizes: _Sizes, after: After | None, limit: int) -> list[NarrowRow]:
+    """Return the rows of a page and the next one."""
     index = choose(ask.order, ask.filters, sizes.of)
-    queries = registers.narrow(ask, index, after=after, most=limit + 1, documents=sizes.documents.get(index, ()))
-    parts = await _each(session, queries)
-    return merged(parts, descending=ask.order.descending, limit=limit + 1), sizes
+    found = sizes.documents.get(index, ())
+    queries = registers.narrow(ask, index, after=after, most=limit + 1, documents=found, many=bool(sizes.many))
+    return merged(await _each(session, queries), descending=ask.order.descending, limit=limit + 1)
 
 
 async def _each(session: AsyncSession, queries: Sequence[Query[T]]) -> list[T]:
@@ -286,63 +287,67 @@ async def _each(session: AsyncSession, queries: Sequence[Query[T]]) -> list[T]:
 
 async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
     """Count the rows of filters, and look up their documents. Who sees little looks through that, whatever others have."""
+    if not ask.keys:
+        return _Sizes()
     wanted = sorted(sized(ask.order, ask.filters))
     elsewhere = [one for one in wanted if one in ask.tables.documents]
     many = None
     if any(one.of_others for one in elsewhere):
         many = await _exceeds(session, ask, None)
-        elsewhere = [one for one in elsewhere if many or not one.of_others]
-    queries = [registers.looked_up(ask, one) for one in elsewhere]
-    documents = dict(zip(elsewhere, await _each(session, queries), strict=True))
-    sizes = {one: len(found) for one, found in documents.items()}
-    for one in wanted:
-        if not one.looks_up:
-            sizes[one] = await _size(session, ask, one)
-    return _Sizes(sizes, documents, many)
+        elsewhere = [one for one in elsewhere if many or ask.sees_all or not one.of_others]
+    along = [one for one in wanted if not one.looks_up]
+    looked_up, *sizes = await together(
+        session,
+        _each(session, [registers.looked_up(ask, one) for one in elsewhere]),
+        *(_size(session, ask, one) for one in along),
+    )
+    documents = dict(zip(elsewhere, looked_up, strict=True))
+    of = {one: len(found) for one, found in documents.items()}
+    return _Sizes(of | dict(zip(along, sizes, strict=True)), documents, many)
 
 
 async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:
-    return sum(await _each(session, registers.size(ask, index, most=FEW)))
+    return sum(await _each(session, registers.size(ask, index, most=FEW + 1)))
 
 
 async def _exceeds(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
-    """Return whether one key of the reader gives more than is counted; most have such a key first, or none."""
-    for queries in _growing(registers.exceeding(ask, index)):
-        if any(await fetch_each(session, *queries)):
+    """Return whether one key of the reader gives more than is counted; most have such a key among the first, or none."""
+    for queries in _growing(registers.size(ask, index, most=COUNTED + 1)):
+        if max(await fetch_each(session, *queries)) > COUNTED:
             return True
     return False
 
 
-def _growing(queries: Sequence[Query[T]]) -> Iterator[Sequence[Query[T]]]:
-    """Send one, then two, then four: whatever is enough is mostly the first."""
-    start, some = 0, 1
-    while start < len(queries):
-        yield queries[start : start + some]
+def _growing(several: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Give four, then eight: whatever is enough is mostly among the first."""
+    start, some = 0, 4
+    while start < len(several):
+        yield several[start : start + some]
         start, some = start + some, min(some * 2, _AT_ONCE)
 
 
 async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
-    """
-    Count the documents that are asked for: exact up to `COUNTED`, then one more.
-
-    Where the rows that an index leaves are more than that, they are not looked at one by one, and there may be less.
-    """
-    usable = [one for one in ask.filters if not one.looks_up or (one in sizes.documents and sizes.few(one))]
-    index = min(usable, key=lambda one: (sizes.of.get(one, FEW + 1), one), default=Index.CREATED)
-    few = sizes.few(index)
-    if usable and index not in sizes.of:
-        few = await _size(session, ask, index) <= FEW
-    if not few:
-        many = await _exceeds(session, ask, None) if sizes.many is None else sizes.many
-        if not many:
-            index = Index.CREATED  # all that the reader sees, read in its order, rather than looked up along an index
-        elif not usable or await _exceeds(session, ask, index):
-            return COUNTED + 1
+    """Count the documents that are asked for: exact up to `COUNTED`, then one more; there may be less where they are not looked at."""
+    index = await _counted_along(session, ask, sizes)
+    if index is None:
+        return COUNTED + 1
+    documents = sizes.documents.get(index, ())
     projects = [list(keys) for _, keys in groupby(ask.keys, key=lambda key: key.project)]
-    queries = [registers.count(ask, keys, index, sizes.documents.get(index, [])) for keys in projects]
     total = 0
-    for some in _growing(queries):
-        total += sum(await fetch_each(session, *some))
+    for some in _growing([registers.count(ask, keys, index, documents) for keys in projects]):
+        total += sum(await _each(session, list(chain(*some))))
         if total > COUNTED:
             return COUNTED + 1
     return total
+
+
+async def _counted_along(session: AsyncSession, ask: Ask, sizes: _Sizes) -> Index | None:
+    """Return the index whose rows are to be looked at one by one, None where they are more than are counted along each."""
+    usable = [one for one in ask.filters if not one.looks_up or (one in sizes.documents and sizes.few(one))]
+    best = min(usable, key=lambda one: (sizes.of.get(one, FEW + 1), one), default=None)
+    if best is not None and (sizes.of[best] if best in sizes.of else await _size(session, ask, best)) <= FEW:
+        return best
+    many = await _exceeds(session, ask, None) if sizes.many is None else sizes.many
+    if not many:
+        return Index.CREATED  # all that the reader sees, read in its order, rather than looked up along an index
+    return None if best is None or await _exceeds(session, ask, best) else best
