@@ -136,3 +136,21 @@ async def test_a_page_of_a_party_reads_no_list_of_all_that_it_received(mariadb: 
         (page,) = await fetch_each(session, *registers.narrow(ask, Index.CREATED, after=None, most=PAGE, many=True))
         assert await rows_read(session) - before < 40 * PAGE
         assert [row.document_id for row in page] == expected(ask.order, {})[:PAGE]
+
+
+@pytest.mark.parametrize("text", ["status", "-due"])
+async def test_a_page_among_many_of_one_value_begins_at_its_cursor(mariadb: Database, text: str) -> None:
+    order, far = Order.of(text), 350
+    async with mariadb.writing() as session:
+        rows = [reach_row(place) | {"due_date": MORNING} for place in range(1, ROWS + 1)]
+        await session.execute(sa.insert(table_of(DocumentReach)), rows)
+    documents = expected(Order.of("status"), {}) if text == "status" else expected(Order.of("-created"), {})
+    last = rows[documents[far - 1] - 1]
+    after = After(last[COLUMNS[order.sort]], last["created_at"], last["document_id"])
+    ask = Ask(DOCUMENTS, RegisterCode.RFA, order, {}, [KEY], HOME)
+    async with mariadb.reading() as session:
+        before = await rows_read(session)
+        parts = await fetch_each(session, *registers.narrow(ask, Index(order.sort), after=after, most=PAGE))
+        assert await rows_read(session) - before < 6 * PAGE
+    found = merged(parts, descending=order.descending, limit=PAGE)
+    assert [row.document_id for row in found] == documents[far : far + PAGE]

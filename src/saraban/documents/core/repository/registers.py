@@ -9,6 +9,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import Enum, auto
 from functools import cache
 from typing import Any, Final
 
@@ -185,21 +186,28 @@ _PRIMARY: Final = "PRIMARY"
 _MOST: Final = sa.bindparam("most", type_=sa.Integer())
 
 
+class _Behind(Enum):
+    """Rows behind a cursor: in one range they would begin with all that have its value, however many are before it."""
+
+    ALIKE = auto()
+    OTHERS = auto()
+
+
 @cache
-def _narrow(shape: _Shape, order: Order, *, after: bool) -> PreparedStatement:
+def _narrow(shape: _Shape, order: Order, behind: _Behind | None) -> PreparedStatement:
     value = _SORTED_BY.get(order.sort)
     ordered = (
         [_reach.created_at, _reach.document_id] if value is None else [value, _reach.created_at, _reach.document_id]
     )
     columns = [_reach.document_id, _reach.revision_id, _reach.created_at] + ([] if value is None else [value])
     statement = _from(shape.index, *columns).where(*shape.conditions())
-    if after:
-        statement = statement.where(*_after(order, value))
+    if behind is not None:
+        statement = statement.where(*_after(order, value, behind))
     by = [column.desc() if order.descending else column for column in ordered]
     return PreparedStatement(statement.order_by(*by).limit(_MOST))
 
 
-def _after(order: Order, value: Any) -> list[Condition]:
+def _after(order: Order, value: Any, behind: _Behind) -> list[Condition]:
     """Begin behind the cursor, in words that both databases read as the end of a range."""
     at, document = sa.bindparam("after_at", type_=_reach.created_at.type), sa.bindparam("after_id", type_=sa.Integer())
 
@@ -208,12 +216,11 @@ def _after(order: Order, value: Any) -> list[Condition]:
             return column <= place if also else column < place  # type: ignore[no-any-return]
         return column >= place if also else column > place  # type: ignore[no-any-return]
 
+    last = None if value is None else sa.bindparam("after_value", type_=value.type)
+    if behind is _Behind.OTHERS:
+        return [beyond(value, last)]
     later = sa.or_(beyond(_reach.created_at, at), beyond(_reach.document_id, document))
-    if value is None:
-        return [beyond(_reach.created_at, at, also=True), later]
-    last = sa.bindparam("after_value", type_=value.type)
-    same = sa.and_(beyond(_reach.created_at, at, also=True), later)
-    return [beyond(value, last, also=True), sa.or_(beyond(value, last), same)]
+    return [*([] if value is None else [value == last]), beyond(_reach.created_at, at, also=True), later]
 
 
 @cache
@@ -274,7 +281,8 @@ def narrow(
     ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = (), many: bool = False
 ) -> list[Query[Sequence[NarrowRow]]]:
     """
-    Ask for the first rows, one query for each key and each value for which the index is in order by itself.
+    Ask for the first rows, one query for each key and each value for which the index is in order by itself; behind a cursor one
+    more for the rows of other values than its own.
 
     :param documents: those that an index which looks up has found
     :param many: more rows than are counted are open to the reader
@@ -283,14 +291,17 @@ def narrow(
     shared: dict[str, object] = {**ask.shared, "most": most, "documents": list(documents)}
     if after is not None:
         shared |= {"after_value": after.value, "after_at": after.at, "after_id": after.document_id}
+    parts: Sequence[_Behind | None] = [None]
+    if after is not None:
+        parts = [_Behind.ALIKE] if ask.order.sort is Sort.CREATED else [_Behind.ALIKE, _Behind.OTHERS]
     queries = []
     for key in ask.keys:
         shape, values = _shape(ask, key, index, given), shared | _of_key(key)
         for split in _splits(ask, index, key.project):
             # By one value alone: of several SQLite makes one range, and sorts it.
             one = shape if split is None else replace(shape, split=index, given=shape.given - {_VALUES.get(index, "")})
-            prepared = _narrow(one, ask.order, after=after is not None)
-            queries.append(Query(prepared, values | {"split": split}, _narrow_rows))
+            prepared = [_narrow(one, ask.order, behind) for behind in parts]
+            queries += [Query(part, values | {"split": split}, _narrow_rows) for part in prepared]
     return queries
 
 
