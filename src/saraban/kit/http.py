@@ -64,8 +64,8 @@ def idempotency(request: Request) -> Idempotency:
     return request.app.state.idempotency  # type: ignore[no-any-return]
 
 
-async def read_session(db: Annotated[Database, Depends(async_dependency(database))]) -> AsyncIterator[AsyncSession]:
-    async with db.reading() as session:
+async def read_session(request: Request) -> AsyncIterator[AsyncSession]:
+    async with database(request).reading() as session:
         yield session
 
 

@@ -73,12 +73,7 @@ async def _full(
     (_, envelopes), parts = await together(
         session, _standing(ctx, session, kind, row, [row]), kind.parts(ctx, session, row, [row])
     )
-    return _around(ctx, kind, row, parts, envelopes.get(row.entity_id))
-
-
-def _around(
-    ctx: RequestContext, kind: AnyKind, row: DocumentHeader, parts: Any, envelope: Envelope | None
-) -> WorkflowEnvelope[Any]:
+    envelope = envelopes.get(row.entity_id)
     return kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope)
 
 
@@ -298,7 +293,7 @@ async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, 
         row=row,
         state=states.get(row.entity_id),
         envelope=envelope,
-        shown=_around(ctx, kind, row, parts, envelope),
+        shown=kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope),
         history=_history(rows, told, taken),
         steps=tuple(taken.get(row.entity_id, ())),
         revisions=revisions,

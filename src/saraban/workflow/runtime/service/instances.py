@@ -248,9 +248,11 @@ async def envelopes(
     if not states:
         return {}
     many = [one for key, one in states.items() if key != alone]
+    # Each step raises the version, but for an answer within a review.
+    stepped = [one.row.id for one in states.values() if one.row.version_no > 1 or one.state.review is not None]
     files, asked, waits, closely = await together(
         session,
-        step_files(session, [one.row.id for one in states.values()]),
+        step_files(session, stepped),
         branches.visible_branches(ctx, session, states.values()),
         assignees.pending_with(session, many),
         _closely(session, states.get(alone or "")),
