@@ -71,7 +71,9 @@ async def idle(b: Bench) -> list[Row]:
         folder = Path(name)
         await asyncio.to_thread(migrations.upgrade, f"sqlite:///{folder / 'saraban.db'}")
         await seeded(settings_in(folder))
-        server = RunningSaraban(folder, env="test")
+        server = RunningSaraban(
+            folder, env="test", workers=1
+        )  # a program of its own, not one forked from a process of tests
         await asyncio.to_thread(server.start)
         try:
             share, memory = await _resting(server.pid, part)

@@ -1,6 +1,7 @@
 """`saraban serve`: the web server."""
 
 import errno
+import gc
 import multiprocessing
 import os
 import shutil
@@ -211,6 +212,7 @@ def _run(settings: Settings) -> None:
     from saraban.cli.supervisor import Supervisor
 
     options: dict[str, Any] = {"interface": Interfaces.ASGI, "log_level": LogLevels.warning}
+    gc.freeze()  # or a collection in a child writes to what it shares with this process
     Supervisor(
         "saraban.app:served",
         address=settings.host,

@@ -8,9 +8,6 @@ from typing import Self
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from xlsxwriter import Workbook
-from xlsxwriter.exceptions import FileCreateError
-
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.spreadsheets import DANGEROUS
@@ -122,7 +119,9 @@ class SheetWriter:
             self._file = path.open("w", encoding="utf-8-sig", newline="")
             self._csv = csv.writer(self._file)
         else:
-            self._book = Workbook(str(path), dict(_OPTIONS))
+            import xlsxwriter  # what few servers ever write need not be in the memory of all
+
+            self._book = xlsxwriter.Workbook(str(path), dict(_OPTIONS))
             self._dates = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
             self._bold = self._book.add_format({"bold": True})
             self._sheet = self._book.add_worksheet("Numbers")
@@ -137,6 +136,8 @@ class SheetWriter:
         if self._file is not None:
             self._file.close()
         if self._book is not None:
+            from xlsxwriter.exceptions import FileCreateError
+
             try:
                 self._book.close()
             except FileCreateError as error:
