@@ -214,20 +214,21 @@ class TestMariaDb:
 
 
 class TestAFreshDatabase:
-    def test_goes_up_to_the_head_and_down_to_nothing(self, fresh: str) -> None:
+    def test_goes_up_to_the_head_and_down_to_nothing(self, fresh: str, caplog: pytest.LogCaptureFixture) -> None:
         apart(migrations.upgrade, fresh)
         assert apart(migrations.current, fresh) == migrations.head() == revisions.newest() == STEPS[-1]
 
         apart(migrations.downgrade, fresh, "base")
 
         assert on(fresh, lambda connection: sa.inspect(connection).get_table_names()) == ["alembic_version"]
+        assert caplog.messages == []  # whoever migrates would see what the driver warns of
 
     def test_survives_two_processes_that_migrate_at_once(self, fresh: str) -> None:
         with ThreadPoolExecutor(2) as threads:
-            for done in [threads.submit(migrations.upgrade, fresh) for _ in range(2)]:
+            for done in [threads.submit(migrations.upgrade, fresh, STEPS[2]) for _ in range(2)]:
                 done.result()
 
-        assert apart(migrations.current, fresh) == STEPS[-1]
+        assert apart(migrations.current, fresh) == STEPS[2]
 
 
 class TestEachStep:
@@ -248,9 +249,6 @@ class TestEachStep:
             assert changed <= (NUMBERING if after == "0007" else set()) | {"correspondence_types"} | DROPPED, after
             assert keys_again == keys
             apart(migrations.upgrade, old, after)
-
-        apart(migrations.downgrade, old, "base")
-        apart(migrations.upgrade, old)
 
 
 def _counts(found: dict[str, list[Any]], known: dict[str, list[Any]]) -> dict[str, int]:
@@ -354,7 +352,6 @@ class TestItemsOfATransmittal:
         assert rows(old, listed) == [(5, "0001-A", 2), (50, None, 2)]
         apart(migrations.downgrade, old, "0046")
         assert on(old, first_schema_rows.contents)["transmittal_items"] == before
-        apart(migrations.upgrade, old)
 
 
 def _revised_transmittal(connection: sa.Connection) -> None:
@@ -505,7 +502,7 @@ class TestLedger:
         assert [tuple(row) for row in found] == [("GENERATE", first_schema_rows.LETTER, 3)]
 
     def test_goes_back_to_reservations_with_tokens_and_documents(self, old: str) -> None:
-        apart(migrations.upgrade, old)
+        apart(migrations.upgrade, old, "0007")
 
         apart(migrations.downgrade, old, "0001")
 

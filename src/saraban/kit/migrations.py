@@ -147,6 +147,8 @@ def _alone(connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
     if connection.scalar(sa.text("SELECT GET_LOCK('saraban_migrate', 60)")) != 1:
         raise MigrationUnderWay
     try:
+        # A script that was killed runs again: MariaDB need not note each thing that it would drop and does not find.
+        connection.exec_driver_sql("SET sql_notes = 0")
         done = work(connection)
         connection.exec_driver_sql(
             "COMMIT"
