@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,10 +20,21 @@ _FORKS.set_forkserver_preload(
 
 
 class PreloadedProgram:
-    """One process, in a session of its own, with the names of `subprocess.Popen`; what it prints is appended to `log`."""
+    """
+    One process, in a session of its own, with the names of `subprocess.Popen`; what it prints is appended to `log`.
 
-    def __init__(self, *words: str, environment: dict[str, str], folder: Path, log: Path) -> None:
-        self._process = _FORKS.Process(target=_run, args=(words, environment, folder, log))
+    :param prepare: is called in the process before the program begins
+    """
+
+    def __init__(
+        self,
+        *words: str,
+        environment: dict[str, str],
+        folder: Path,
+        log: Path,
+        prepare: Callable[[], object] | None = None,
+    ) -> None:
+        self._process = _FORKS.Process(target=_run, args=(words, environment, folder, log, prepare))
         self._process.start()
         with suppress(ProcessLookupError):  # it has ended already
             while os.getpgid(self.pid) != self.pid:  # or a group that is killed at once would not be there yet
@@ -40,7 +52,9 @@ class PreloadedProgram:
         self._process.join(timeout)
 
 
-def _run(words: tuple[str, ...], environment: dict[str, str], folder: Path, log: Path) -> None:
+def _run(
+    words: tuple[str, ...], environment: dict[str, str], folder: Path, log: Path, prepare: Callable[[], object] | None
+) -> None:
     os.setsid()
     multiprocessing.set_start_method("fork", force=True)  # as in a program of its own: its children have imported too
     os.environ.clear()
@@ -50,6 +64,8 @@ def _run(words: tuple[str, ...], environment: dict[str, str], folder: Path, log:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
     sys.argv = ["saraban", *words]
+    if prepare is not None:
+        prepare()
     from saraban import cli
 
     cli.main()

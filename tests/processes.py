@@ -19,6 +19,12 @@ from tests.servers import HOST, free_port
 START_WITHIN = 60.0
 
 
+def environment_of(**settings: Any) -> dict[str, str]:
+    """Return the environment of a started `saraban`: this one's, with these settings and no others of the product."""
+    outer = {name: value for name, value in os.environ.items() if not name.startswith(("SARABAN_", "N8N_"))}
+    return outer | {f"SARABAN_{name.upper()}": str(value) for name, value in (UNLIMITED | settings).items()}
+
+
 class RunningSaraban:
     """
     One server process.
@@ -31,12 +37,7 @@ class RunningSaraban:
         self.folder = folder
         self.port = free_port()
         self.address = f"http://{HOST}:{self.port}"
-        self._environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(("SARABAN_", "N8N_"))
-        } | {
-            f"SARABAN_{name.upper()}": str(value)
-            for name, value in ({"data_dir": folder} | UNLIMITED | settings).items()
-        }
+        self._environment = environment_of(data_dir=folder, **settings)
         self._process: subprocess.Popen[bytes] | PreloadedProgram | None = None
 
     @property

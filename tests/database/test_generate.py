@@ -1,9 +1,6 @@
 """`saraban demo generate` on both databases, by a command that is killed: what was written is whole, and it goes on there."""
 
-import asyncio
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,7 +11,8 @@ import sqlalchemy as sa
 from saraban.bootstrap import System, carriers, closing, wire
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry
-from tests.conftest import UNLIMITED, settings_in
+from tests.conftest import settings_in
+from tests.killed import generating, run_killed
 from tests.reach import differences
 
 pytestmark = pytest.mark.servers
@@ -27,17 +25,10 @@ async def system(any_demo_url: str, tmp_path: Path) -> AsyncIterator[System]:
         yield found
 
 
-async def generate(system: System, folder: Path, *, killed_at: int) -> int:
+async def generate(system: System, folder: Path, *, killed_at: int) -> int | None:
     """How the command ended."""
-    settings = {"data_dir": folder, "database_url": system.settings.database_url} | UNLIMITED
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SARABAN_")}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.killed_generate", str(killed_at)),
-        *("demo", "generate", "--documents", str(DOCUMENTS)),
-        env=environment | {f"SARABAN_{name.upper()}": str(value) for name, value in settings.items()},
-        stdout=asyncio.subprocess.DEVNULL,
-    )
-    return await asyncio.wait_for(process.wait(), timeout=120)
+    words = ("demo", "generate", "--documents", str(DOCUMENTS))
+    return await run_killed(generating, killed_at, *words, folder=folder, url=system.settings.database_url, within=120)
 
 
 async def held(system: System) -> int:

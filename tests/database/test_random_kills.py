@@ -12,8 +12,6 @@ import json
 import os
 import random  # noqa: TID251  whom it hits, and which server is asked
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
@@ -36,9 +34,9 @@ from saraban.notifications.models import Notification
 from saraban.webhooks.models import Webhook
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
-from tests.conftest import UNLIMITED
-from tests.guarded_worker import HOST
-from tests.processes import RunningSaraban, sign_in
+from tests.guarded_worker import HOST, lead_hooks_here
+from tests.preloaded import PreloadedProgram
+from tests.processes import RunningSaraban, environment_of, sign_in
 
 SOAK = os.environ.get("SARABAN_SOAK") == "1"
 SECONDS = 120.0 if SOAK else 12.0
@@ -81,24 +79,21 @@ class WorkerProcess:
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder / "worker.log"
+        self._log.touch()
         self._starts = 0
-        outer = {name: value for name, value in os.environ.items() if not name.startswith(("SARABAN_", "N8N_"))}
-        ours = {"data_dir": folder, "log_format": "json"} | UNLIMITED | settings
-        self._environment = outer | {f"SARABAN_{name.upper()}": str(value) for name, value in ours.items()}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._folder = folder
+        self._environment = environment_of(**{"data_dir": folder, "log_format": "json"} | settings)
+        self._process: PreloadedProgram | None = None
 
     async def start(self) -> None:
-        self._process = self._spawn()
+        self._process = PreloadedProgram(
+            "worker", environment=self._environment, folder=self._folder, log=self._log, prepare=lead_hooks_here
+        )
         self._starts += 1
         async with asyncio.timeout(60):
             while self._log.read_text(errors="replace").count('"worker_started"') < self._starts:
                 assert self._process.poll() is None, self._log.read_text(errors="replace")[-3000:]
                 await asyncio.sleep(0.1)
-
-    def _spawn(self) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "tests.guarded_worker", "worker"]
-        with self._log.open("ab") as log:
-            return subprocess.Popen(command, env=self._environment, stdout=log, stderr=log, start_new_session=True)
 
     def kill(self) -> None:
         if self._process is not None and self._process.poll() is None:

@@ -1,9 +1,7 @@
 """The index of reach is compared and mended while people work, by a command that may be killed."""
 
 import asyncio
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,12 +19,12 @@ from saraban.identity.models import Organization
 from saraban.kit.db import table_of
 from saraban.projects.models import Project
 from saraban.workflow import service as workflow
-from tests.conftest import UNLIMITED, settings_in
+from tests.conftest import settings_in
 from tests.factories.contexts import context
-from tests.killed_rebuild import SLICE
+from tests.killed import REBUILT, rebuilding, run_killed
 from tests.reach import differences, rebuild
 
-LETTERS = 2 * SLICE + 1
+LETTERS = 2 * REBUILT + 1
 _reach = table_of(DocumentReach)
 
 pytestmark = pytest.mark.servers
@@ -76,15 +74,11 @@ async def reach_rows(system: System) -> list[tuple[object, ...]]:
         return sorted(tuple(row) for row in await session.execute(sa.select(_reach)))
 
 
-async def killed(system: System, folder: Path, *, at: int) -> int:
+async def killed(system: System, folder: Path, *, at: int) -> int | None:
     """How the command ended."""
-    settings = {"data_dir": folder, "database_url": system.settings.database_url} | UNLIMITED
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SARABAN_")}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.killed_rebuild", str(at), "document", "reach", "rebuild"),
-        env=environment | {f"SARABAN_{name.upper()}": str(value) for name, value in settings.items()},
+    return await run_killed(
+        rebuilding, at, "document", "reach", "rebuild", folder=folder, url=system.settings.database_url
     )
-    return await asyncio.wait_for(process.wait(), timeout=60)
 
 
 class TestRebuild:
@@ -97,7 +91,7 @@ class TestRebuild:
         await execute(system, sa.delete(_reach).where(_reach.c.reader_kind == 3))
 
         assert await killed(system, tmp_path, at=2) == -signal.SIGKILL
-        assert len(await differences(system.db)) == LETTERS - SLICE
+        assert len(await differences(system.db)) == LETTERS - REBUILT
         await rebuild(system.db)
 
         assert await reach_rows(system) == before

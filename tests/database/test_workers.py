@@ -30,8 +30,8 @@ from saraban.notifications.models import Notification
 from saraban.worker.dispatch import Dispatcher
 from saraban.worker.loop import Pace, Worker
 from saraban.workflow.service import Subjects
-from tests.conftest import UNLIMITED
 from tests.preloaded import PreloadedProgram
+from tests.processes import environment_of
 from tests.servers import Redis
 from tests.statement_count import counting
 
@@ -64,9 +64,7 @@ class Processes:
 
     def __init__(self, folder: Path, url: str) -> None:
         self._folder = folder
-        outer = {name: value for name, value in os.environ.items() if not name.startswith(("SARABAN_", "N8N_"))}
-        ours = {"data_dir": folder, "database_url": url, "event_lease": 1.5, "log_format": "json"} | UNLIMITED
-        self._environment = outer | {f"SARABAN_{name.upper()}": str(value) for name, value in ours.items()}
+        self._environment = environment_of(data_dir=folder, database_url=url, event_lease=1.5, log_format="json")
         self.alive: list[PreloadedProgram] = []
 
     def start(self) -> None:

@@ -1,9 +1,6 @@
 """Running documents are moved to another version by a command that is killed: what it has moved stays moved, once."""
 
-import asyncio
-import os
 import signal
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -25,12 +22,12 @@ from saraban.workflow.administration.service import migration
 from saraban.workflow.administration.service.migration import MigrationPlan
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
-from tests.conftest import UNLIMITED, settings_in
+from tests.conftest import settings_in
 from tests.factories.contexts import context
-from tests.killed_migration import BATCH
+from tests.killed import MIGRATED, migrating, run_killed
 
 CODE = "CORRESPONDENCE_FLOW_V1"
-LETTERS = 2 * BATCH + 1
+LETTERS = 2 * MIGRATED + 1
 
 
 @pytest_asyncio.fixture
@@ -73,16 +70,10 @@ async def publish(system: System) -> UUID:
     return made.public_id
 
 
-async def killed(system: System, folder: Path, *, after: int) -> int:
+async def killed(system: System, folder: Path, *, after: int) -> int | None:
     """How the command ended."""
-    settings = {"data_dir": folder, "database_url": system.settings.database_url} | UNLIMITED
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SARABAN_")}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.killed_migration", str(after)),
-        *("workflow", "migrate", CODE, "--to", "2", "--as", "admin"),
-        env=environment | {f"SARABAN_{name.upper()}": str(value) for name, value in settings.items()},
-    )
-    return await asyncio.wait_for(process.wait(), timeout=60)
+    words = ("workflow", "migrate", CODE, "--to", "2", "--as", "admin")
+    return await run_killed(migrating, after, *words, folder=folder, url=system.settings.database_url)
 
 
 async def moved_by(system: System) -> list[UUID]:
@@ -112,15 +103,15 @@ class TestMigration:
         await write_letters(system)
         second = await publish(system)
 
-        assert await killed(system, tmp_path, after=BATCH + 2) == -signal.SIGKILL
+        assert await killed(system, tmp_path, after=MIGRATED + 2) == -signal.SIGKILL
         before = await on_version(system, second)
         again = await moved_by(system)
 
-        assert (len(before), len(again)) == (BATCH, LETTERS - BATCH)
+        assert (len(before), len(again)) == (MIGRATED, LETTERS - MIGRATED)
         assert await on_version(system, second) == dict.fromkeys([*before, *again], 2)
         async with system.db.reading() as session:
             steps = await session.scalars(sa.select(WorkflowHistory.instance_id))
             notes = await session.scalars(sa.select(AuditLog).where(AuditLog.action == "workflow.migrate"))
             assert Counter(steps) == dict.fromkeys([*before, *again], 1)
-            assert [note.details_json["instances"] for note in notes] == [BATCH, LETTERS - BATCH]
+            assert [note.details_json["instances"] for note in notes] == [MIGRATED, LETTERS - MIGRATED]
         assert await moved_by(system) == []

@@ -1,6 +1,5 @@
 """A real server on a free port with the demo project, and Debian's Chromium looking at it."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, StorageState, ViewportSize, async_playwright
 
-from tests.conftest import PASSWORD, SIGNING_KEY, UNLIMITED
+from tests.conftest import PASSWORD, SIGNING_KEY
+from tests.processes import environment_of
 from tests.servers import HOST, free_port, program
 
 ARGUMENTS = [
@@ -48,9 +48,7 @@ def starting(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = tmp_path_factory.mktemp("journey") / "data"
     shutil.copytree(demo_folder, folder)
     port = free_port()
-    settings = {"PORT": port, "DATA_DIR": folder, "ENV": "test", "SECRET_KEY": SIGNING_KEY, "LOG_LEVEL": "WARNING"}
-    settings |= {name.upper(): value for name, value in UNLIMITED.items()}
-    environment = os.environ | {f"SARABAN_{name}": str(value) for name, value in settings.items()}
+    environment = environment_of(port=port, data_dir=folder, env="test", secret_key=SIGNING_KEY, log_level="WARNING")
     command = [Path(sys.executable).with_name("saraban"), "serve"]
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)

@@ -3,7 +3,6 @@ The first day without the demo: an empty database in production, a project from 
 for approval that two organizations decide about, over the pages and over the API, on each database.
 """
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from saraban.setup.service import project_files
 from tests.conftest import SIGNING_KEY
 from tests.journeys.conftest import Person
-from tests.processes import RunningSaraban
+from tests.processes import RunningSaraban, environment_of
 from tests.servers import running_mariadb
 
 pytestmark = [
@@ -50,14 +49,13 @@ class Installation:
 
 def command(folder: Path, *words: str, text: str = "", **settings: str) -> str:
     """Run the product's command as an operator does, and give what it prints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SARABAN_")} | settings
     done = subprocess.run(
         [Path(sys.executable).with_name("saraban"), *words],
         input=text,
         capture_output=True,
         text=True,
         cwd=folder,
-        env=environment,
+        env=environment_of() | settings,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -22,6 +22,7 @@ from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.errors import ErrorKind
 from saraban.ops.operator_messages import operator_message
+from tests.processes import environment_of
 from tests.terminal import Command, commands_of
 
 THAI = re.compile("[\u0e00-\u0e7f]")
@@ -196,10 +197,9 @@ async def send(message):
 
 asyncio.run(served()({"type": "lifespan", "state": {}}, receive, send))
 """
-    environment = {"SARABAN_ENV": "production", "SARABAN_DATA_DIR": str(settings.data_dir), "SARABAN_LANG": "en"}
     ended = subprocess.run(
         [sys.executable, "-c", start],
-        env=os.environ | environment,
+        env=environment_of(env="production", data_dir=settings.data_dir, lang="en"),
         capture_output=True,
         text=True,
         check=False,

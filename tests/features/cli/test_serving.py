@@ -15,7 +15,7 @@ import pytest
 
 from saraban.config import Settings
 from tests.conftest import settings_in
-from tests.processes import RunningSaraban
+from tests.processes import RunningSaraban, environment_of
 
 pytestmark = pytest.mark.slow
 
@@ -39,11 +39,7 @@ def serving(settings: Settings, *words: str, **more: str) -> Iterator[tuple[subp
 @contextmanager
 def starting(settings: Settings, *words: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     port = free_port()
-    environment = os.environ | {
-        "SARABAN_DATA_DIR": str(settings.data_dir),
-        "SARABAN_PORT": str(port),
-        "LANG": "C.UTF-8",
-    }
+    environment = environment_of(data_dir=settings.data_dir, port=port) | {"LANG": "C.UTF-8"}
     with subprocess.Popen(
         [str(PROGRAM), "serve", *words],
         env=environment | more,
@@ -78,7 +74,7 @@ class TestAnEmptyInstallation:
         with serving(settings, **chosen) as (process, address):
             page = httpx.get(f"{address}/login", headers={"Accept": "text/html"})
             words = "setup --username root --email root@example.org --organization กทท. --password-stdin"
-            environment = os.environ | chosen | {"SARABAN_DATA_DIR": str(settings.data_dir)}
+            environment = environment_of(data_dir=settings.data_dir) | chosen
             done = subprocess.run(
                 [str(PROGRAM), *words.split()], input="Harbour-Wall-61\n", env=environment, text=True, check=False
             )
@@ -207,6 +203,6 @@ def running_in_group(group: int) -> list[int]:
 
 
 def audited_addresses(settings: Settings) -> str:
-    environment = os.environ | {"SARABAN_DATA_DIR": str(settings.data_dir), "COLUMNS": "200"}
+    environment = environment_of(data_dir=settings.data_dir) | {"COLUMNS": "200"}
     words = [str(PROGRAM), "audit", "show", "--limit", "5"]
     return subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout

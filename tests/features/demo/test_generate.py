@@ -22,7 +22,7 @@ from saraban.kit.db import Base
 from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
-from tests import killed_generate
+from tests import killed
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -124,7 +124,7 @@ _TWINS = [
 
 def few(run: generation.GenerationRun) -> None:
     """Keep one sort of each register."""
-    run.place.scripts = killed_generate.few(run.place.scripts)
+    run.place.scripts = killed.few(run.place.scripts)
     run.__post_init__()
 
 

@@ -25,7 +25,7 @@ from saraban.ops.metrics import Sampler
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 from tests.numbering_world import world_of
-from tests.processes import RunningSaraban
+from tests.processes import RunningSaraban, environment_of
 from tests.servers import HOST, free_port
 
 
@@ -157,7 +157,7 @@ class TestProcesses:
         with (tmp_path / "worker.log").open("wb") as log:
             worker = subprocess.Popen(
                 command,
-                env=os.environ | {"SARABAN_DATA_DIR": str(folder), "SARABAN_ENV": "test"},
+                env=environment_of(data_dir=folder, env="test"),
                 stdout=log,
                 stderr=log,
             )
