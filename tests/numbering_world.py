@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -18,7 +19,6 @@ from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseLocks, Locks
 from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
-from saraban.numbering.register.domain import NumberedDocument
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.projects.models import Contract, Project
 from tests.factories.contexts import context
@@ -148,7 +148,7 @@ async def check_accounts(world: World) -> None:
         assert sorted(sequences) == list(range(1, len(sequences) + 1)), f"{series} has a hole or a duplicate"
         assert counters[series] == len(sequences), f"{series}: the counter and the ledger disagree"
     assert all(last == len(by_series.get(series, [])) for series, last in counters.items())
-    found = [one async for one in numbering.check_consistency(world.db, carriers=[Documents()])]
+    found = [one async for one in numbering.check_consistency(world.db, carriers=[WRITTEN])]
     assert found == [], found
 
 
@@ -170,30 +170,23 @@ class Documents:
     async def change(self, session: AsyncSession, public_id: UUID, **values: Any) -> None:
         await session.execute(sa.update(DOCUMENTS).where(DOCUMENTS.c.public_id == public_id).values(**values))
 
-    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> list[NumberedDocument]:
-        rows = await session.execute(_CARRIED.where(DOCUMENTS.c.public_id.in_(public_ids)))
-        return [NumberedDocument(*row[1:]) for row in rows.all()]
-
-    async def page(
-        self, session: AsyncSession, *, after: int, limit: int
-    ) -> tuple[list[tuple[str, NumberedDocument]], int]:
-        found = await session.execute(_CARRIED.where(DOCUMENTS.c.id > after).order_by(DOCUMENTS.c.id).limit(limit))
-        rows = found.all()
-        return [("LCBP3-C2", NumberedDocument(*row[1:])) for row in rows], rows[-1].id if rows else after
-
-    async def count(self, session: AsyncSession) -> int:
-        return await session.scalar(sa.select(sa.func.count()).select_from(DOCUMENTS)) or 0
-
 
 DOCUMENTS = sa.Table(
     "written_documents",
     sa.MetaData(),
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("public_id", sa.Uuid, nullable=False, unique=True),
-    sa.Column("number", sa.Uuid, nullable=False),
+    sa.Column("number", sa.Uuid),
     sa.Column("printed", Code(255), nullable=False),
     sa.Column("cancelled", sa.Boolean, nullable=False),
 )
-_CARRIED = sa.select(
-    DOCUMENTS.c.id, DOCUMENTS.c.public_id, DOCUMENTS.c.number, DOCUMENTS.c.printed, DOCUMENTS.c.cancelled
+WRITTEN = numbering.NumberedDocuments(
+    SimpleNamespace(
+        id=DOCUMENTS.c.id,
+        project_id=sa.select(Project.id).where(Project.project_code == "LCBP3-C2").scalar_subquery(),
+        public_id=DOCUMENTS.c.public_id,
+        number_uuid=DOCUMENTS.c.number,
+        cancelled_at=sa.case((DOCUMENTS.c.cancelled, 1)),
+    ),
+    DOCUMENTS.c.printed,
 )

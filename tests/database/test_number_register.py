@@ -5,12 +5,14 @@ import gc
 import time
 import tracemalloc
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.bootstrap import carriers
 from saraban.kit.db import Database, Snapshots
@@ -20,12 +22,11 @@ from saraban.kit.pagination import Page
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import SourceFile
-from saraban.numbering.register.domain import NumberedDocument
-from saraban.numbering.register.repository import search
+from saraban.numbering.register.repository import consistency, search
 from saraban.numbering.register.service import consistency_check
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering
 from tests.factories.contexts import context
-from tests.numbering_world import BANGKOK, DOCUMENTS, NOW, World, check_accounts, world_of
+from tests.numbering_world import BANGKOK, DOCUMENTS, NOW, WRITTEN, Documents, World, check_accounts, world_of
 
 REASON = "A reason that is long enough."
 
@@ -40,8 +41,10 @@ async def world(any_demo_url: str) -> AsyncIterator[World]:
     await db.close()
 
 
-async def check(world: World, *registers: Any) -> list[tuple[str, str, str]]:
-    found = numbering.check_consistency(world.db, carriers=registers or carriers())
+async def check(
+    world: World, *registers: numbering.NumberedDocuments, db: Database | None = None
+) -> list[tuple[str, str, str]]:
+    found = numbering.check_consistency(db or world.db, carriers=registers or carriers())
     return [(one.what.value, one.about, one.detail) async for one in found]
 
 
@@ -174,60 +177,126 @@ class TestBooks:
 
         assert await check(world) == [("AUDIT_MISSING", first.number, "GENERATE / RESERVE")]
 
-    async def test_name_a_replacement_that_is_linked_one_way(self, world: World) -> None:
-        first, second, _ = await three(world)
+    @pytest.mark.parametrize(
+        ("column", "value"), [("series", "another"), ("sequence_number", 9), ("generated_number", "another")]
+    )
+    async def test_name_a_number_of_which_the_audit_says_another_thing(
+        self, world: World, column: str, value: Any
+    ) -> None:
+        _, second, _ = await three(world)
+        change = sa.update(NumberAudit).where(NumberAudit.reservation_uuid == second.public_id)
+        await tear(world, change.values({column: value}))
+
+        assert [(what, about) for what, about, _ in await check(world)] == [("AUDIT_DIFFERS", second.number)]
+
+    async def test_name_a_number_that_only_the_audit_has_cancelled(self, world: World) -> None:
+        _, second, third = await three(world)
+        change = sa.update(NumberAudit).where(NumberAudit.reservation_uuid == third.public_id)
+        cancelled = {"operation": "CANCEL", "generated_number": second.number}
+        await tear(world, change.values(reservation_uuid=second.public_id, **cancelled))
+
+        assert await check(world) == [
+            ("STATE_DIFFERS", second.number, "ledger CONFIRMED, audit CANCELLED"),
+            ("AUDIT_MISSING", third.number, "GENERATE / RESERVE"),
+        ]
+
+    async def test_name_a_number_that_was_printed_as_another(self, world: World) -> None:
+        first, *_ = await three(world)
+        change = sa.update(NumberRendering).where(NumberRendering.document_number == first.number)
+        await tear(world, change.values(document_number="another"))
+
+        assert await check(world) == [("RENDERING_MISSING", first.number, "")]
+
+    async def test_name_a_number_that_its_format_does_not_print_although_all_records_agree(self, world: World) -> None:
+        first, *_ = await three(world)
         await tear(
             world,
-            sa.update(LedgerEntry)
-            .where(LedgerEntry.public_id == first.public_id)
-            .values(replaced_by_uuid=second.public_id),
+            sa.update(LedgerEntry).where(LedgerEntry.public_id == first.public_id).values(document_number="another"),
+            sa.update(NumberAudit)
+            .where(NumberAudit.reservation_uuid == first.public_id)
+            .values(generated_number="another"),
+            sa.update(NumberRendering)
+            .where(NumberRendering.document_number == first.number)
+            .values(document_number="another"),
         )
+
+        assert await check(world) == [("PRINTS_DIFFERENTLY", "another", first.number)]
+
+    @pytest.mark.parametrize("page", [1000, 2])
+    @pytest.mark.parametrize(("moved", "to", "counter"), [(2, 2, 2), (1, 3, 3)], ids=["the last", "beside a hole"])
+    async def test_name_a_sequence_that_was_issued_twice(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, page: int, moved: int, to: int, counter: int
+    ) -> None:
+        monkeypatch.setattr(consistency_check, "PAGE", page)
+        numbers = await three(world)
+        change = sa.update(LedgerEntry).where(LedgerEntry.public_id == numbers[moved].public_id)
+        await tear(world, change.values(sequence_number=to), sa.update(NumberCounter).values(last_number=counter))
+
+        assert [what for what, _, _ in await check(world)].count("ISSUED_TWICE") == 1
+
+    async def test_name_what_was_drawn_from_a_counter_that_says_nothing_was(self, world: World) -> None:
+        numbers = await three(world)
+        await tear(world, sa.update(NumberCounter).values(last_number=0))
+
+        assert await check(world) == [("COUNTER_BEHIND", one.number, "counter 0") for one in numbers]
+
+    async def test_name_a_series_of_which_all_is_gone(self, world: World) -> None:
+        numbers = await three(world)
+        await tear(world, sa.delete(NumberRendering), sa.delete(LedgerEntry))
+
+        assert await check(world) == [
+            ("HOLE", "คคง.-ผรม.1-{SEQ}-2569", "1-3"),
+            *(("LEDGER_MISSING", one.number, "GENERATE") for one in numbers),
+        ]
+
+    @pytest.mark.parametrize("column", ["replaced_by_uuid", "replaces_uuid"])
+    async def test_name_a_replacement_that_is_linked_one_way(self, world: World, column: str) -> None:
+        first, second, _ = await three(world)
+        change = sa.update(LedgerEntry).where(LedgerEntry.public_id == first.public_id)
+        await tear(world, change.values({column: second.public_id}))
 
         assert await check(world) == [("LINK_BROKEN", first.number, str(second.public_id))]
 
-    async def test_see_numbers_drawn_meanwhile_as_one_moment(self, world: World) -> None:
-        """Numbers drawn after the first page was read are no discrepancies."""
+    async def test_see_numbers_drawn_meanwhile_as_one_moment(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Numbers drawn after the first rows were read are no discrepancies."""
         await three(world)
-        allocator = world.allocator()
+        allocator, read = world.allocator(), consistency.last_number
 
-        class Meanwhile:
-            """A register that draws numbers while the books are read."""
+        async def meanwhile(*given: Any) -> int | None:
+            last = await read(*given)
+            await world.take(allocator, world.letter())
+            return last
 
-            async def named(self, _session: Any, _ids: Any) -> list[NumberedDocument]:
-                return []
+        monkeypatch.setattr(consistency, "last_number", meanwhile)
 
-            async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
-                return [], after + limit
-
-            async def count(self, _session: Any) -> int:
-                await world.take(allocator, world.letter())
-                return 0
-
-        assert await check(world, Meanwhile()) == []
+        assert await check(world) == []
 
 
 class TestWhileOthersWork:
     async def test_what_is_right_at_a_second_look_is_not_told(self, world: World) -> None:
-        holder = new_id()
-        number = await world.draw(world.allocator(), world.letter(), holder=numbering.Holder("letter", holder))
-        right = NumberedDocument(holder, number.public_id, number.number, cancelled=False)
+        holder = numbering.Holder("letter", new_id())
+        number = await world.draw(world.allocator(), world.letter(), holder=holder)
+        await tear(world, sa.delete(DOCUMENTS))
         looks: list[int] = []
 
-        class Late:
-            """A register that has its document from the second look on."""
+        class Late(Database):
+            """One that has the document from the second snapshot on."""
 
-            async def named(self, _session: Any, _ids: Any) -> list[NumberedDocument]:
+            @asynccontextmanager
+            async def snapshot(self) -> AsyncIterator[AsyncSession]:
                 looks.append(len(looks))
-                return [right] if looks[-1] else []
+                if looks[1:] == [1]:
+                    await world.db.transact(lambda session: Documents().write(session, holder, number))
+                async with super().snapshot() as session:
+                    yield session
 
-            async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
-                return [], after + limit
+        db = Late(world.db.engine.url.render_as_string(hide_password=False))
 
-            async def count(self, _session: Any) -> int:
-                return 0
-
-        assert await check(world, Late()) == []
-        assert len(looks) == 2
+        assert await check(world, WRITTEN, db=db) == []
+        assert len(looks) == 3  # the rest of the check has one more
+        await db.close()
 
     async def test_an_online_change_of_a_table_does_not_wait_for_the_end(
         self, mariadb_demo_url: str, monkeypatch: pytest.MonkeyPatch
@@ -235,27 +304,17 @@ class TestWhileOthersWork:
         monkeypatch.setattr(Snapshots.__init__, "__kwdefaults__", {"seconds": 0.2, "clock": time.monotonic})
         db = Database(mariadb_demo_url)
         world = await world_of(db)
-        holder = new_id()
-        number = await world.draw(world.allocator(), world.letter(), holder=numbering.Holder("letter", holder))
-        document = NumberedDocument(holder, number.public_id, number.number, cancelled=False)
+        await three(world)
         reading, altered = asyncio.Event(), asyncio.Event()
 
-        class Endless:
-            """A register whose reading ends when the table has been changed, or is never going to be."""
+        async def endless(_session: Any, *, above: int, limit: int) -> tuple[list[Any], int, int | None]:
+            """Rows of the audit that end when the table has been changed, or are never going to be."""
+            reading.set()
+            await asyncio.sleep(0.02)
+            return [], 0, None if altered.is_set() or above > 1000 * limit else above + limit
 
-            async def named(self, _session: Any, _ids: Any) -> list[NumberedDocument]:
-                return [document]
-
-            async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
-                reading.set()
-                await asyncio.sleep(0.02)
-                over = altered.is_set() or after > 1000 * limit
-                return [] if over else [("LCBP3-C2", document)], after + limit
-
-            async def count(self, _session: Any) -> int:
-                return 0
-
-        checking = asyncio.ensure_future(check(world, Endless()))
+        monkeypatch.setattr(consistency, "orphaned_operations", endless)
+        checking = asyncio.ensure_future(check(world))
         await reading.wait()
         async with db.engine.begin() as connection:
             await connection.execute(
@@ -273,40 +332,25 @@ class TestDocuments:
     async def test_whose_number_is_not_theirs_are_named(self, world: World) -> None:
         """The register says what a document carries; the ledger must say the same of the number."""
         first, second, _ = await three(world)
-        mine, yours, gone = (
-            NumberedDocument(new_id(), number, "?", cancelled=False)
-            for number in (
-                first.public_id,
-                second.public_id,
-                None,
-            )
-        )
-        for one, number in ((mine, first), (new_id(), second)):
-            await tear(
-                world,
-                sa.update(LedgerEntry)
-                .where(LedgerEntry.public_id == number.public_id)
-                .values(holder_kind="correspondence", holder_public_id=getattr(one, "public_id", one)),
-            )
+        mine, yours, gone, unknown = (new_id() for _ in range(4))
+        carried = ((mine, first.public_id), (yours, second.public_id), (gone, None))
+        written = [
+            sa.insert(DOCUMENTS).values(public_id=public_id, number=number, printed="?", cancelled=False)
+            for public_id, number in carried
+        ]
+        held = [
+            sa.update(LedgerEntry)
+            .where(LedgerEntry.public_id == number.public_id)
+            .values(holder_kind="correspondence", holder_public_id=holder)
+            for holder, number in ((mine, first), (unknown, second))
+        ]
+        await tear(world, *written, *held)
 
-        class Register:
-            async def named(self, _session: Any, ids: Any) -> list[NumberedDocument]:
-                return [one for one in (mine, yours) if one.public_id in ids]
-
-            async def page(self, _session: Any, *, after: int, limit: int) -> tuple[list[Any], int]:
-                rows = [("LCBP3-C2", one) for one in (mine, yours, gone)]
-                return rows[after:limit], len(rows)
-
-            async def count(self, _session: Any) -> int:
-                return 3
-
-        found = await check(world, Register())
-
-        assert [what for what, _, _ in found] == [
-            "HOLDER_DIFFERS",  # mine prints "?"
-            "HOLDER_MISSING",  # nobody knows the second's holder
-            "DOCUMENT_WITHOUT_NUMBER",  # yours names a number of somebody else's
-            "DOCUMENT_WITHOUT_NUMBER",  # and one has none at all
+        assert await check(world, WRITTEN) == [
+            ("HOLDER_DIFFERS", first.number, "?"),
+            ("HOLDER_MISSING", second.number, str(unknown)),
+            ("DOCUMENT_WITHOUT_NUMBER", "?", str(yours)),  # it names a number of somebody else's
+            ("DOCUMENT_WITHOUT_NUMBER", "?", str(gone)),  # and this one has none at all
         ]
 
 

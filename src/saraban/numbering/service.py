@@ -65,7 +65,8 @@ from saraban.numbering.ranges.service import (
     release_range,
 )
 from saraban.numbering.register.domain import Discrepancy, LedgerLine, NumberRow, SeriesRow
-from saraban.numbering.register.service.consistency_check import NumberedDocuments, check_consistency
+from saraban.numbering.register.repository.consistency import NumberedDocuments
+from saraban.numbering.register.service.consistency_check import check_consistency
 from saraban.numbering.register.service.ledger import (
     NumberHistory,
     NumberHit,

@@ -300,7 +300,8 @@ def check_number(
     yield from (wrong(what, detail) for what, detail in _audit(entry, operations))
     if entry.number not in renderings:
         yield wrong(DiscrepancyKind.RENDERING_MISSING)
-    if (printed := _printed(entry)) is not None:
+    stored = (entry.values, entry.sequence, entry.base, entry.number, entry.revision, entry.template)
+    if (printed := misprint(*stored)) is not None:
         yield wrong(DiscrepancyKind.PRINTS_DIFFERENTLY, printed)
     if entry.replaced_by is not None and links.get(entry.replaced_by, (None, None))[0] != entry.public_id:
         yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by))
@@ -328,17 +329,19 @@ def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> Itera
         yield DiscrepancyKind.STATE_DIFFERS, f"ledger {entry.status}, audit {state}"
 
 
-def _printed(entry: LedgerNumber) -> str | None:
+def misprint(
+    values: Mapping[str, str], sequence: int, base: str, number: str, revision: str, template: str
+) -> str | None:
     """:returns: what the stored format prints, where that is not the number of the ledger"""
     try:
-        template = stored_template(entry.template)
-        number = template.render(entry.values, sequence=entry.sequence, revision=entry.revision)
-        base = template.base(entry.values, sequence=entry.sequence)
+        parsed = stored_template(template)
+        printed = parsed.render(values, sequence=sequence, revision=revision)
+        printed_base = parsed.base(values, sequence=sequence)
     except DomainError as error:
         return str(error)
-    if number != entry.number:
-        return number
-    return base if base != entry.base else None
+    if printed != number:
+        return printed
+    return printed_base if printed_base != base else None
 
 
 def _held(entry: LedgerNumber, document: NumberedDocument | None) -> Iterator[tuple[DiscrepancyKind, str]]:
@@ -362,6 +365,17 @@ class CounterRow:
     series: str
     range: int
     before: int
+
+
+def are_plain(numbers: Sequence[tuple[int, str]], *, seen: int, last: int, most: int) -> bool:
+    """
+    Whether `SeriesCheck` would find nothing: one by one up to the counter, or above it and none drawn.
+
+    :param numbers: sequences and sources of the numbers behind `seen`, so many at `most`
+    :param last: where the counter stands
+    """
+    one_by_one = [sequence for sequence, _ in numbers] == list(range(seen + 1, min(last, seen + most) + 1))
+    return one_by_one or (seen >= last and all(source != NumberSource.DRAW for _, source in numbers))
 
 
 class SeriesCheck:
@@ -402,13 +416,3 @@ class SeriesCheck:
         first, second = sorted((before[1], issue))
         if not any(first < reset < second for reset in self._resets):
             yield Discrepancy(DiscrepancyKind.ISSUED_TWICE, counter.project, entry.number, before[0].number)
-
-
-def document_without_number(project: str, document: NumberedDocument, holder: UUID | None) -> Iterator[Discrepancy]:
-    """
-    Report a document that names a number which is not its own.
-
-    :param holder: whom the ledger says the number belongs to; None: it has no such number, or it is nobody's
-    """
-    if holder != document.public_id:
-        yield Discrepancy(DiscrepancyKind.DOCUMENT_WITHOUT_NUMBER, project, document.printed, str(document.public_id))

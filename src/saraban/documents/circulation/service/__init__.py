@@ -12,9 +12,9 @@ from saraban.documents.circulation.service.kind import (
     reads_file,
     respond,
 )
-from saraban.documents.core.service import DocumentNumbers
+from saraban.numbering.service import NumberedDocuments
 
-CIRCULATION_NUMBERS = DocumentNumbers(Circulation, Circulation.circulation_no)
+CIRCULATION_NUMBERS = NumberedDocuments(Circulation, Circulation.circulation_no)
 
 __all__ = [
     "CIRCULATION",

@@ -4,7 +4,6 @@ that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 """
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -25,11 +24,9 @@ from saraban.documents.core.models import (
 from saraban.documents.core.repository.rows import DocumentRow, OrganizationName, summary_select, whole_select
 from saraban.identity.models import Organization, User, UserName, name_columns
 from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch, fetch_each
-from saraban.numbering.register.domain import NumberedDocument
 from saraban.projects.models import (
     ContractOrganization,
     CorrespondenceStatus,
-    Project,
 )
 
 _head = Document
@@ -301,43 +298,3 @@ async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[U
 
 def _public_ids(rows: Rows) -> list[UUID]:
     return [row[0] for row in rows]
-
-
-class DocumentNumbers:
-    """
-    The numbers that the documents of one table carry, for `number verify`.
-
-    :param document: the mapped class of the documents
-    :param printed: its attribute with the number as it is printed now
-    """
-
-    def __init__(self, document: Any, printed: Any) -> None:
-        self._document = document
-        carried = (document.public_id, document.number_uuid, printed, document.cancelled_at)
-        keys: sa.BindParameter[UUID] = sa.bindparam("keys", expanding=True)
-        self._named = PreparedStatement(sa.select(*carried).where(document.public_id.in_(keys)))
-        # The project's code is read apart: joined, MariaDB begins with the projects and sorts all documents for every page.
-        most = sa.bindparam("most", type_=sa.Integer)
-        self._page = PreparedStatement(
-            sa.select(document.id, document.project_id, *carried)
-            .where(document.id > sa.bindparam("after"))
-            .order_by(document.id)
-            .limit(most)
-        )
-
-    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[NumberedDocument]:
-        return [_carried(*row) for row in await self._named.rows(session, keys=public_ids)]
-
-    async def page(
-        self, session: AsyncSession, *, after: int, limit: int
-    ) -> tuple[Sequence[tuple[str, NumberedDocument]], int]:
-        rows = await self._page.rows(session, after=after, most=limit)
-        codes = dict((await session.execute(sa.select(Project.id, Project.project_code))).all())
-        return [(codes[row[1]], _carried(*row[2:])) for row in rows], rows[-1][0] if rows else after
-
-    async def count(self, session: AsyncSession) -> int:
-        return await session.scalar(sa.select(sa.func.count()).select_from(self._document)) or 0
-
-
-def _carried(public_id: UUID, number: UUID | None, printed: str, cancelled_at: datetime | None) -> NumberedDocument:
-    return NumberedDocument(public_id, number, printed, cancelled_at is not None)

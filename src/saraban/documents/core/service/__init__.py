@@ -1,7 +1,6 @@
 """Documents of every kind, as the rest of the product sees them; a kind hands itself to these verbs."""
 
 from saraban.documents.core.models import Document
-from saraban.documents.core.repository.documents import DocumentNumbers
 from saraban.documents.core.repository.reach import (
     OpenRow,
     ReachHeads,
@@ -58,8 +57,9 @@ from saraban.documents.core.service.revisions import (
     withdraw_revision,
 )
 from saraban.documents.core.service.workflow_subject import ids_of
+from saraban.numbering.service import NumberedDocuments
 
-DOCUMENT_NUMBERS = DocumentNumbers(Document, Document.correspondence_number)
+DOCUMENT_NUMBERS = NumberedDocuments(Document, Document.correspondence_number)
 
 __all__ = [
     "DOCUMENT_NUMBERS",
@@ -72,7 +72,6 @@ __all__ = [
     "DocumentChanged",
     "DocumentDraft",
     "DocumentKind",
-    "DocumentNumbers",
     "DocumentReading",
     "DocumentRow",
     "DocumentServices",

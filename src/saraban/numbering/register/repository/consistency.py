@@ -1,6 +1,7 @@
 """Read all records at once, a page at a time in the order of an index: counters, numbers with their audit rows, the audit."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -9,15 +10,19 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.kit.db import AnySelect
 from saraban.kit.statements import PreparedStatement, Rows
-from saraban.numbering.register.domain import AuditedOperation, CounterRow, LedgerNumber
-from saraban.numbering.series.domain.states import NumberSource
+from saraban.numbering.register.domain import (
+    AuditedOperation,
+    CounterRow,
+    LedgerNumber,
+    NumberedDocument,
+)
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.models import (
     AUDIT,
     COUNTER_OF_RANGE,
     LEDGER,
     RENDERINGS,
     LedgerEntry,
-    NumberAudit,
     NumberCounter,
     NumberRange,
 )
@@ -137,41 +142,87 @@ def _above(key: _Key, position: CounterPlace) -> sa.ColumnElement[bool]:
 
 _KEYS: sa.BindParameter[UUID] = sa.bindparam("keys", expanding=True)
 _LIMIT = sa.bindparam("most", type_=sa.Integer)
+_AFTER = sa.bindparam("after", type_=sa.Integer)
+_UPTO = sa.bindparam("upto", type_=sa.Integer)
+HIGHEST_KEY = 2**63 - 1
 
 
-def _entries() -> AnySelect:
-    sequence: sa.BindParameter[int] = sa.bindparam("sequence")
-    return (
-        sa.select(
-            LEDGER.c.id,
-            LEDGER.c.uuid,
-            LEDGER.c.series,
-            LEDGER.c.range,
-            LEDGER.c.sequence_number,
-            LEDGER.c.base_number,
-            LEDGER.c.document_number,
-            LEDGER.c.revision_label,
-            LEDGER.c.document_number_status,
-            LEDGER.c.source,
-            LEDGER.c.holder_public_id,
-            LEDGER.c.format_template,
-            LEDGER.c.format_values,
-            LEDGER.c.replaces_uuid,
-            LEDGER.c.replaced_by_uuid,
+class NumberedDocuments:
+    """
+    The numbers that the documents of one table carry.
+
+    :param document: the mapped class of the documents
+    :param printed: its attribute with the number as it is printed now
+    """
+
+    def __init__(self, document: Any, printed: Any) -> None:
+        self.key = document.id
+        carried = (document.public_id, document.number_uuid, printed, document.cancelled_at.is_not(None))
+        self.named = PreparedStatement(sa.select(*carried).where(document.public_id.in_(_KEYS)))
+        # Of a number of the ledger: whether its holder is one of these, and prints it.
+        self.hold = sa.exists().where(
+            document.public_id == LEDGER.c.holder_public_id,
+            document.number_uuid == LEDGER.c.uuid,
+            printed == LEDGER.c.document_number,
+            document.cancelled_at.is_(None),
         )
-        .where(
+        self.page_end = _page_end(self.key)
+        holder = LEDGER.c.holder_public_id
+        # The bounds are known by then: the database looks up each number of the page, and what fits never leaves it.
+        self.without = PreparedStatement(
+            sa.select(_PROJECT_CODE, *carried)
+            .outerjoin(LEDGER, LEDGER.c.uuid == document.number_uuid)
+            .outerjoin(Project, Project.id == document.project_id)
+            .where(self.key > _AFTER, self.key <= _UPTO, sa.or_(holder.is_(None), holder != document.public_id))
+            .order_by(self.key)
+        )
+
+
+def _page_end(key: sa.ColumnElement[int]) -> PreparedStatement:
+    page = sa.select(key.label("id")).where(key > _AFTER).order_by(key).limit(_LIMIT).subquery()
+    return PreparedStatement(sa.select(sa.func.max(page.c.id), sa.func.count()))
+
+
+_PROJECT_CODE = sa.func.coalesce(Project.project_code, "")
+_NUMBERS = sa.select(
+    LEDGER.c.id,
+    LEDGER.c.uuid,
+    _PROJECT_CODE,
+    LEDGER.c.series,
+    LEDGER.c.range,
+    LEDGER.c.sequence_number,
+    LEDGER.c.base_number,
+    LEDGER.c.document_number,
+    LEDGER.c.revision_label,
+    LEDGER.c.document_number_status,
+    LEDGER.c.source,
+    LEDGER.c.holder_public_id,
+    LEDGER.c.format_template,
+    LEDGER.c.format_values,
+    LEDGER.c.replaces_uuid,
+    LEDGER.c.replaced_by_uuid,
+).outerjoin(Project, Project.id == LEDGER.c.project_id)
+
+
+def _numbers_above(select: AnySelect) -> PreparedStatement:
+    """The next numbers of a counter above (sequence, id)."""
+    sequence, number = sa.bindparam("sequence", type_=sa.Integer), LEDGER.c.sequence_number
+    return PreparedStatement(
+        select.where(
             LEDGER.c.project_id == sa.bindparam("project"),
             LEDGER.c.series == sa.bindparam("series"),
             LEDGER.c.range == sa.bindparam("range"),
-            LEDGER.c.sequence_number >= sequence,
-            sa.or_(LEDGER.c.sequence_number > sequence, LEDGER.c.id > sa.bindparam("key")),
+            number >= sequence,
+            sa.or_(number > sequence, LEDGER.c.id > sa.bindparam("key")),
         )
-        .order_by(LEDGER.c.sequence_number, LEDGER.c.id)
+        .order_by(number, LEDGER.c.id)
         .limit(_LIMIT)
     )
 
 
-_ENTRIES = PreparedStatement(_entries())
+_SEQUENCES = _numbers_above(sa.select(LEDGER.c.sequence_number, LEDGER.c.source))
+_ENTRIES = _numbers_above(_NUMBERS)
+_NAMED = PreparedStatement(_NUMBERS.where(LEDGER.c.id.in_(_KEYS)).order_by(LEDGER.c.id))
 _OPERATIONS = PreparedStatement(
     sa.select(
         AUDIT.c.reservation_uuid,
@@ -191,24 +242,20 @@ _RENDERINGS = PreparedStatement(
 _LINKS = PreparedStatement(
     sa.select(LEDGER.c.uuid, LEDGER.c.replaces_uuid, LEDGER.c.replaced_by_uuid).where(LEDGER.c.uuid.in_(_KEYS))
 )
-_HOLDERS = PreparedStatement(sa.select(LEDGER.c.uuid, LEDGER.c.holder_public_id).where(LEDGER.c.uuid.in_(_KEYS)))
-_AUDIT_PAGE = (
-    sa.select(AUDIT.c.id).where(AUDIT.c.id > sa.bindparam("after")).order_by(AUDIT.c.id).limit(_LIMIT).subquery()
-)
-_PAGE_END = PreparedStatement(sa.select(sa.func.max(_AUDIT_PAGE.c.id), sa.func.count()))
-# The bounds are known by then: the database looks up each number of the page, and what fits never leaves it.
+_AUDIT_END = _page_end(AUDIT.c.id)
+# As with documents: what fits never leaves the database.
 _ORPHANS = PreparedStatement(
     sa.select(
         AUDIT.c.reservation_uuid,
         AUDIT.c.operation,
         AUDIT.c.generated_number,
-        sa.func.coalesce(Project.project_code, ""),
+        _PROJECT_CODE,
     )
     .outerjoin(LEDGER, LEDGER.c.uuid == AUDIT.c.reservation_uuid)
     .outerjoin(Project, Project.id == AUDIT.c.project_id)
     .where(
-        AUDIT.c.id > sa.bindparam("after"),
-        AUDIT.c.id <= sa.bindparam("upto"),
+        AUDIT.c.id > _AFTER,
+        AUDIT.c.id <= _UPTO,
         AUDIT.c.reservation_uuid.is_not(None),
         LEDGER.c.id.is_(None),
     )
@@ -216,21 +263,72 @@ _ORPHANS = PreparedStatement(
 )
 
 
+def plain_numbers(carriers: Sequence[NumberedDocuments]) -> PreparedStatement:
+    """
+    Return the statement for a page of the ledger: of each number what it is printed from, and whether all else is plain.
+
+    A number is plain that one operation issued for good, that was revised at most since, and that the other records show
+    as it is. Any other may be in order too, and has to be looked at.
+    """
+    about = AUDIT.c.reservation_uuid == LEDGER.c.uuid
+    # What is imported or stated by hand is issued by the operation of that name.
+    generated = sa.literal(OperationCode.GENERATE, sa.String)
+    issue = sa.case((LEDGER.c.source == NumberSource.DRAW, generated), else_=LEDGER.c.source)
+    issued = sa.and_(
+        AUDIT.c.operation == issue,
+        AUDIT.c.series == LEDGER.c.series,
+        AUDIT.c.sequence_number == LEDGER.c.sequence_number,
+    )
+    revised = AUDIT.c.operation == OperationCode.REVISE
+    operations = sa.select(sa.func.sum(sa.case((issued, 1), (revised, 0), else_=2))).where(about)
+    printed = sa.select(sa.case((revised, AUDIT.c.new_value), else_=AUDIT.c.generated_number)).where(about)
+    rendering = (RENDERINGS.c.reservation_id == LEDGER.c.id, RENDERINGS.c.document_number == LEDGER.c.document_number)
+    plain = (
+        LEDGER.c.document_number_status == NumberState.CONFIRMED,
+        LEDGER.c.replaces_uuid.is_(None),
+        LEDGER.c.replaced_by_uuid.is_(None),
+        operations.scalar_subquery() == 1,
+        printed.order_by(AUDIT.c.id.desc()).limit(1).scalar_subquery() == LEDGER.c.document_number,
+        sa.exists().where(*rendering),
+        sa.or_(LEDGER.c.holder_public_id.is_(None), *(register.hold for register in carriers)),
+    )
+    return PreparedStatement(
+        sa.select(
+            LEDGER.c.id,
+            sa.case((sa.and_(*plain), 1), else_=0),
+            sa.type_coerce(LEDGER.c.format_values, sa.String),
+            LEDGER.c.sequence_number,
+            LEDGER.c.base_number,
+            LEDGER.c.document_number,
+            LEDGER.c.revision_label,
+            LEDGER.c.format_template,
+        )
+        .where(LEDGER.c.id > _AFTER)
+        .order_by(LEDGER.c.id)
+        .limit(_LIMIT)
+    )
+
+
+async def sequences(session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int) -> Rows:
+    """Return sequence and source of the next numbers of one counter in order, those above (sequence, id)."""
+    return await _SEQUENCES.rows(session, **_position(counter, after), most=limit)
+
+
 async def ledger_numbers(
     session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
 ) -> Sequence[LedgerNumber]:
-    """Return the numbers of one counter in order, those above (sequence, id)."""
-    sequence, key = after
-    rows = await _ENTRIES.rows(
-        session,
-        project=counter.project_id,
-        series=counter.series,
-        range=counter.range,
-        sequence=sequence,
-        key=key,
-        most=limit,
-    )
-    return [LedgerNumber(row[0], row[1], counter.project, *row[2:]) for row in rows]
+    """Return the same numbers with all there is of them."""
+    return [LedgerNumber(*row) for row in await _ENTRIES.rows(session, **_position(counter, after), most=limit)]
+
+
+def _position(counter: CounterRow, after: tuple[int, int]) -> dict[str, object]:
+    place = (counter.project_id, counter.series, counter.range, *after)
+    return dict(zip(("project", "series", "range", "sequence", "key"), place, strict=True))
+
+
+async def numbers_of(session: AsyncSession, keys: Sequence[int]) -> Sequence[LedgerNumber]:
+    """Return these rows of the ledger."""
+    return [LedgerNumber(*row) for row in await _NAMED.rows(session, keys=keys)] if keys else []
 
 
 async def audited_operations(
@@ -258,9 +356,27 @@ async def links_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping
     return {row[0]: (row[1], row[2]) for row in await _LINKS.rows(session, keys=public_ids)}
 
 
-async def holders_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, UUID | None]:
-    """Return whom these numbers belong to; one that the ledger does not have is left out."""
-    return dict(await _HOLDERS.rows(session, keys=public_ids))
+async def documents_of(
+    session: AsyncSession, carriers: Sequence[NumberedDocuments], public_ids: Sequence[UUID]
+) -> Mapping[UUID, NumberedDocument]:
+    """Return those of these documents that there are."""
+    if not public_ids:
+        return {}
+    found = [row for register in carriers for row in await register.named.rows(session, keys=public_ids)]
+    return {row[0]: NumberedDocument(*row) for row in found}
+
+
+async def documents_without_number(
+    session: AsyncSession, register: NumberedDocuments, *, above: int, limit: int
+) -> tuple[Sequence[tuple[str, NumberedDocument]], int, int | None]:
+    """
+    Look through the next documents of a register for those whose number is not theirs.
+
+    :returns: of each its project and what it carries; how many were looked at, and the last
+    """
+    ((last, count),) = await register.page_end.rows(session, after=above, most=limit)
+    rows = await register.without.rows(session, after=above, upto=last) if count else []
+    return [(row[0], NumberedDocument(*row[1:])) for row in rows], count, last
 
 
 async def orphaned_operations(session: AsyncSession, *, above: int, limit: int) -> tuple[Rows, int, int | None]:
@@ -269,13 +385,11 @@ async def orphaned_operations(session: AsyncSession, *, above: int, limit: int) 
 
     :returns: of each its number's public id, operation, number and project; how many were looked at, and the last
     """
-    ((last, count),) = await _PAGE_END.rows(session, after=above, most=limit)
+    ((last, count),) = await _AUDIT_END.rows(session, after=above, most=limit)
     return await _ORPHANS.rows(session, after=above, upto=last) if count else [], count, last
 
 
-async def size_of_ledger(session: AsyncSession) -> int:
-    return await session.scalar(sa.select(sa.func.count()).select_from(LedgerEntry)) or 0
-
-
-async def size_of_audit(session: AsyncSession) -> int:
-    return await session.scalar(sa.select(sa.func.count()).select_from(NumberAudit)) or 0
+async def size_of(session: AsyncSession, carriers: Sequence[NumberedDocuments]) -> int:
+    """Return how many rows there are to look at: of the ledger, of the audit and of the documents."""
+    keys = (LEDGER.c.id, AUDIT.c.id, *(register.key for register in carriers))
+    return sum([await session.scalar(sa.select(sa.func.count(key))) or 0 for key in keys])

@@ -1,47 +1,34 @@
 """What numbering asks of those whose documents carry numbers; they are registered where the parts meet."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from functools import partial
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import lru_cache, partial
+from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
+import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database, Snapshots
+from saraban.kit.statements import PreparedStatement
 from saraban.numbering.register.domain import (
-    AuditedOperation,
     CounterRow,
     Discrepancy,
     DiscrepancyKind,
-    Gap,
     LedgerNumber,
-    NumberedDocument,
     SeriesCheck,
+    are_plain,
     check_number,
-    document_without_number,
     issuing_operation,
     ledger_lines,
+    misprint,
 )
 from saraban.numbering.register.repository import consistency, ledger
+from saraban.numbering.register.repository.consistency import NumberedDocuments
 
 S = TypeVar("S")
 
 PAGE = 1000
 Progress = Callable[[int, int], None]  # rows done, rows in all
-
-
-class NumberedDocuments(Protocol):
-    """A register of documents, as far as numbers are concerned."""
-
-    async def named(self, session: AsyncSession, public_ids: Sequence[UUID]) -> Sequence[NumberedDocument]:
-        """Return those of these documents that the register has."""
-
-    async def page(
-        self, session: AsyncSession, *, after: int, limit: int
-    ) -> tuple[Sequence[tuple[str, NumberedDocument]], int]:
-        """Return documents with their projects' codes, above a key that stays inside the process, and the last key."""
-
-    async def count(self, session: AsyncSession) -> int: ...
 
 
 async def check_consistency(
@@ -56,22 +43,17 @@ async def check_consistency(
     :param carriers: the registers whose documents carry numbers
     """
     async with Snapshots(db) as snapshots:
-        run = _CheckRun(snapshots, await _total(snapshots, carriers), progress)
+        total = await snapshots.step(partial(consistency.size_of, carriers=carriers))
+        run = _CheckRun(snapshots, total, progress)
         for page in (consistency.counters_page, consistency.uncounted_page):
             async for counter in _paged(snapshots, page):
-                walk = _SeriesWalk(counter, carriers)
-                async for found in run.along(walk.step, _Place(seen=counter.before)):
+                async for found in run.along(_SeriesWalk(counter).step, _Place(seen=counter.before)):
                     yield found
-        async for found in run.along(_orphans, 0):
-            yield found
-        for register in carriers:
-            async for found in run.along(partial(_documents, register), 0):
+        numbers = partial(_numbers, carriers, consistency.plain_numbers(carriers))
+        steps: list[_Step[int]] = [numbers, _orphans, *(partial(_documents, register) for register in carriers)]
+        for step in steps:
+            async for found in run.along(step, 0):
                 yield found
-
-
-async def _total(snapshots: Snapshots, carriers: Sequence[NumberedDocuments]) -> int:
-    counts = [consistency.size_of_ledger, consistency.size_of_audit, *(register.count for register in carriers)]
-    return sum([await snapshots.step(count) for count in counts])
 
 
 class _Compared(NamedTuple, Generic[S]):
@@ -82,6 +64,9 @@ class _Compared(NamedTuple, Generic[S]):
     following: S | None
 
 
+_Step = Callable[[AsyncSession, S], Awaitable[_Compared[S]]]
+
+
 class _CheckRun:
     """Take steps, tell what they find, and how far they are."""
 
@@ -89,9 +74,7 @@ class _CheckRun:
         self._snapshots = snapshots
         self._done, self._total, self._progress = 0, total, progress
 
-    async def along(
-        self, step: Callable[[AsyncSession, S], Awaitable[_Compared[S]]], begin: S
-    ) -> AsyncIterator[Discrepancy]:
+    async def along(self, step: _Step[S], begin: S) -> AsyncIterator[Discrepancy]:
         place: S | None = begin
         while place is not None:
             compared = await self._snapshots.step(partial(_at, step, place))
@@ -108,9 +91,7 @@ class _CheckRun:
             self._progress(self._done, max(self._total, self._done))
 
 
-async def _at(
-    step: Callable[[AsyncSession, S], Awaitable[_Compared[S]]], place: S, session: AsyncSession
-) -> _Compared[S]:
+async def _at(step: _Step[S], place: S, session: AsyncSession) -> _Compared[S]:
     return await step(session, place)
 
 
@@ -140,75 +121,79 @@ class _Place(NamedTuple):
     before: tuple[LedgerNumber, float] | None = None
 
 
-class _Books(NamedTuple):
-    """What one snapshot says of a counter: where it stands, what explains its holes, and what set it back."""
-
-    session: AsyncSession
-    last: int
-    missing: bool
-    gaps: Sequence[Gap]
-    resets: Sequence[int]
-
-
 class _SeriesWalk:
-    """The numbers of one counter in order, each against the other records, and what is missing between them."""
+    """The sequences of one counter in order: what is missing between them, and what the counter does not explain."""
 
-    def __init__(self, counter: CounterRow, carriers: Sequence[NumberedDocuments]) -> None:
-        self._counter, self._carriers = counter, carriers
-        self._books: _Books | None = None
+    def __init__(self, counter: CounterRow) -> None:
+        self._counter = counter
+        self._session: AsyncSession | None = None
+        self._last: int | None = None
         self._drawn: int | None = None
 
     async def step(self, session: AsyncSession, place: _Place) -> _Compared[_Place]:
-        books, counter = await self._read(session), self._counter
+        last, counter = await self._read(session), self._counter
+        numbers = await consistency.sequences(session, counter, after=place.position, limit=PAGE)
+        following: _Place | None = None
+        if not are_plain(numbers, seen=place.seen, last=last, most=PAGE):
+            found, following = await self._compared(session, place, last)
+        else:
+            found = []
+            if len(numbers) == PAGE:
+                # The next page begins with the last number of this one: it may have been issued twice.
+                before = numbers[-1][0] - 1
+                following = _Place(before, (before, consistency.HIGHEST_KEY), place.before)
+        # Where a counter is missing, it must have stood where the last number was drawn.
+        if self._last is None and self._drawn and place.position == (0, 0):
+            found.insert(0, Discrepancy(DiscrepancyKind.COUNTER_MISSING, counter.project, counter.series))
+        return _Compared(found, 0, following)
+
+    async def _read(self, session: AsyncSession) -> int:
+        """Once in each snapshot: a number that was issued since has moved the counter too."""
+        if self._session is not session:
+            self._session, self._last = session, await consistency.last_number(session, self._counter)
+        if self._last is None and self._drawn is None:
+            self._drawn = await consistency.last_issued(session, self._counter)
+        return self._drawn or 0 if self._last is None else self._last
+
+    async def _compared(
+        self, session: AsyncSession, place: _Place, last: int
+    ) -> tuple[list[Discrepancy], _Place | None]:
+        counter = self._counter
         entries = await consistency.ledger_numbers(session, counter, after=place.position, limit=PAGE)
         ended = len(entries) < PAGE
         operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
-        found = await _compared(session, entries, operations, self._carriers)
-        issued = {key: issue for key, those in operations.items() if (issue := issuing_operation(those)) is not None}
-        check = SeriesCheck(counter, books.last, books.resets, place.before)
-        lines = ledger_lines(entries, after=place.seen, counter=books.last, gaps=books.gaps, upto=None if ended else 0)
-        found += check.along(lines, issued)
-        if books.missing and place.position == (0, 0):
-            found.insert(0, Discrepancy(DiscrepancyKind.COUNTER_MISSING, counter.project, counter.series))
-        if ended:
-            return _Compared(found, len(entries), None)
-        last = entries[-1]
-        return _Compared(
-            found, PAGE, _Place(max(place.seen, last.sequence), (last.sequence, last.id), before=check.before)
-        )
-
-    async def _read(self, session: AsyncSession) -> _Books:
-        """Once in each snapshot: a number that was issued since has moved the counter too."""
-        if self._books is not None and self._books.session is session:
-            return self._books
-        counter = self._counter
-        last = await consistency.last_number(session, counter)
-        if last is None and self._drawn is None:
-            self._drawn = await consistency.last_issued(session, counter)
         gaps, resets = await ledger.gaps_of(
             session, project_id=counter.project_id, series=counter.series, counter=counter.range
         )
-        # Where a counter is missing, it must have stood where the last number was drawn.
-        missing = last is None and bool(self._drawn)
-        self._books = _Books(session, self._drawn or 0 if last is None else last, missing, gaps, resets)
-        return self._books
+        issued = {key: issue for key, those in operations.items() if (issue := issuing_operation(those)) is not None}
+        check = SeriesCheck(counter, last, resets, place.before)
+        lines = ledger_lines(entries, after=place.seen, counter=last, gaps=gaps, upto=None if ended else 0)
+        found = list(check.along(lines, issued))
+        if ended:
+            return found, None
+        end = entries[-1]
+        return found, _Place(max(place.seen, end.sequence), (end.sequence, end.id), check.before)
 
 
-async def _compared(
-    session: AsyncSession,
-    entries: Sequence[LedgerNumber],
-    operations: Mapping[UUID, Sequence[AuditedOperation]],
-    carriers: Sequence[NumberedDocuments],
-) -> list[Discrepancy]:
-    renderings = await consistency.renderings_of(session, [entry.id for entry in entries])
+async def _numbers(
+    carriers: Sequence[NumberedDocuments], statement: PreparedStatement, session: AsyncSession, after: int
+) -> _Compared[int]:
+    """Numbers of the ledger that are not what the other records say; those that are plain are not looked at further."""
+    rows = await statement.rows(session, after=after, most=PAGE)
+    doubtful = [
+        key for key, plain, values, *printed in rows if not plain or misprint(_values(values), *printed) is not None
+    ]
+    entries = await consistency.numbers_of(session, doubtful)
+    operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
+    renderings = await consistency.renderings_of(session, doubtful)
     linked = [one for entry in entries for one in (entry.replaces, entry.replaced_by) if one is not None]
     links = await consistency.links_of(session, linked)
-    holders = list({entry.holder for entry in entries if entry.holder is not None})
-    documents = {one.public_id: one for one in await _named(session, carriers, holders)}
-    return [
-        found
+    holders = {entry.holder for entry in entries if entry.holder is not None}
+    documents = await consistency.documents_of(session, carriers, list(holders))
+    found = [
+        wrong
         for entry in entries
-        for found in check_number(
+        for wrong in check_number(
             entry,
             operations=operations.get(entry.public_id, []),
             renderings=renderings.get(entry.id, ()),
@@ -216,14 +201,11 @@ async def _compared(
             document=documents.get(entry.holder) if entry.holder else None,
         )
     ]
+    return _Compared(found, len(rows), rows[-1][0] if rows else None)
 
 
-async def _named(
-    session: AsyncSession, carriers: Sequence[NumberedDocuments], public_ids: Sequence[UUID]
-) -> list[NumberedDocument]:
-    if not public_ids:
-        return []
-    return [one for register in carriers for one in await register.named(session, public_ids)]
+# Numbers of one series have the same values.
+_values = lru_cache(maxsize=4096)(orjson.loads)
 
 
 async def _orphans(session: AsyncSession, after: int) -> _Compared[int]:
@@ -238,11 +220,9 @@ async def _orphans(session: AsyncSession, after: int) -> _Compared[int]:
 
 async def _documents(register: NumberedDocuments, session: AsyncSession, after: int) -> _Compared[int]:
     """Documents whose number is not theirs."""
-    rows, last = await register.page(session, after=after, limit=PAGE)
-    holders = await consistency.holders_of(session, [one.number for _, one in rows if one.number is not None])
+    rows, count, last = await consistency.documents_without_number(session, register, above=after, limit=PAGE)
     found = [
-        wrong
+        Discrepancy(DiscrepancyKind.DOCUMENT_WITHOUT_NUMBER, project, one.printed, str(one.public_id))
         for project, one in rows
-        for wrong in document_without_number(project, one, holders.get(one.number) if one.number else None)
     ]
-    return _Compared(found, len(rows), last if rows else None)
+    return _Compared(found, count, last)
