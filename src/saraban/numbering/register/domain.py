@@ -329,13 +329,11 @@ def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> Itera
         yield DiscrepancyKind.STATE_DIFFERS, f"ledger {entry.status}, audit {state}"
 
 
-def misprint(
-    values: Mapping[str, str], sequence: int, base: str, number: str, revision: str, template: str
-) -> str | None:
+def misprint(values: Mapping[str, str], sequence: int, base: str, number: str, label: str, template: str) -> str | None:
     """:returns: what the stored format prints, where that is not the number of the ledger"""
     try:
         parsed = stored_template(template)
-        printed = parsed.render(values, sequence=sequence, revision=revision)
+        printed = parsed.render(values, sequence=sequence, revision=label)
         printed_base = parsed.base(values, sequence=sequence)
     except DomainError as error:
         return str(error)
@@ -367,15 +365,15 @@ class CounterRow:
     before: int
 
 
-def are_plain(numbers: Sequence[tuple[int, str]], *, seen: int, last: int, most: int) -> bool:
+def are_plain(numbers: Sequence[tuple[int, str]], *, seen: int, counter: int, most: int) -> bool:
     """
     Whether `SeriesCheck` would find nothing: one by one up to the counter, or above it and none drawn.
 
     :param numbers: sequences and sources of the numbers behind `seen`, so many at `most`
-    :param last: where the counter stands
+    :param counter: where it stands
     """
-    one_by_one = [sequence for sequence, _ in numbers] == list(range(seen + 1, min(last, seen + most) + 1))
-    return one_by_one or (seen >= last and all(source != NumberSource.DRAW for _, source in numbers))
+    one_by_one = [sequence for sequence, _ in numbers] == list(range(seen + 1, min(counter, seen + most) + 1))
+    return one_by_one or (seen >= counter and all(source != NumberSource.DRAW for _, source in numbers))
 
 
 class SeriesCheck:

@@ -326,9 +326,9 @@ def _position(counter: CounterRow, after: tuple[int, int]) -> dict[str, object]:
     return dict(zip(("project", "series", "range", "sequence", "key"), place, strict=True))
 
 
-async def numbers_of(session: AsyncSession, keys: Sequence[int]) -> Sequence[LedgerNumber]:
+async def numbers_of(session: AsyncSession, found: Sequence[int]) -> Sequence[LedgerNumber]:
     """Return these rows of the ledger."""
-    return [LedgerNumber(*row) for row in await _NAMED.rows(session, keys=keys)] if keys else []
+    return [LedgerNumber(*row) for row in await _NAMED.rows(session, keys=found)] if found else []
 
 
 async def audited_operations(
@@ -389,7 +389,7 @@ async def orphaned_operations(session: AsyncSession, *, above: int, limit: int) 
     return await _ORPHANS.rows(session, after=above, upto=last) if count else [], count, last
 
 
-async def size_of(session: AsyncSession, carriers: Sequence[NumberedDocuments]) -> int:
+async def size_of(carriers: Sequence[NumberedDocuments], session: AsyncSession) -> int:
     """Return how many rows there are to look at: of the ledger, of the audit and of the documents."""
     keys = (LEDGER.c.id, AUDIT.c.id, *(register.key for register in carriers))
     return sum([await session.scalar(sa.select(sa.func.count(key))) or 0 for key in keys])

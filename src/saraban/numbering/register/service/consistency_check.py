@@ -43,7 +43,7 @@ async def check_consistency(
     :param carriers: the registers whose documents carry numbers
     """
     async with Snapshots(db) as snapshots:
-        total = await snapshots.step(partial(consistency.size_of, carriers=carriers))
+        total = await snapshots.step(partial(consistency.size_of, carriers))
         run = _CheckRun(snapshots, total, progress)
         for page in (consistency.counters_page, consistency.uncounted_page):
             async for counter in _paged(snapshots, page):
@@ -134,7 +134,7 @@ class _SeriesWalk:
         last, counter = await self._read(session), self._counter
         numbers = await consistency.sequences(session, counter, after=place.position, limit=PAGE)
         following: _Place | None = None
-        if not are_plain(numbers, seen=place.seen, last=last, most=PAGE):
+        if not are_plain(numbers, seen=place.seen, counter=last, most=PAGE):
             found, following = await self._compared(session, place, last)
         else:
             found = []
