@@ -74,7 +74,7 @@ class TestKept:
 
     async def test_is_taken_anew_after_a_pause_of_the_process(self, redis: Redis, server: RedisLocks) -> None:
         await held_once(server)
-        pause = monotonic() + 0.05
+        pause = monotonic() + 0.1
         while monotonic() < pause:  # the loop stands still, as it does for a process that is stopped
             pass
         await redis.delete(f"{{{NAME}}}")  # its life has ended meanwhile

@@ -691,7 +691,7 @@ class TestTurns:
             for _ in range(10):
                 async with locks.hold("hot", within=10):
                     order.append(number)
-                    await asyncio.sleep(0.01)
+                    await asyncio.sleep(0.025)
             await locks.close()
 
         await asyncio.gather(*(work(number) for number in range(3)))

@@ -92,8 +92,8 @@ _SILENT = 500  # milliseconds without asking after which one is no longer in the
 # Who asks for the same lock again at once, as somebody does who draws one number after the other, need not go to Redis and
 # back twice for each: the lock is kept a moment, and given up after a slice so that other servers have their turn. Where
 # others stood in the queue lately it is not kept at all: while they work, this process serves its own callers.
-_MOMENT = 0.003  # seconds
-_SLICE = 0.02  # seconds
+_MOMENT = 0.02  # seconds
+_SLICE = 0.05  # seconds
 _LATELY = 1.0  # seconds
 _MOST_NAMES = 10_000
 _MOST_CALLS = 200
