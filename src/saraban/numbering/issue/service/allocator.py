@@ -3,8 +3,9 @@ Issue numbers: requests that wait for the same series share one lock and one tra
 
 Each series with somebody waiting has a queue. Its batch takes the lock, begins, advances the counter by as many as it has
 with one compare-and-set, writes the rows of all of them, commits, gives each its number in order of arrival, and releases.
-Batches of several series whose locks are held at the same moment share the transaction. Documents, which write their own rows beside the number, go one by one in the same order. No database connection is held
-while waiting for a lock or a back-off.
+Batches of several series whose locks are held at the same moment share the transaction. Documents, which write their own
+rows beside the number, go one by one in the same order. No database connection is held while waiting for a lock or a
+back-off.
 """
 
 import asyncio
