@@ -105,7 +105,7 @@ def pending(subjects: sa.Table, key: Any) -> Condition:
     :param key: the column of `document_reach` with their keys
     """
     return (
-        sa.exists()
+        sa.select(sa.literal_column("1"))
         .where(
             subjects.c.id == key,
             WorkflowInstance.entity_type == sa.bindparam("entity_type", type_=sa.String()),
@@ -113,7 +113,10 @@ def pending(subjects: sa.Table, key: Any) -> Condition:
             WorkflowWorkItem.instance_id == WorkflowInstance.id,
             sa.or_(_FOR_ME, _FOR_US),
         )
+        # SQLite would otherwise begin with all that waits for the caller, for each row anew.
+        .with_hint(table_of(WorkflowWorkItem), "INDEXED BY idx_wf_item_instance", "sqlite")
         .correlate(_table)
+        .exists()
     )
 
 
