@@ -106,11 +106,8 @@ class RegisterPlace:
         return [] if self.organizations is None else [originator.in_(sorted(self.organizations))]
 
     def has_number_in(self, series: InstrumentedAttribute[str] | str) -> sa.ColumnElement[bool]:
-        """
-        Return that a series has a number that was issued for one of the organizations.
-
-        Each is looked for by itself: of several at once MariaDB reads all the series.
-        """
+        """Return that a series has a number that was issued for one of the organizations."""
+        # Each is looked for by itself: of several at once MariaDB reads all the series.
         each = (_own.originator_organization_id == one for one in sorted(self.organizations or ()))
         found = (sa.exists().where(issued, _own.project_id == self.project, _own.series == series) for issued in each)
         return sa.or_(sa.false(), *found)
