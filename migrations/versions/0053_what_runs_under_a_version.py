@@ -13,9 +13,11 @@ TABLE = "workflow_instances"
 
 
 def upgrade() -> None:
-    # A migration that was killed between them finds the index there. MariaDB drops the foreign key's own by itself.
+    # A migration that was killed between them finds the index there.
     op.create_index("idx_wf_inst_definition", TABLE, ["definition_id", "status", "current_state"], if_not_exists=True)
     op.drop_index("idx_wf_inst_state", TABLE, if_exists=True)
+    if op.get_context().dialect.name != "sqlite":
+        op.drop_index("fk_wf_inst_def", TABLE, if_exists=True)  # MariaDB keeps it in a database that was restored
 
 
 def downgrade() -> None:

@@ -11,7 +11,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 74_635,
+    "lines of Python in src": 74_650,
     "modules in src": 400,
     "modules with one importer and under 60 lines": 9,
     "class names defined more than once": 0,

@@ -248,6 +248,21 @@ class TestManySeries:
         assert [one.sequence for one in issued] == [2] * 5 + [3] + [2] * 6
         await check_accounts(world)
 
+    async def test_do_not_wait_for_a_counter_that_somebody_has_locked(
+        self, world: World, server: numbering.Allocator
+    ) -> None:
+        requests = await self.requests(world, server)
+        locked = sa.select(NumberCounter).where(NumberCounter.series == requests[5].plan.series).with_for_update()
+        async with world.db.writing() as session:
+            await session.execute(locked)
+            issuing = [asyncio.ensure_future(server.issue(one)) for one in requests]
+            others = await asyncio.wait_for(asyncio.gather(*issuing[:5], *issuing[6:]), timeout=5)
+            waits = not issuing[5].done()
+
+        assert waits
+        assert {one.sequence for one in [*others, await issuing[5]]} == {2}
+        await check_accounts(world)
+
     async def test_keep_their_numbers_where_one_has_lost_its_key(
         self, world: World, server: numbering.Allocator
     ) -> None:

@@ -387,6 +387,16 @@ class TestSeriesWithoutCounter:
 
         assert sorted(about for _, about, _ in await check(world)) == sorted(numbers)
 
+    async def test_ends_where_many_have_one_sequence(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As those of an old register have whose last digits are the year."""
+        await stated(world, 1, 2, 3)
+        await tear(world, sa.update(LedgerEntry).values(sequence_number=2567))
+        whole = await check(world)
+        monkeypatch.setattr(consistency_check, "PAGE", 2)
+
+        async with asyncio.timeout(20):
+            assert await check(world) == whole
+
     async def test_is_missed_where_numbers_were_drawn(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(consistency_check, "PAGE", 2)
         allocator = world.allocator()

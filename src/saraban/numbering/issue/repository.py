@@ -319,10 +319,17 @@ def queue_numbers(
     :param refusal: raised where a counter was not moved; then nothing is written, nor what is queued behind
     """
     for advance in _advances(sorted(moved), now):
-        pipeline.add(partial(_filled, text=_ADVANCE, values=advance), expect=1, refusal=refusal, guards=True)
+        make = partial(_advance, values=advance, waits=len(moved) == 1)
+        pipeline.add(make, expect=1, refusal=refusal, guards=True)
     pipeline.add(partial(insert_statement, table=LEDGER, columns=LEDGER_COLUMNS, rows=entries))
     pipeline.add(partial(_print, moved=moved, count=len(entries)))
     pipeline.add(partial(insert_statement, table=AUDIT, columns=AUDIT_COLUMNS, rows=audits))
+
+
+def _advance(driver: DriverConnection, values: Sequence[object], *, waits: bool) -> SqlStatement:
+    """A counter that somebody else has locked must not keep the others waiting that share the transaction."""
+    at_once = "" if waits or driver.on_sqlite else "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
+    return _filled(driver, at_once + _ADVANCE, values)
 
 
 def _advances(moved: Moved, now: datetime) -> list[tuple[object, ...]]:

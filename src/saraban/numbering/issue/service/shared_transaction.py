@@ -34,7 +34,7 @@ from saraban.numbering.issue.service.number_batch import (
 
 _MOST_SERIES = 500
 _LANES = 4
-_GIVE_WAY = 0.1  # seconds; a transaction that waits for a row delays nobody for longer
+_GIVE_WAY = 0.1  # seconds; a slow transaction delays those that come later for no longer
 Waiting = Waiter[PendingIssue, Issued]
 
 
