@@ -19,8 +19,7 @@ LONGEST_LINE = 140
 # What `render` and the shell add to every page; `super` and `loop` are Jinja's own.
 SHARED = frozenset({"request", "path", "zone", "trace", "self", "super", "loop", *ENVIRONMENT.globals})
 SHELL = frozenset(
-    {"caller", "unread", "may_create", "may_see_numbers", "may_see_workflows", "may_set_days"}
-    | {"may_see_formats", "projects", "project"}
+    {"caller", "unread", "may_create", "may_see_numbers", "may_see_formats", "administration", "projects", "project"}
 )
 ASKS_WHETHER_IT_IS_THERE = re.compile(r"\bis\s+(not\s+)?(un)?defined\b|\|\s*default\b")
 LONGEST_LINE = 140

@@ -38,7 +38,7 @@ from saraban.numbering.series.domain.states import ImportState, NumberSource, Nu
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import DayKind, DaySource
 from saraban.projects.service import ProjectRef
-from saraban.web.shell import assets, labels
+from saraban.web.shell import administration, assets, labels
 from saraban.web.shell.document_kinds import KINDS, WebKind
 from saraban.webhooks.domain import OffReason
 from saraban.workflow.language.definition import CANCELLED
@@ -355,8 +355,7 @@ class PageRequest:
             "unread": self.unread,
             "may_create": self.may_create,
             "may_see_numbers": self.caller.may_anywhere("numbering.view_counters"),
-            "may_see_workflows": self.caller.may_anywhere("workflow.view_definitions"),
-            "may_set_days": self.caller.may_anywhere("project.edit"),
+            "administration": administration.pages_for(self.caller),
             "may_see_formats": self.caller.may_anywhere("numbering.view_formats"),
             "projects": self.projects,
             "project": self.project,

@@ -1,0 +1,36 @@
+"""The pages by which people administer an installation or a project, as the menu names them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from saraban.identity.domain.context import Caller
+from saraban.kit.errors import Text
+
+
+@dataclass(frozen=True, slots=True)
+class AdministrationPage:
+    """
+    An entry of the menu.
+
+    :param permissions: whoever has one of these somewhere sees it
+    """
+
+    url: str
+    icon: str
+    says: Text
+    permissions: tuple[str, ...]
+
+
+# In the order of the menu.
+PAGES: Final = (
+    AdministrationPage("/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)),
+    AdministrationPage("/calendar", "clock", Text("ปฏิทินวันทำการ", "Project calendar"), ("project.edit",)),
+    AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),
+    AdministrationPage("/webhooks", "arrow", Text("การแจ้งเหตุการณ์ (webhook)", "Webhooks"), ("project.edit",)),
+    AdministrationPage("/workflows", "flow", Text("กระบวนงาน", "Workflows"), ("workflow.view_definitions",)),
+)
+
+
+def pages_for(caller: Caller) -> list[AdministrationPage]:
+    """Return what the menu of somebody shows."""
+    return [page for page in PAGES if any(map(caller.may_anywhere, page.permissions))]
