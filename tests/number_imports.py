@@ -8,7 +8,7 @@ import httpx
 from fastapi import FastAPI
 from python_calamine import CalamineWorkbook
 
-from saraban.numbering.register.service.sheets import SheetWriter
+from saraban.kit.workbooks import SheetWriter
 from saraban.numbering.service import ImportWorker
 from tests.numbering_requests import BASE
 

@@ -8,7 +8,9 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
-from typing import Annotated, Final, ParamSpec, TypeVar
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, BinaryIO, Final, Literal, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
@@ -16,7 +18,7 @@ import structlog
 from fastapi import Depends, Path, Query, Request
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
@@ -196,3 +198,39 @@ Address = Annotated[str, Depends(async_dependency(client_address))]
 PathId = Annotated[UUID, Path(alias="publicId", description="The `publicId` of the thing.")]
 PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one page.")]
 PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]
+WorkbookFormat = Annotated[Literal["xlsx", "csv"], Query(alias="format")]
+_CHUNK = 1 << 16
+MEDIA = {
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "csv": "text/csv; charset=utf-8",
+}
+BINARY: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The sheet.",
+        "content": {
+            kind.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA.values()
+        },
+    }
+}
+
+
+def workbook_response(path: FilePath, form: str, folder: TemporaryDirectory[str]) -> Response:
+    """
+    The sheet, read here and not by its path: the server would open that after the folder is gone.
+
+    An open file can be read to its end when its folder is removed, so that nothing stays behind however the request ends.
+    """
+    sheet = path.open("rb")
+    headers = {
+        "Cache-Control": "private, no-store",
+        "Content-Disposition": f'attachment; filename="{path.name}"',
+        "Content-Length": str(path.stat().st_size),
+    }
+    folder.cleanup()
+    return StreamingResponse(_chunks(sheet), media_type=MEDIA[form], headers=headers)
+
+
+def _chunks(sheet: BinaryIO) -> Iterator[bytes]:
+    with sheet:
+        while chunk := sheet.read(_CHUNK):
+            yield chunk

@@ -23,8 +23,8 @@ from saraban.attachments.models import Attachment
 from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.db import Database, DatabaseFault, database_fault
+from saraban.kit.workbooks import SheetWriter
 from saraban.numbering.imports.service import import_worker, legacy_import
-from saraban.numbering.register.service.sheets import SheetWriter
 from saraban.numbering.series.models import LedgerEntry
 from saraban.ops import health
 from tests.conftest import SignIn

@@ -15,6 +15,8 @@ from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, s
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import (
+    BINARY,
+    MEDIA,
     Db,
     Idempotent,
     Language,
@@ -22,8 +24,10 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    WorkbookFormat,
     read_after_commit,
     respond,
+    workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.imports.schemas import (
@@ -40,7 +44,6 @@ from saraban.numbering.imports.schemas import (
 from saraban.numbering.imports.service import legacy_import, uploads
 from saraban.numbering.imports.service.uploads import CounterMove, ImportFile
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
-from saraban.numbering.register.endpoints import BINARY, MEDIA, WorkbookFormat, workbook_response
 from saraban.numbering.series.models import ImportRow
 
 router = APIRouter(route_class=RecordedRoute)

@@ -1,16 +1,16 @@
 """`/document-numbering/series`, `/resolve`, `/ledger/export`: the register of numbers."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from saraban.identity.dependencies import Context
-from saraban.kit.http import Db, PageCursor, PageLimit, ReadSession
+from saraban.kit.http import BINARY, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, workbook_response
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import number_plan
 from saraban.numbering.register.domain import LedgerLine, NumberRow
@@ -28,20 +28,6 @@ from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 router = APIRouter(route_class=RecordedRoute)
 Project = Annotated[UUID, Query(alias="projectPublicId")]
-WorkbookFormat = Annotated[Literal["xlsx", "csv"], Query(alias="format")]
-_CHUNK = 1 << 16
-MEDIA = {
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "csv": "text/csv; charset=utf-8",
-}
-BINARY: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The sheet.",
-        "content": {
-            kind.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA.values()
-        },
-    }
-}
 
 
 @router.get("/resolve", dependencies=READ_LIMIT, summary="Find what a number became")
@@ -215,25 +201,3 @@ async def _sent(name: str, form: str, rows: AsyncIterator[list[object]]) -> Resp
         folder.cleanup()
         raise
     return workbook_response(path, form, folder)
-
-
-def workbook_response(path: Path, form: str, folder: TemporaryDirectory[str]) -> Response:
-    """
-    The sheet, read here and not by its path: the server would open that after the folder is gone.
-
-    An open file can be read to its end when its folder is removed, so that nothing stays behind however the request ends.
-    """
-    sheet = path.open("rb")
-    headers = {
-        "Cache-Control": "private, no-store",
-        "Content-Disposition": f'attachment; filename="{path.name}"',
-        "Content-Length": str(path.stat().st_size),
-    }
-    folder.cleanup()
-    return StreamingResponse(_chunks(sheet), media_type=MEDIA[form], headers=headers)
-
-
-def _chunks(sheet: BinaryIO) -> Iterator[bytes]:
-    with sheet:
-        while chunk := sheet.read(_CHUNK):
-            yield chunk

@@ -25,6 +25,7 @@ from saraban.kit.errors import invalid
 from saraban.kit.ids import new_id
 from saraban.kit.spreadsheets import read_rows
 from saraban.kit.text import fold
+from saraban.kit.workbooks import SheetWriter
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.service.rows import (
@@ -39,7 +40,6 @@ from saraban.numbering.imports.service.rows import (
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS, TOKEN_CONSTRAINTS
 from saraban.numbering.issue.service.manual_number import lock_counter, skip_to
 from saraban.numbering.issue.service.number_plan import Plan
-from saraban.numbering.register.service.sheets import SheetWriter
 from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import NumberImport
 from saraban.numbering.series.repository import last_number

@@ -1,0 +1,80 @@
+"""How any sheet is written, row by row; `kit.spreadsheets` reads them."""
+
+import csv
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+from saraban.kit.spreadsheets import DANGEROUS
+
+_OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
+
+
+class SheetWriter:
+    """A sheet that is written row by row, to a path that ends in `.csv` or `.xlsx`."""
+
+    def __init__(self, path: Path, headings: Sequence[str], name: str = "Numbers") -> None:
+        self._file = self._book = None
+        self._row = 0
+        if path.suffix.lower() == ".csv":
+            self._file = path.open("w", encoding="utf-8-sig", newline="")
+            self._csv = csv.writer(self._file)
+        else:
+            import xlsxwriter  # what few servers ever write need not be in the memory of all
+
+            self._book = xlsxwriter.Workbook(str(path), dict(_OPTIONS))
+            self._dates = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+            self._bold = self._book.add_format({"bold": True})
+            self._sheet = self._book.add_worksheet(name)
+            self._sheet.freeze_panes(1, 0)
+            self._sheet.set_column(0, len(headings) - 1, 22)
+        self._put(headings, bold=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        if self._book is not None:
+            from xlsxwriter.exceptions import FileCreateError
+
+            try:
+                self._book.close()
+            except FileCreateError as error:
+                raise error.args[0] from None  # what the system said, a full disk for example
+
+    def add(self, cells: Sequence[object]) -> None:
+        self._put(cells, bold=False)
+
+    def explain(self, title: str, rows: Sequence[Sequence[str]]) -> None:
+        """Add a second sheet; a CSV has none."""
+        if self._book is not None:
+            sheet = self._book.add_worksheet(title)
+            sheet.set_column(0, 3, 40)
+            for number, row in enumerate(rows):
+                sheet.write_row(number, 0, row, self._bold if number == 0 else None)
+
+    def _put(self, cells: Sequence[object], *, bold: bool) -> None:
+        if self._file is not None:
+            self._csv.writerow([harmless(cell) for cell in cells])
+            return
+        for column, cell in enumerate(cells):
+            self._write(column, cell, bold=bold)
+        self._row += 1
+
+    def _write(self, column: int, cell: object, *, bold: bool) -> None:
+        if isinstance(cell, datetime):
+            self._sheet.write_datetime(self._row, column, cell, self._dates)
+        elif isinstance(cell, int | float):
+            self._sheet.write_number(self._row, column, cell)
+        elif cell is not None:
+            self._sheet.write_string(self._row, column, str(cell), self._bold if bold else None)
+
+
+def harmless(cell: object) -> object:
+    """Keep a spreadsheet from taking a text of a CSV for a formula."""
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ", timespec="seconds")
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
