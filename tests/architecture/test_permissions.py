@@ -1,48 +1,128 @@
-"""Which permissions of the catalogue decide about something, and where: what the catalogue says of it is compared with the code."""
+"""
+Which function asks for each permission: one that nobody asks for decides about nothing, and has no place in the catalogue.
+
+What is asked for by data (a kind of documents, a workflow that ships) has the function that reads the data, and the data.
+"""
 
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import saraban
-from saraban.identity.domain.catalogue import PERMISSIONS, ShippedPermission
+from saraban.documents.correspondence import CORRESPONDENCE
+from saraban.documents.rfa.service import RFA
+from saraban.documents.transmittal.service import TRANSMITTAL
+from saraban.identity.domain.catalogue import MODULES, PERMISSIONS
+from saraban.numbering.issue.service import number_request
 
 SOURCE = Path(saraban.__file__).parent
-NAMES = frozenset(offer.name for offer in PERMISSIONS)
-# They tell of permissions and ask for none.
-TELLING = re.compile(r"(^|/)(catalogue|examples|schemas)(/|\.py$)")
+
+# Permission -> module and function, then what stands there for it.
+GUARDS = {
+    "system.manage_all": ("identity.domain.context:Grant.gives", "EVERYTHING"),
+    "system.view_logs": ("ops.event_endpoints:listing", "SEES"),
+    "organization.view": ("identity.service.callers:list_organizations", '"organization.view"'),
+    "user.create": ("identity.service.accounts:open_account", '"user.create"'),
+    "user.edit": ("identity.service.accounts:set_active", '"user.edit"'),
+    "user.delete": ("identity.service.accounts:set_active", '"user.delete"'),
+    "user.manage_assignments": ("identity.service.accounts:_require_no_more_than_own", '"user.manage_assignments"'),
+    "project.edit": ("projects.service.projects:lock_managed_project", "MANAGE"),
+    "document.view": ("documents.core.domain:reach_of", "VIEW"),
+    "document.edit": ("workflow.engine.decisions:obstacle", "require.permissions"),
+    "document.admin_edit": ("documents.core.service.drafts:require_withdraw", "ADMIN_EDIT"),
+    "document.attach_files": ("attachments.endpoints:upload", '"document.attach_files"'),
+    "correspondence.create": ("documents.core.service.drafts:require_create", "rules.create"),
+    "correspondence.edit": ("documents.core.service.drafts:require_edit", "rules.edit"),
+    "correspondence.submit": ("workflow.engine.decisions:obstacle", "require.permissions"),
+    "rfa.create": ("documents.core.service.drafts:require_create", "rules.create"),
+    "rfa.edit": ("documents.core.service.drafts:require_edit", "rules.edit"),
+    "rfa.submit": ("workflow.engine.decisions:obstacle", "require.permissions"),
+    "drawing.create": ("numbering.issue.service.number_request:permission_to_create", "_CREATES"),
+    "drawing.manage_revisions": ("workflow.engine.decisions:obstacle", "require.permissions"),
+    "circulation.create": ("documents.circulation.service.kind:CirculationKind.require_edit", "domain.CREATE"),
+    "circulation.view": ("documents.circulation.domain:reach_of", "VIEW"),
+    "circulation.respond": ("documents.circulation.domain:rights_to_answer", "RESPOND"),
+    "circulation.acknowledge": ("documents.circulation.domain:rights_to_answer", "ACKNOWLEDGE"),
+    "circulation.close": ("documents.circulation.service.kind:CirculationKind.check_cancel", "domain.CLOSE"),
+    "transmittal.create": ("documents.core.service.drafts:require_create", "rules.create"),
+    "transmittal.edit": ("documents.core.service.drafts:require_edit", "rules.edit"),
+    "workflow.view_definitions": ("workflow.administration.endpoints:list_definitions", "MAY_VIEW"),
+    "workflow.manage_definitions": ("workflow.administration.service.workflow_assignment:may_assign", "MANAGE"),
+    "workflow.action_review": ("workflow.engine.decisions:obstacle", "require.permissions"),
+    "workflow.force_proceed": ("workflow.runtime.domain.interventions:_may", "PERMISSION"),
+    "numbering.view_formats": ("numbering.formats.service:list_formats", "VIEW"),
+    "numbering.manage_formats": ("numbering.formats.service:delete_format", "MANAGE"),
+    "numbering.view_counters": ("numbering.register.service.ledger:viewed_register", "VIEW_COUNTERS"),
+    "numbering.reset_counter": ("numbering.issue.service.manual_number:may_reset_counter", "RESET_COUNTER"),
+}
+# What other parts of the same issue ask for: each comes into `GUARDS` with the code that asks.
+EXPECTED = {
+    **dict.fromkeys(("organization.create", "organization.edit", "organization.delete"), "organizations"),
+    **dict.fromkeys(("project.create", "project.view", "project.delete", "project.manage_members"), "projects"),
+    **dict.fromkeys(("contract.create", "contract.view", "contract.edit", "contract.delete"), "contracts"),
+    "contract.manage_members": "contracts",
+    "master_data.correspondence_type.manage": "master data",
+    "master_data.document_status.manage": "master data",
+    "master_data.drawing_category.manage": "master data",
+    "master_data.tag.manage": "master data",
+    "master_data.discipline.manage": "master data",
+    **dict.fromkeys(("audit.view_own", "audit.view_all"), "audit pages"),
+    "user.view": "people",
+    **dict.fromkeys(("role.create", "role.view", "role.edit", "role.delete", "role.assign_permissions"), "roles"),
+}
 
 
-def _texts(path: Path) -> Iterator[str]:
-    """Yield the strings of a module, or of a workflow definition that ships."""
-    if path.suffix == ".json":
-        yield from re.findall(r'"([^"]*)"', path.read_text("utf-8"))
-        return
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+def test_each_permission_of_the_catalogue_has_its_guard() -> None:
+    known = {offer.name for offer in PERMISSIONS}
+
+    assert GUARDS.keys() | EXPECTED.keys() == known
+    assert GUARDS.keys().isdisjoint(EXPECTED)
+    assert {offer.module for offer in PERMISSIONS} == MODULES.keys()
 
 
-@pytest.fixture(scope="module")
-def asked() -> dict[str, set[str]]:
-    """Return the packages in which each permission is asked for."""
-    found: dict[str, set[str]] = {name: set() for name in NAMES}
-    for path in (*SOURCE.rglob("*.py"), *SOURCE.rglob("shipped/*.json")):
-        place = path.relative_to(SOURCE)
-        if not TELLING.search(place.as_posix()):
-            for name in NAMES.intersection(_texts(path)):
-                found[name].add(place.parts[0])
-    return found
+@pytest.mark.parametrize(("permission", "guard"), GUARDS.items(), ids=GUARDS)
+def test_the_guard_asks_for_it(permission: str, guard: tuple[str, str]) -> None:
+    place, expression = guard
+    module, _, name = place.partition(":")
+    function = _functions(module).get(name)
+    assert function is not None, f"{place} is gone: who asks for {permission} now?"
+    asked = {ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.expr)}
+    assert expression.replace('"', "'") in asked, f"{place} asks for it no more"
+
+    assert permission in _meant(module, expression)
 
 
-@pytest.mark.parametrize("offer", PERMISSIONS, ids=lambda offer: offer.name)
-def test_a_permission_is_asked_for_where_the_catalogue_says(
-    offer: ShippedPermission, asked: dict[str, set[str]]
-) -> None:
-    if offer.asked_in is None:
-        assert asked[offer.name] == set(), "it is asked for: the catalogue should say where"
-    else:
-        assert offer.asked_in in asked[offer.name], "nobody there asks for it"
+def _meant(module: str, expression: str) -> set[str]:
+    """Return the permissions for which an expression of a guard stands."""
+    if expression == "require.permissions":
+        shipped = SOURCE.glob("workflow/language/shipped/*.json")
+        return {name for path in shipped for name in re.findall(r'"([^"]*)"', path.read_text("utf-8"))} | {
+            "document.edit"  # of a subject that names no other
+        }
+    if expression == "_CREATES":
+        return set(number_request._CREATES.values())
+    if expression.startswith("rules."):
+        kinds = (CORRESPONDENCE, RFA, TRANSMITTAL)
+        return {getattr(kind.rules, expression.removeprefix("rules.")) for kind in kinds}
+    return {eval(expression, vars(import_module(f"saraban.{module}")))}
+
+
+@cache
+def _functions(module: str) -> dict[str, ast.AST]:
+    path = SOURCE.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return dict(_named(ast.parse(path.read_text("utf-8")), ""))
+
+
+def _named(tree: Any, prefix: str) -> Iterator[tuple[str, ast.AST]]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from _named(node, f"{node.name}.")

@@ -69,6 +69,7 @@ STEPS = [
     "0051",
     "0052",
     "0053",
+    "0054",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -132,13 +132,20 @@ class UserPreference(Base):
 
 
 class Role(HasPublicId, Base):
-    """A named set of permissions; `scope` is the level at which it can be assigned."""
+    """
+    A named set of permissions; `scope` is the level at which it can be assigned.
+
+    One that shipped (`is_system`) stays as it is. One of a project is given in that project and its contracts alone. One
+    that is closed has a `deleted_at` and gives nothing until it is reopened.
+    """
 
     __tablename__ = "roles"
 
     role_id: Mapped[int] = mapped_column(primary_key=True)
     role_name: Mapped[str] = mapped_column(Code(100), unique=True)
+    role_name_en: Mapped[str | None] = mapped_column(sa.String(100))
     scope: Mapped[str] = mapped_column(sa.String(20))
+    project_id: Mapped[int | None] = mapped_column(sa.ForeignKey("projects.id", name="fk_roles_project"))
     description: Mapped[str | None] = mapped_column(sa.Text())
     is_system: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime]

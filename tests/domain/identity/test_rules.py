@@ -17,10 +17,10 @@ SOMEBODY = UUID("01930b5e-0000-7000-8000-0000000000f1")
 
 
 class TestCatalogue:
-    def test_has_one_hundred_permissions_named_once(self) -> None:
+    def test_names_each_permission_once(self) -> None:
         names = [offer.name for offer in catalogue.PERMISSIONS]
 
-        assert len(names) == len(set(names)) == 100
+        assert len(names) == len(set(names)) == 60
 
     def test_says_each_in_both_languages(self) -> None:
         assert all(offer.says.th and offer.says.en for offer in (*catalogue.PERMISSIONS, *catalogue.ROLES))
@@ -28,13 +28,13 @@ class TestCatalogue:
     @pytest.mark.parametrize(
         ("role", "shipped"),
         [
-            ("Superadmin", 100),
-            ("Org Admin", 17),
-            ("Document Control", 54),
-            ("Editor", 28),
-            ("Viewer", 12),
-            ("Project Manager", 36),
-            ("Contract Admin", 36),
+            ("Superadmin", 60),
+            ("Org Admin", 11),
+            ("Document Control", 27),
+            ("Editor", 17),
+            ("Viewer", 4),
+            ("Project Manager", 22),
+            ("Contract Admin", 23),
         ],
     )
     def test_gives_each_role_its_matrix_and_the_named_additions(self, role: str, shipped: int) -> None:

@@ -253,11 +253,12 @@ async def revoke_role(ctx: RequestContext, session: AsyncSession, username: str,
     await _record_event(session, user, ctx.now)
 
 
-def _require_no_more_than_own(by: Caller, role: str, scope: Scope) -> None:
+async def _require_no_more_than_own(session: AsyncSession, by: Caller, role: Role, scope: Scope) -> None:
     by.require("user.manage_assignments", scope)
-    beyond = [name for name in sorted(catalogue.permissions_of(role)) if not by.may(name, scope)]
+    given = await repository.permissions_of_role(session, role.role_id)
+    beyond = [name for name in sorted(given) if not by.may(name, scope)]
     if beyond:
-        raise Forbidden(f"The role {role} may more than the one who gives it, for example {beyond[0]}.")
+        raise Forbidden(f"The role {role.role_name} may more than the one who gives it, for example {beyond[0]}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +273,16 @@ async def requested_assignment(session: AsyncSession, by: Caller, grant: RoleGra
     """
     Find the role and the place of a grant.
 
-    :raises Invalid: when either is unknown
+    :raises Invalid: when either is unknown, or the role was made for another project
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
     """
     row = await _fitting_role(session, grant)
     place = await find_scope(session, grant.organization_code, grant.project_code, grant.contract_code)
-    _require_no_more_than_own(by, row.role_name, place.scope)
+    if row.project_id not in {None, place.project_id}:
+        th, en = "บทบาทนี้ใช้ได้เฉพาะในโครงการที่สร้างไว้", "This role belongs to another project."
+        raise invalid("/role", "of_another_project", th, en)
+    await _require_no_more_than_own(session, by, row, place.scope)
     where: AssignmentColumns = {
         "role_id": row.role_id,
         "organization_id": place.organization_id,

@@ -5,6 +5,7 @@ Time, rows and the document are the service's business; everything the decision 
 """
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Scope
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
@@ -190,14 +191,39 @@ def _check_input(transition: Transition, facts: Facts, comment_required: bool) -
         raise invalid("/attachmentPublicIds", "required", "จำเป็นต้องแนบไฟล์", "An attachment is required.")
 
 
+class Obstacle(StrEnum):
+    """What stands between somebody and an action, the first of them."""
+
+    NO_ACTION = "no_action"  # the state has no such action, or is an end
+    ASSIGNED = "assigned"  # the state was given to another person
+    SUBMITTER = "submitter"  # who submitted it does not decide about it
+    NAMED = "named"  # the definition names another person
+    ROLE = "role"
+    SEAT = "seat"  # none of the caller's organizations is of the side that may
+    PERMISSION = "permission"
+    CONDITION = "condition"
+    NOT_EDITABLE = "not_editable"
+
+
 def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:
     """Return the actions that the caller may take now, in the order of the definition."""
     here = definition.states.get(state)
     if here is None or not in_charge(facts):
         return ()
-    return tuple(
-        step.choice for step in here.on.values() if permitted(step.require, facts) and _may_hold(step, facts, state)
-    )
+    return tuple(step.choice for step in here.on.values() if _obstacle_of(step, facts, state) is None)
+
+
+def obstacle_to(definition: Definition, state: str, action: str, facts: Facts) -> Obstacle | None:
+    """Return what keeps an action from being one of those that the caller may take now."""
+    here = definition.states.get(state)
+    step = here.on.get(action) if here else None
+    if step is None:
+        return Obstacle.NO_ACTION
+    return _obstacle_of(step, facts, state) if in_charge(facts) else Obstacle.ASSIGNED
+
+
+def _obstacle_of(step: Transition, facts: Facts, state: str) -> Obstacle | None:
+    return obstacle(step.require, facts) or (None if _may_hold(step, facts, state) else Obstacle.CONDITION)
 
 
 def _may_hold(step: Transition, facts: Facts, state: str) -> bool:
@@ -219,27 +245,39 @@ def may_act(definition: Definition, state: str, facts: Facts) -> bool:
 
 
 def permitted(require: Require, facts: Facts) -> bool:
+    """Return whether the caller meets `require`."""
+    return obstacle(require, facts) is None
+
+
+def obstacle(require: Require, facts: Facts) -> Obstacle | None:
     """
-    Return whether the caller meets `require`.
+    Return what of `require` the caller does not meet.
 
     One of the caller's organizations must satisfy party, organization role and permission together: a reviewer's
     permission in one organization does not count for the seat of another.
     """
     caller, subject = facts.caller, facts.subject
     if require.not_submitter and facts.acts(subject.submitter_user_id):
-        return False
+        return Obstacle.SUBMITTER
     if require.user is not None and caller.public_id != require.user and facts.assigned_user_id != caller.user_id:
-        return False
+        return Obstacle.NAMED
     if caller.may(EVERYTHING, subject.scope):
         # Nobody answers in place of a person who was asked by name.
-        return require.party != ASSIGNEE_ALONE or caller.user_id in subject.assignee_user_ids
+        answers = require.party != ASSIGNEE_ALONE or caller.user_id in subject.assignee_user_ids
+        return None if answers else Obstacle.SEAT
     if require.roles and not _holds_role(require, facts):
-        return False
+        return Obstacle.ROLE
+    scope = seat_scope(require, facts)
+    if scope is None:
+        return Obstacle.SEAT
+    may = not require.permissions or any(caller.may(name, scope) for name in require.permissions)
+    return None if may else Obstacle.PERMISSION
+
+
+def seat_scope(require: Require, facts: Facts) -> Scope | None:
+    """Return where a permission counts for this step, None when the caller has no seat in it and needs one."""
     seats = _seats(require, facts)
-    if seats is None:
-        return False
-    scope = Scope(seats, subject.scope.project, subject.scope.contract)
-    return not require.permissions or any(caller.may(name, scope) for name in require.permissions)
+    return None if seats is None else Scope(seats, facts.subject.scope.project, facts.subject.scope.contract)
 
 
 def _holds_role(require: Require, facts: Facts) -> bool:
@@ -314,12 +352,21 @@ def conditional_facts(facts: Facts, state: str) -> dict[str, Json]:
 
 def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:
     """Return whether the caller may edit now: the state allows it, and the caller acts for the originator."""
-    origin = frozenset({subject.originator_organization_id})
-    scope = Scope(origin, subject.scope.project, subject.scope.contract)
+    return obstacle_to_edit(state, caller, subject) is None
+
+
+def obstacle_to_edit(state: State, caller: Caller, subject: SubjectFacts) -> Obstacle | None:
+    """Return what keeps the caller from editing now."""
+    scope = originators_scope(subject)
     if not state.editable:
-        return False
-    acts_for_it = bool(caller.organization_ids & origin) or caller.may(EVERYTHING, scope)
-    return acts_for_it and caller.may(subject.edit_permission, scope)
+        return Obstacle.NOT_EDITABLE
+    if not (caller.organization_ids & scope.organizations or caller.may(EVERYTHING, scope)):
+        return Obstacle.SEAT
+    return None if caller.may(subject.edit_permission, scope) else Obstacle.PERMISSION
+
+
+def originators_scope(subject: SubjectFacts) -> Scope:
+    return Scope(frozenset({subject.originator_organization_id}), subject.scope.project, subject.scope.contract)
 
 
 def expected_path(definition: Definition, name: str) -> tuple[State, ...]:
