@@ -32,6 +32,11 @@ GUARDS = {
     "user.edit": ("identity.service.accounts:set_active", '"user.edit"'),
     "user.delete": ("identity.service.accounts:set_active", '"user.delete"'),
     "user.manage_assignments": ("identity.service.accounts:_require_no_more_than_own", '"user.manage_assignments"'),
+    "role.create": ("identity.service.roles:create_role", '"role.create"'),
+    "role.view": ("identity.service.roles:_require_reader", "_READERS[0]"),
+    "role.edit": ("identity.service.roles:change_role", '"role.edit"'),
+    "role.delete": ("identity.service.roles:set_role_open", '"role.delete"'),
+    "role.assign_permissions": ("identity.service.roles:change_role", '"role.assign_permissions"'),
     "project.edit": ("projects.service.projects:lock_managed_project", "MANAGE"),
     "document.view": ("documents.core.domain:reach_of", "VIEW"),
     "document.edit": ("workflow.engine.decisions:obstacle", "require.permissions"),
@@ -74,7 +79,6 @@ EXPECTED = {
     "master_data.discipline.manage": "master data",
     **dict.fromkeys(("audit.view_own", "audit.view_all"), "audit pages"),
     "user.view": "people",
-    **dict.fromkeys(("role.create", "role.view", "role.edit", "role.delete", "role.assign_permissions"), "roles"),
 }
 
 

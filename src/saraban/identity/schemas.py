@@ -131,3 +131,74 @@ class Profile(Schema):
     permissions: list[str] = Field(description="Permissions held in any scope; the server checks the scope each time.")
     language: Literal["th", "en"]
     is_service: bool
+
+
+Level = Literal["Global", "Organization", "Project", "Contract"]
+PermissionName = Annotated[str, SingleLine(100)]
+
+
+class NewRole(Schema):
+    model_config = _example(
+        name="ผู้ตรวจแบบ", nameEn="Drawing checker", level="Contract", copyOf="Contract Admin", projectPublicId=None
+    )
+
+    name: Annotated[str, SingleLine(100)] = Field(description="By which it is given; no other role has it.")
+    name_en: Annotated[str, SingleLine(100)] | None = Field(None, description="What English pages call it.")
+    level: Level | None = Field(None, description="Where it is given; that of `copyOf`, or `Global`, if left out.")
+    copy_of: Annotated[str, SingleLine(100)] | None = Field(
+        None, description="Name or `publicId` of a role: what it has and you hold, the new one has."
+    )
+    permissions: Annotated[list[PermissionName], Field(max_length=200)] | None = Field(
+        None, description="In the place of what `copyOf` has. You must hold each of them."
+    )
+    project_public_id: UUID | None = Field(None, description="The one project in which it can be given.")
+    description: Annotated[str, SingleLine(500)] | None = None
+
+
+class RoleChanges(Schema):
+    """What is left out stays."""
+
+    model_config = _example(permissions=["document.view", "workflow.action_review"])
+
+    name: Annotated[str, SingleLine(100)] | None = None
+    name_en: Annotated[str, SingleLine(100)] | None = None
+    description: Annotated[str, SingleLine(500)] | None = None
+    permissions: Annotated[list[PermissionName], Field(max_length=200)] | None = Field(
+        None, description="All that it has from now on. You must hold what is new, and what is taken away."
+    )
+
+
+class Words(Schema):
+    th: str = Field(examples=["ผู้ดูแลสัญญา"])
+    en: str = Field(examples=["Contract Admin"])
+
+
+class RoleOut(Schema):
+    """A role: what it is called, where it is given, and what it lets people do."""
+
+    public_id: UUID
+    name: str = Field(examples=["Contract Admin"])
+    called: Words
+    level: str = Field(examples=["Contract"])
+    is_shipped: bool = Field(description="Shipped roles stay as they are; copy one to change it.")
+    is_active: bool = Field(description="A closed role gives nothing to those who hold it.")
+    project_public_id: UUID | None = Field(description="The one project in which it can be given; null for any.")
+    project_code: str | None = Field(examples=["LCBP3-C2"])
+    description: str | None
+    permissions: list[str] = Field(examples=[["document.view", "workflow.action_review"]])
+    holders: int = Field(description="How many people hold it, in all places.", examples=[3])
+
+
+class PermissionOut(Schema):
+    """One thing that may be done, and what it is about."""
+
+    name: str = Field(examples=["workflow.action_review"])
+    module: str = Field(examples=["workflow"])
+    module_says: Words
+    says: Words
+
+
+class RolePage(Schema):
+    items: list[RoleOut]
+    next_cursor: str | None
+    permissions: list[PermissionOut] = Field(description="Every permission there is, in the order of the matrix.")

@@ -1,8 +1,9 @@
-"""What the API offers about people: their sessions, and the register of organizations."""
+"""What the API offers about people: their sessions, their roles, and the register of organizations."""
 
 from fastapi import APIRouter
 
-from saraban.identity.endpoints import sessions
+from saraban.identity.endpoints import roles, sessions
 
 router = APIRouter()
 router.include_router(sessions.router)
+router.include_router(roles.router)

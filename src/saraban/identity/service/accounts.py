@@ -19,7 +19,7 @@ from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import acceptable_address, acceptable_name, acceptable_username, canonical_username
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.models import Role, User, UserAssignment
-from saraban.identity.repository import AssignmentColumns
+from saraban.identity.repository import AssignmentColumns, role_rows
 from saraban.identity.service import passwords
 from saraban.identity.service.callers import display_name, lock_rights
 from saraban.kit.errors import DomainError, ErrorKind, Forbidden, Invalid, NotFound, Text, invalid
@@ -255,7 +255,7 @@ async def revoke_role(ctx: RequestContext, session: AsyncSession, username: str,
 
 async def _require_no_more_than_own(session: AsyncSession, by: Caller, role: Role, scope: Scope) -> None:
     by.require("user.manage_assignments", scope)
-    given = await repository.permissions_of_role(session, role.role_id)
+    given = await role_rows.permissions_of_role(session, role.role_id)
     beyond = [name for name in sorted(given) if not by.may(name, scope)]
     if beyond:
         raise Forbidden(f"The role {role.role_name} may more than the one who gives it, for example {beyond[0]}.")

@@ -9,7 +9,8 @@ from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.domain.catalogue import PartyRole, role_words
+from saraban.identity.domain.catalogue import PartyRole
+from saraban.identity.service.roles import role_texts
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid
 from saraban.kit.http import ReadSession
@@ -261,6 +262,7 @@ async def _show(
     definition, rows, told = simulation.definition, simulation.rows, simulation.told
     blank = dict.fromkeys(_FIELDS, "")
     choices = simulation_choices(definition, page.language)
+    texts = await role_texts(session)
     return page.show(
         SimulationPage(
             definition=definition,
@@ -272,7 +274,7 @@ async def _show(
             choices=choices,
             takes=values_taken(definition, page.language),
             names={one.value: one.label for _, some in choices for one in some},
-            roles=[(name, role_words(name)) for name in await versions.role_names(session)],
+            roles=[(name, texts[name]) for name in await versions.role_names(session)],
             organizations=ORGANIZATIONS,
             faults=form_errors(error, page.language),
         )

@@ -104,13 +104,6 @@ async def role_named(session: AsyncSession, name: str) -> Role | None:
     return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
 
 
-async def permissions_of_role(session: AsyncSession, role_id: int) -> frozenset[str]:
-    names = sa.select(Permission.permission_name).join(
-        RolePermission, RolePermission.permission_id == Permission.permission_id
-    )
-    return frozenset(await session.scalars(names.where(RolePermission.role_id == role_id, Permission.is_active)))
-
-
 class AssignmentColumns(TypedDict):
     """A role in a place, as the columns of an assignment."""
 
@@ -430,7 +423,8 @@ def _may(permissions: Any) -> sa.ColumnElement[bool]:
     return (
         sa.exists()
         .where(given.user_id == User.user_id)
-        .where(RolePermission.role_id == given.role_id)
+        .where(Role.role_id == given.role_id, Role.deleted_at.is_(None))
+        .where(RolePermission.role_id == Role.role_id)
         .where(Permission.permission_id == RolePermission.permission_id)
         .where(Permission.permission_name.in_(permissions))
     )

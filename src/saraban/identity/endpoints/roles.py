@@ -1,0 +1,122 @@
+"""`/roles`: the matrix of roles and permissions, and roles of one's own."""
+
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response
+
+from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.domain.context import RequestContext
+from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges, RoleOut, RolePage
+from saraban.identity.service import roles
+from saraban.kit.db import Database
+from saraban.kit.http import (
+    Db,
+    Idempotent,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+    read_after_commit,
+    respond,
+)
+from saraban.kit.idempotency import Idempotency
+from saraban.kit.operation import Operation, Receipt
+
+router = APIRouter(prefix="/roles", tags=["roles"])
+
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=100, description="The `ETag` of the role as you have seen it.")
+]
+
+
+@router.get("", summary="The matrix of roles and permissions")
+async def listing(
+    ctx: Context,
+    session: ReadSession,
+    project: Annotated[
+        UUID | None, Query(alias="projectPublicId", description="Without the roles of other projects.")
+    ] = None,
+    cursor: PageCursor = None,
+    limit: PageLimit = 50,
+) -> RolePage:
+    """
+    Your own roles first, the newest at the top, then those that shipped. For whoever may see roles or gives them; the roles of
+    one project are shown to those who may do so there.
+    """
+    page = await roles.list_roles(ctx, session, project_public_id=project, cursor=cursor, limit=limit)
+    permissions = await roles.list_permissions(session)
+    return RolePage(
+        items=[_role(one) for one in page.items],
+        next_cursor=page.next_cursor,
+        permissions=[PermissionOut.model_validate(one) for one in permissions],
+    )
+
+
+@router.post("", status_code=201, response_model=RoleOut, summary="Make a role of your own")
+async def create(body: NewRole, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
+    """For the installation, or for one project. Nobody makes a role that may more than they do."""
+    work = partial(roles.create_role, ctx, wanted=body)
+    receipt = await idempotency.run(Operation.of(ctx, "POST /roles", body), work)
+    return await _present(ctx, db, receipt, status=201)
+
+
+@router.get("/{publicId}", response_model=RoleOut, summary="Read a role")
+async def read(public_id: PathId, ctx: Context, session: ReadSession) -> Response:
+    """With its `ETag`, for a change."""
+    view = await roles.read_role(ctx, session, public_id=public_id)
+    return respond(_role(view), headers={"ETag": view.etag})
+
+
+@router.patch("/{publicId}", response_model=RoleOut, summary="Change a role of your own")
+async def change(
+    public_id: PathId,
+    body: RoleChanges,
+    ctx: KeyedContext,
+    db: Db,
+    idempotency: Idempotent,
+    if_match: IfMatch = None,
+) -> Response:
+    """Counts at the next request of everybody who holds it. You must hold what it gains, and what it loses."""
+    work = partial(roles.change_role, ctx, public_id=public_id, changes=body, if_match=if_match)
+    said = {"role": str(public_id), **body.model_dump(mode="json", exclude_unset=True)}
+    receipt = await idempotency.run(Operation.of(ctx, "PATCH /roles", said), work)
+    return await _present(ctx, db, receipt)
+
+
+@router.post("/{publicId}/close", response_model=RoleOut, summary="Close a role")
+async def close(
+    public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent, if_match: IfMatch = None
+) -> Response:
+    """It gives nothing from now on to those who hold it (`holders`), and nobody can be given it."""
+    return await _switch(ctx, db, idempotency, public_id, is_open=False, if_match=if_match)
+
+
+@router.post("/{publicId}/reopen", response_model=RoleOut, summary="Reopen a role")
+async def reopen(
+    public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent, if_match: IfMatch = None
+) -> Response:
+    """It gives again what it gave, to the same people. You must hold all of it."""
+    return await _switch(ctx, db, idempotency, public_id, is_open=True, if_match=if_match)
+
+
+async def _switch(
+    ctx: RequestContext, db: Database, idempotency: Idempotency, public_id: UUID, **wish: Any
+) -> Response:
+    work = partial(roles.set_role_open, ctx, public_id=public_id, **wish)
+    name = "POST /roles/reopen" if wish["is_open"] else "POST /roles/close"
+    receipt = await idempotency.run(Operation.of(ctx, name, {"role": str(public_id)}), work)
+    return await _present(ctx, db, receipt)
+
+
+async def _present(ctx: RequestContext, db: Database, receipt: Receipt, *, status: int = 200) -> Response:
+    async with read_after_commit(db) as session:
+        view = await roles.read_role(ctx, session, public_id=receipt.resource_id)
+    located = {"Location": f"/api/v1/roles/{view.public_id}"} if status == 201 else {}
+    return respond(_role(view), status=status, receipt=receipt, headers={**located, "ETag": view.etag})
+
+
+def _role(view: roles.RoleView) -> RoleOut:
+    return RoleOut.model_validate(view)

@@ -1,0 +1,391 @@
+"""
+Roles of one's own: copied from those that shipped, for the installation or for one project.
+
+A change counts at the next request of whoever holds the role, and is told as `account.changed` of each of them. A role
+that is closed gives nothing from then on; reopened, it gives again what it gave, to the same people.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.events import service as events
+from saraban.identity.domain import catalogue, roles
+from saraban.identity.domain.context import Caller, RequestContext
+from saraban.identity.models import Role
+from saraban.identity.repository import role_rows
+from saraban.identity.repository.role_rows import RoleRow
+from saraban.identity.schemas import NewRole, RoleChanges
+from saraban.identity.service.accounts import ACCOUNT_CHANGED
+from saraban.identity.service.callers import lock_rights
+from saraban.kit import etags
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
+from saraban.kit.operation import Receipt
+from saraban.kit.pagination import Page, page_of
+
+MOST_ROLES = 500
+
+
+class RoleShipped(DomainError):
+    """A role that shipped is the same everywhere; what should be different is made in a copy."""
+
+    kind, code = ErrorKind.CONFLICT, "ROLE_SHIPPED"
+    says = Text("บทบาทที่มากับระบบแก้ไขไม่ได้", "A shipped role cannot be changed.")
+    recovery = (Text("ทำสำเนาบทบาทนี้แล้วแก้ไขสำเนา", "Copy the role and change the copy."),)
+
+
+class RoleNameTaken(DomainError):
+    """A role, open or closed, of the installation or of any project, has this name: a name means one role."""
+
+    kind, code = ErrorKind.CONFLICT, "ROLE_NAME_TAKEN"
+    says = Text("มีบทบาทชื่อนี้แล้ว", "There is a role of this name already.")
+    recovery = (Text("เลือกชื่ออื่น", "Choose another name."),)
+
+
+class RoleNamedByWorkflow(DomainError):
+    """A workflow definition asks for this role by its name, so that another name would leave its steps to nobody."""
+
+    kind, code = ErrorKind.CONFLICT, "ROLE_NAMED_BY_WORKFLOW"
+    says = Text("เปลี่ยนชื่อไม่ได้ เพราะกระบวนงานอ้างถึงบทบาทนี้", "A workflow names this role, so its name stays.")
+    recovery = (Text("ทำสำเนาเป็นบทบาทใหม่", "Copy it to a new role."),)
+
+
+class RoleChanged(DomainError):
+    """`If-Match` names another version of the role than the present one."""
+
+    kind, code = ErrorKind.STALE, "ROLE_CHANGED"
+    says = Text("บทบาทนี้เปลี่ยนไปแล้ว", "This role has changed in the meantime.")
+    recovery = (REFRESH,)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleView:
+    """
+    A role as people read it.
+
+    :param called: in both languages; by `name` it is given and named in workflows
+    :param holders: how many people it is given to, in all places together
+    """
+
+    public_id: UUID
+    name: str
+    called: Text
+    level: str
+    is_shipped: bool
+    is_active: bool
+    project_public_id: UUID | None
+    project_code: str | None
+    description: str | None
+    permissions: tuple[str, ...]
+    holders: int
+
+    @property
+    def etag(self) -> str:
+        shown = (self.name, self.called.en, self.description or "", str(self.is_active), *self.permissions)
+        digest = hashlib.sha256("\0".join(shown).encode()).hexdigest()
+        return f'"{digest[:32]}"'
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionView:
+    name: str
+    module: str
+    module_says: Text
+    says: Text
+
+
+async def list_permissions(session: AsyncSession) -> tuple[PermissionView, ...]:
+    """Return what a role can have, grouped by what it is about."""
+    order = {module: place for place, module in enumerate(catalogue.MODULES)}
+    found = [
+        PermissionView(
+            name, module, catalogue.MODULES.get(module, Text(module, module)), catalogue.permission_words(name)
+        )
+        for name in await role_rows.permission_names(session)
+        for module in (name.partition(".")[0],)
+    ]
+    return tuple(sorted(found, key=lambda one: order.get(one.module, len(order))))
+
+
+async def list_roles(
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    project_public_id: UUID | None = None,
+    cursor: str | None = None,
+    limit: int = MOST_ROLES,
+) -> Page[RoleView]:
+    """
+    Return the roles that the caller may know of: own ones first, the newest at the top, then those that shipped.
+
+    :param project_public_id: without the roles of other projects
+    :raises Forbidden: for who neither looks after roles nor gives any
+    """
+    _require_reader(ctx.caller)
+    rows = await role_rows.role_page(
+        session, seen_in=_projects(ctx.caller), project=project_public_id, cursor=cursor, limit=limit
+    )
+    page = page_of(rows, limit=limit, key=lambda row: (row.role.created_at, row.role.public_id))
+    return Page(await _views(session, page.items), page.next_cursor)
+
+
+async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> RoleView:
+    """
+    :raises NotFound: when there is none, or it is of a project whose roles the caller does not see
+    """
+    _require_reader(ctx.caller)
+    row = await _row(ctx, session, public_id)
+    return (await _views(session, [row]))[0]
+
+
+async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: NewRole) -> Receipt:
+    """
+    Make a role of one's own.
+
+    A copy has what the other role has as far as its maker has it too; what is named is taken as it is, or refused.
+
+    :raises Invalid: naming the field
+    :raises RoleNameTaken: when a role has this name
+    :raises Forbidden: when it would have what its maker may not do there
+    """
+    await lock_rights(session)
+    project = await _project(ctx, session, wanted.project_public_id)
+    home = roles.home_of(project)
+    ctx.caller.require("role.create", home)
+    copied = await _copied(ctx, session, wanted.copy_of)
+    level = wanted.level or (copied.role.scope if copied else catalogue.GLOBAL)
+    roles.check_names(wanted.name, wanted.name_en)
+    roles.check_level(level, of_project=project is not None)
+    names = wanted.permissions
+    if names is None:
+        source = await role_rows.permissions_of_role(session, copied.role.role_id) if copied else frozenset()
+        names = sorted(roles.within(source, ctx.caller, home))
+    await _check_permissions(session, names)
+    roles.require_held(names, ctx.caller, home)
+    if names:
+        ctx.caller.require("role.assign_permissions", home)
+    await _check_free(session, wanted.name)
+    role = Role(
+        role_name=wanted.name,
+        role_name_en=wanted.name_en,
+        scope=level,
+        project_id=project,
+        description=wanted.description,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    session.add(role)
+    await session.flush()
+    await role_rows.replace_permissions(session, role_id=role.role_id, names=names)
+    after = {**_shown(role), "level": level, "permissions": sorted(names)}
+    await _note(ctx, session, "create", role, {"project": str(wanted.project_public_id or "") or None, "after": after})
+    return Receipt("role", role.public_id)
+
+
+async def change_role(
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, changes: RoleChanges, if_match: str | None = None
+) -> Receipt:
+    """
+    Change what a role is called, or what it may do; its level and its project stay.
+
+    :raises RoleShipped: for a role that shipped
+    :raises RoleChanged: when `if_match` names another version
+    :raises RoleNamedByWorkflow: for another name, when a definition asks for it by this one
+    :raises Forbidden: when it would gain or lose what the caller may not do there
+    """
+    role, before = await _held(ctx, session, public_id, if_match)
+    home = roles.home_of(role.project_id)
+    stated = changes.model_fields_set
+    was = _shown(role)
+    if stated & {"name", "name_en", "description"}:
+        ctx.caller.require("role.edit", home)
+        await _rename(session, role, changes)
+    gained: Collection[str] = ()
+    lost: Collection[str] = ()
+    if changes.permissions is not None:
+        await _check_permissions(session, changes.permissions)
+        wanted = frozenset(changes.permissions)
+        gained, lost = sorted(wanted - before), sorted(before - wanted)
+        if gained or lost:
+            ctx.caller.require("role.assign_permissions", home)
+        roles.require_held([*gained, *lost], ctx.caller, home)
+        await role_rows.replace_permissions(session, role_id=role.role_id, names=wanted)
+    role.updated_at = ctx.now
+    details = {"before": was, "after": _shown(role), "gained": list(gained), "lost": list(lost)}
+    await _note(ctx, session, "edit", role, details)
+    if gained or lost:
+        await _tell_holders(ctx, session, role)
+    return Receipt("role", role.public_id)
+
+
+async def set_role_open(
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, is_open: bool, if_match: str | None = None
+) -> Receipt:
+    """
+    Close a role, or reopen it; whoever holds it loses, or has again, what it gives, at once. Repeating it changes nothing.
+
+    :raises RoleShipped: for a role that shipped
+    :raises Forbidden: to who may not, or does not hold what a reopened role gives
+    """
+    role, given = await _held(ctx, session, public_id, if_match)
+    home = roles.home_of(role.project_id)
+    ctx.caller.require("role.delete", home)
+    if is_open:
+        roles.require_held(given, ctx.caller, home)
+    if is_open == (role.deleted_at is None):
+        return Receipt("role", role.public_id)
+    role.deleted_at, role.updated_at = (None if is_open else ctx.now), ctx.now
+    await session.flush()
+    details = {"before": {"isActive": not is_open}, "after": {"isActive": is_open}}
+    await _note(ctx, session, "reopen" if is_open else "close", role, details)
+    await _tell_holders(ctx, session, role)
+    return Receipt("role", role.public_id)
+
+
+async def role_texts(session: AsyncSession) -> dict[str, Text]:
+    """Return what each role is called, those that are closed too, by its name."""
+    return {row.role_name: role_text(row.role_name, row.role_name_en) for row in await role_rows.role_names(session)}
+
+
+def role_text(name: str, name_en: str | None) -> Text:
+    """Return what a role is called: one that shipped has words of its own."""
+    return Text(name, name_en) if name_en else catalogue.role_words(name)
+
+
+def _require_reader(caller: Caller) -> None:
+    if not any(map(caller.may_anywhere, _READERS)):
+        caller.require_somewhere(_READERS[0])
+
+
+_READERS = ("role.view", "user.manage_assignments")
+
+
+def _projects(caller: Caller) -> frozenset[int] | None:
+    """The projects whose roles somebody sees; None for all of them."""
+    useful = [grant for grant in caller.grants if any(map(grant.gives, _READERS))]
+    if any(grant.is_global for grant in useful):
+        return None
+    return frozenset(grant.project for grant in useful if grant.project is not None)
+
+
+async def _row(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> RoleRow:
+    row = await role_rows.role(session, public_id, seen_in=_projects(ctx.caller))
+    if row is None:
+        raise NotFound(f"There is no role {public_id}.")
+    return row
+
+
+async def _held(
+    ctx: RequestContext, session: AsyncSession, public_id: UUID, if_match: str | None
+) -> tuple[Role, frozenset[str]]:
+    """A role of one's own, locked, with what it gives; whoever changes one changes what people may do."""
+    await lock_rights(session)
+    view = await read_role(ctx, session, public_id=public_id)
+    role = await role_rows.lock_role(session, public_id)
+    if if_match is not None and not etags.matches(if_match, view.etag):
+        raise RoleChanged
+    if role.is_system:
+        raise RoleShipped
+    return role, frozenset(view.permissions)
+
+
+async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID | None) -> int | None:
+    if public_id is None:
+        return None
+    key = await role_rows.project_by_id(session, public_id)
+    if key is None or not any(ctx.caller.may(name, roles.home_of(key)) for name in (*_READERS, "role.create")):
+        raise invalid(
+            "/projectPublicId",
+            "unknown",
+            "ไม่พบโครงการ “{value}”",
+            "There is no project “{value}”.",
+            value=str(public_id),
+        )
+    return key
+
+
+async def _copied(ctx: RequestContext, session: AsyncSession, named: str | None) -> RoleRow | None:
+    if named is None:
+        return None
+    row = await role_rows.role(session, id_or_name(named), seen_in=_projects(ctx.caller))
+    if row is None:
+        raise invalid("/copyOf", "unknown", "ไม่มีบทบาท “{value}”", "There is no role “{value}”.", value=named)
+    return row
+
+
+def id_or_name(named: str) -> UUID | str:
+    """Return how somebody names a role: by its public id, or by its name."""
+    try:
+        return UUID(named)
+    except ValueError:
+        return named
+
+
+async def _check_permissions(session: AsyncSession, names: Sequence[str]) -> None:
+    roles.check_permissions(names, await role_rows.permission_names(session))
+
+
+async def _check_free(session: AsyncSession, name: str) -> None:
+    if await role_rows.is_role_name_taken(session, name):
+        raise RoleNameTaken(fields=[FieldProblem("/name", "taken", RoleNameTaken.says)])
+
+
+async def _rename(session: AsyncSession, role: Role, changes: RoleChanges) -> None:
+    stated = changes.model_fields_set
+    name = changes.name or role.role_name
+    name_en = changes.name_en if "name_en" in stated else role.role_name_en
+    roles.check_names(name, name_en)
+    if name != role.role_name:
+        await _check_free(session, name)
+        if await role_rows.is_role_in_definition(session, role.role_name):
+            raise RoleNamedByWorkflow
+    role.role_name, role.role_name_en = name, name_en
+    if "description" in stated:
+        role.description = changes.description
+    await session.flush()
+
+
+async def _views(session: AsyncSession, rows: Sequence[RoleRow]) -> list[RoleView]:
+    keys = [row.role.role_id for row in rows]
+    given = await role_rows.permissions_of_roles(session, keys)
+    holders = await role_rows.holder_counts(session, keys)
+    return [_view(row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0)) for row in rows]
+
+
+def _view(row: RoleRow, permissions: frozenset[str], holders: int) -> RoleView:
+    role = row.role
+    return RoleView(
+        public_id=role.public_id,
+        name=role.role_name,
+        called=role_text(role.role_name, role.role_name_en),
+        level=role.scope,
+        is_shipped=role.is_system,
+        is_active=role.deleted_at is None,
+        project_public_id=row.project_public_id,
+        project_code=row.project_code,
+        description=role.description,
+        permissions=tuple(sorted(permissions)),
+        holders=holders,
+    )
+
+
+def _shown(role: Role) -> dict[str, str | None]:
+    return {"name": role.role_name, "nameEn": role.role_name_en, "description": role.description}
+
+
+async def _tell_holders(ctx: RequestContext, session: AsyncSession, role: Role) -> None:
+    """Of each of them: what waits for a person is looked at person by person."""
+    people = await role_rows.holders(session, role.role_id)
+    told = [events.NewEvent(ACCOUNT_CHANGED, "user", str(one), {"userPublicId": str(one)}, ctx.now) for one in people]
+    await events.record_all(session, told)
+
+
+async def _note(
+    ctx: RequestContext, session: AsyncSession, action: str, role: Role, details: Mapping[str, object]
+) -> None:
+    details = {"role": role.role_name, **details}
+    await audit.record(ctx, session, audit.AuditEntry(f"role.{action}", "role", str(role.public_id), details))
