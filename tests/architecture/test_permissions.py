@@ -20,6 +20,7 @@ from saraban.documents.rfa.service import RFA
 from saraban.documents.transmittal.service import TRANSMITTAL
 from saraban.identity.domain.catalogue import MODULES, PERMISSIONS
 from saraban.numbering.issue.service import number_request
+from saraban.setup.domain.master_kinds import KINDS
 
 SOURCE = Path(saraban.__file__).parent
 
@@ -66,17 +67,23 @@ GUARDS = {
     "numbering.view_counters": ("numbering.register.service.ledger:viewed_register", "VIEW_COUNTERS"),
     "numbering.reset_counter": ("numbering.issue.service.manual_number:may_reset_counter", "RESET_COUNTER"),
 }
+MASTER_DATA = "setup.service.master_data"
+GUARDS |= {
+    **{f"{thing}.create": (f"{MASTER_DATA}:create", "kind.create") for thing in ("organization", "contract")},
+    **{f"{thing}.edit": (f"{MASTER_DATA}:change", "kind.change") for thing in ("organization", "contract")},
+    **{
+        f"{thing}.delete": (f"{MASTER_DATA}:_set_active", "kind.close")
+        for thing in ("organization", "project", "contract")
+    },
+    **{
+        f"master_data.{thing}.manage": (f"{MASTER_DATA}:change", "kind.change")
+        for thing in ("correspondence_type", "document_status", "drawing_category", "tag", "discipline")
+    },
+}
 # What other parts of the same issue ask for: each comes into `GUARDS` with the code that asks.
 EXPECTED = {
-    **dict.fromkeys(("organization.create", "organization.edit", "organization.delete"), "organizations"),
-    **dict.fromkeys(("project.create", "project.view", "project.delete", "project.manage_members"), "projects"),
-    **dict.fromkeys(("contract.create", "contract.view", "contract.edit", "contract.delete"), "contracts"),
-    "contract.manage_members": "contracts",
-    "master_data.correspondence_type.manage": "master data",
-    "master_data.document_status.manage": "master data",
-    "master_data.drawing_category.manage": "master data",
-    "master_data.tag.manage": "master data",
-    "master_data.discipline.manage": "master data",
+    **dict.fromkeys(("project.create", "project.view", "project.manage_members"), "projects"),
+    **dict.fromkeys(("contract.view", "contract.manage_members"), "contracts"),
     **dict.fromkeys(("audit.view_own", "audit.view_all"), "audit pages"),
     "user.view": "people",
 }
@@ -109,6 +116,8 @@ def _meant(module: str, expression: str) -> set[str]:
         return {name for path in shipped for name in re.findall(r'"([^"]*)"', path.read_text("utf-8"))} | {
             "document.edit"  # of a subject that names no other
         }
+    if expression.startswith("kind."):
+        return {getattr(kind, expression.removeprefix("kind.")) for kind in KINDS}
     if expression == "_CREATES":
         return set(number_request._CREATES.values())
     if expression.startswith("rules."):

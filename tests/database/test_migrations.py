@@ -70,6 +70,7 @@ STEPS = [
     "0052",
     "0053",
     "0054",
+    "0055",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -80,6 +80,7 @@ from saraban.numbering.register.service.ledger import (
     rfa_type_of,
     search_numbers,
     series_ledger,
+    series_printing,
 )
 from saraban.numbering.series.domain.counter import RangeDraft
 from saraban.numbering.series.domain.states import OverflowRule, RangeKind
@@ -171,6 +172,7 @@ __all__ = [
     "save_format",
     "search_numbers",
     "series_ledger",
+    "series_printing",
     "start_import",
     "upload_import",
     "void_for",

@@ -77,11 +77,15 @@ class Discipline(Base):
     discipline_code: Mapped[str] = mapped_column(Code(10))
     code_name_th: Mapped[str | None] = mapped_column(sa.String(255))
     code_name_en: Mapped[str | None] = mapped_column(sa.String(255))
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
-    __table_args__ = (sa.UniqueConstraint("contract_id", "discipline_code", name="uk_discipline_contract"),)
+    __table_args__ = (
+        sa.UniqueConstraint("contract_id", "discipline_code", name="uk_discipline_contract"),
+        sa.Index("idx_disciplines_order", "contract_id", "sort_order", "discipline_code"),
+    )
 
 
 class CorrespondenceType(Base):
@@ -92,6 +96,7 @@ class CorrespondenceType(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     type_code: Mapped[str] = mapped_column(Code(50), unique=True)
     type_name: Mapped[str] = mapped_column(sa.String(255))
+    type_name_en: Mapped[str | None] = mapped_column(sa.String(255))
     sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
@@ -111,12 +116,15 @@ class CorrespondenceSubType(Base):
     sub_type_name: Mapped[str | None] = mapped_column(sa.String(255))
     sub_type_name_en: Mapped[str | None] = mapped_column(sa.String(255))
     sub_type_number: Mapped[str | None] = mapped_column(Code(10))
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
     __table_args__ = (
         sa.UniqueConstraint(
             "contract_id", "correspondence_type_id", "sub_type_code", name="uk_sub_types_contract_type_code"
         ),
+        sa.Index("idx_correspondence_sub_types_order", "contract_id", "sort_order", "sub_type_code"),
     )
 
 
@@ -126,6 +134,7 @@ class CorrespondenceStatus(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     status_code: Mapped[str] = mapped_column(Code(50), unique=True)
     status_name: Mapped[str] = mapped_column(sa.String(255))
+    status_name_en: Mapped[str | None] = mapped_column(sa.String(255))
     sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
@@ -139,9 +148,13 @@ class RfaType(Base):
     type_name_th: Mapped[str] = mapped_column(sa.String(100))
     type_name_en: Mapped[str] = mapped_column(sa.String(100))
     remark: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
-    __table_args__ = (sa.UniqueConstraint("contract_id", "type_code", name="uk_rfa_types_contract_code"),)
+    __table_args__ = (
+        sa.UniqueConstraint("contract_id", "type_code", name="uk_rfa_types_contract_code"),
+        sa.Index("idx_rfa_types_order", "contract_id", "sort_order", "type_code"),
+    )
 
 
 class RfaStatusCode(Base):
@@ -150,6 +163,7 @@ class RfaStatusCode(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     status_code: Mapped[str] = mapped_column(Code(20), unique=True)
     status_name: Mapped[str] = mapped_column(sa.String(100))
+    status_name_en: Mapped[str | None] = mapped_column(sa.String(100))
     description: Mapped[str | None] = mapped_column(sa.Text)
     sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
@@ -161,6 +175,7 @@ class RfaApproveCode(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     approve_code: Mapped[str] = mapped_column(Code(20), unique=True)
     approve_name: Mapped[str] = mapped_column(sa.String(100))
+    approve_name_en: Mapped[str | None] = mapped_column(sa.String(100))
     description: Mapped[str | None] = mapped_column(sa.Text)
     sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
@@ -172,8 +187,101 @@ class CirculationStatusCode(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     code: Mapped[str] = mapped_column(Code(20), unique=True)
     description: Mapped[str] = mapped_column(sa.String(50))
+    description_en: Mapped[str | None] = mapped_column(sa.String(50))
     sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+
+
+class _ListEntry:
+    """An entry of one of a project's lists, in the order that the project gives them."""
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    description: Mapped[str | None] = mapped_column(sa.Text)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+
+class Tag(_ListEntry, Base):
+    """What documents of a project are found by, whatever their kind."""
+
+    __tablename__ = "tags"
+
+    tag_code: Mapped[str] = mapped_column(Code(50))
+    tag_name: Mapped[str] = mapped_column(Code(100))
+    tag_name_en: Mapped[str | None] = mapped_column(sa.String(100))
+    color_code: Mapped[str] = mapped_column(sa.String(30), default="default", server_default="default")
+
+    __table_args__ = (
+        sa.UniqueConstraint("project_id", "tag_code", name="uq_tag_project_code"),
+        sa.UniqueConstraint("project_id", "tag_name", name="uq_tag_project"),
+        sa.Index("idx_tags_order", "project_id", "sort_order", "tag_code"),
+    )
+
+
+class ContractDrawingVolume(_ListEntry, Base):
+    __tablename__ = "contract_drawing_volumes"
+
+    volume_code: Mapped[str] = mapped_column(Code(50))
+    volume_name: Mapped[str] = mapped_column(sa.String(255))
+    volume_name_en: Mapped[str | None] = mapped_column(sa.String(255))
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "volume_code", name="ux_volume_project"),)
+
+
+class ContractDrawingCategory(_ListEntry, Base):
+    __tablename__ = "contract_drawing_cats"
+
+    cat_code: Mapped[str] = mapped_column(Code(50))
+    cat_name: Mapped[str] = mapped_column(sa.String(255))
+    cat_name_en: Mapped[str | None] = mapped_column(sa.String(255))
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "cat_code", name="ux_cat_project"),)
+
+
+class ContractDrawingSubCategory(_ListEntry, Base):
+    __tablename__ = "contract_drawing_sub_cats"
+
+    sub_cat_code: Mapped[str] = mapped_column(Code(50))
+    sub_cat_name: Mapped[str] = mapped_column(sa.String(255))
+    sub_cat_name_en: Mapped[str | None] = mapped_column(sa.String(255))
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_code", name="ux_subcat_project"),)
+
+
+class ContractDrawingCategoryPair(Base):
+    """A category and a sub category that go together; a contract drawing points at one pair."""
+
+    __tablename__ = "contract_drawing_subcat_cat_maps"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    sub_cat_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawing_sub_cats.id"))
+    cat_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawing_cats.id"))
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_id", "cat_id", name="ux_map_unique"),)
+
+
+class ShopDrawingMainCategory(_ListEntry, Base):
+    __tablename__ = "shop_drawing_main_categories"
+
+    main_category_code: Mapped[str] = mapped_column(Code(50))
+    main_category_name: Mapped[str] = mapped_column(sa.String(255))
+    main_category_name_en: Mapped[str | None] = mapped_column(sa.String(255))
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "main_category_code", name="ux_main_category_project"),)
+
+
+class ShopDrawingSubCategory(_ListEntry, Base):
+    __tablename__ = "shop_drawing_sub_categories"
+
+    sub_category_code: Mapped[str] = mapped_column(Code(50))
+    sub_category_name: Mapped[str] = mapped_column(sa.String(255))
+    sub_category_name_en: Mapped[str | None] = mapped_column(sa.String(255))
+
+    __table_args__ = (sa.UniqueConstraint("project_id", "sub_category_code", name="ux_sub_category_project"),)
 
 
 class ProjectCalendar(Base):

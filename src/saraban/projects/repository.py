@@ -50,8 +50,11 @@ def visible(*, everything: bool, projects: Keys, contracts: Keys, organizations:
     )
 
 
-def _projects(may_see: sa.ColumnElement[bool], *, sandbox: bool) -> sa.Select[Project]:
-    statement = sa.select(Project).where(Project.is_active, Project.deleted_at.is_(None), may_see)
+def _projects(may_see: sa.ColumnElement[bool], *, sandbox: bool, closed: bool = False) -> sa.Select[Project]:
+    """:param closed: those that are closed, too"""
+    statement = sa.select(Project).where(may_see)
+    if not closed:
+        statement = statement.where(Project.is_active, Project.deleted_at.is_(None))
     return statement if sandbox else statement.where(Project.is_sandbox.is_(False))
 
 
@@ -98,9 +101,16 @@ def _each_visible(everything: bool, sandbox: bool) -> PreparedStatement:
 
 
 async def visible_project(
-    session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool, public_id: UUID
+    session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool, public_id: UUID, closed: bool = False
 ) -> Project | None:
-    return await session.scalar(_projects(may_see, sandbox=sandbox).where(Project.public_id == public_id))
+    statement = _projects(may_see, sandbox=sandbox, closed=closed)
+    return await session.scalar(statement.where(Project.public_id == public_id))
+
+
+async def visible_keys(session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool) -> frozenset[int]:
+    """Of every project that can be seen, closed ones too."""
+    statement = _projects(may_see, sandbox=sandbox, closed=True).with_only_columns(Project.id)
+    return frozenset((await session.scalars(statement)).all())
 
 
 async def members(session: AsyncSession, *, project_id: int) -> Rows:

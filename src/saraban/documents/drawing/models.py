@@ -1,5 +1,5 @@
 """
-Rows of the drawing registers: contract drawings, shop drawings, as-built drawings and their categories.
+Rows of the drawing registers: contract drawings, shop drawings, as-built drawings; their categories are master data of `projects`.
 
 `is_current` is true or null, never false: the unique constraint over it lets one revision be current on both databases.
 """
@@ -19,13 +19,6 @@ class _Stamped:
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
-
-
-class _ListEntry(_Stamped):
-    """An entry of one of a project's lists, in the order that the project gives them."""
-
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
 
 
 class _NumberedDrawing(_Stamped, HasPublicId):
@@ -58,46 +51,6 @@ class _DrawingFile:
     is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
 
-class ContractDrawingVolume(_ListEntry, Base):
-    __tablename__ = "contract_drawing_volumes"
-
-    volume_code: Mapped[str] = mapped_column(Code(50))
-    volume_name: Mapped[str] = mapped_column(sa.String(255))
-
-    __table_args__ = (sa.UniqueConstraint("project_id", "volume_code", name="ux_volume_project"),)
-
-
-class ContractDrawingCategory(_ListEntry, Base):
-    __tablename__ = "contract_drawing_cats"
-
-    cat_code: Mapped[str] = mapped_column(Code(50))
-    cat_name: Mapped[str] = mapped_column(sa.String(255))
-
-    __table_args__ = (sa.UniqueConstraint("project_id", "cat_code", name="ux_cat_project"),)
-
-
-class ContractDrawingSubCategory(_ListEntry, Base):
-    __tablename__ = "contract_drawing_sub_cats"
-
-    sub_cat_code: Mapped[str] = mapped_column(Code(50))
-    sub_cat_name: Mapped[str] = mapped_column(sa.String(255))
-
-    __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_code", name="ux_subcat_project"),)
-
-
-class ContractDrawingCategoryPair(Base):
-    """A category and a sub category that go together; a contract drawing points at one pair."""
-
-    __tablename__ = "contract_drawing_subcat_cat_maps"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
-    sub_cat_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawing_sub_cats.id"))
-    cat_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawing_cats.id"))
-
-    __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_id", "cat_id", name="ux_map_unique"),)
-
-
 class ContractDrawing(_Stamped, HasPublicId, Base):
     __tablename__ = "contract_drawings"
 
@@ -118,22 +71,6 @@ class ContractDrawingAttachment(_DrawingFile, Base):
     __tablename__ = "contract_drawing_attachments"
 
     contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"), primary_key=True)
-
-
-class ShopDrawingMainCategory(_ListEntry, Base):
-    __tablename__ = "shop_drawing_main_categories"
-
-    main_category_code: Mapped[str] = mapped_column(Code(50), unique=True)
-    main_category_name: Mapped[str] = mapped_column(sa.String(255))
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
-
-
-class ShopDrawingSubCategory(_ListEntry, Base):
-    __tablename__ = "shop_drawing_sub_categories"
-
-    sub_category_code: Mapped[str] = mapped_column(Code(50), unique=True)
-    sub_category_name: Mapped[str] = mapped_column(sa.String(255))
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
 
 class ShopDrawing(_NumberedDrawing, Base):

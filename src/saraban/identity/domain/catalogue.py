@@ -149,7 +149,12 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
     ("master_data.document_status.manage", "DC", "จัดการสถานะเอกสาร", "Manage document statuses"),
     ("master_data.drawing_category.manage", "DC", "จัดการหมวดของแบบ", "Manage drawing categories"),
     ("master_data.tag.manage", "OA DC", "จัดการป้ายกำกับ", "Manage tags"),
-    ("master_data.discipline.manage", "DC", "จัดการสาขางาน", "Manage disciplines"),
+    (
+        "master_data.discipline.manage",
+        "DC",
+        "จัดการสาขางาน ประเภท RFA และประเภทย่อย",
+        "Manage disciplines, RFA types and sub types",
+    ),
     ("document.view", _ALL, "ดูเอกสาร", "See documents"),
     ("document.edit", _WRITE, "แก้ไขเอกสาร", "Change documents"),
     ("document.admin_edit", "DC", "แก้ไข ถอน หรือยกเลิกเอกสารที่ส่งแล้ว", "Change, withdraw or cancel what was submitted"),

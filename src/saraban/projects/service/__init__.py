@@ -47,6 +47,8 @@ from saraban.projects.service.projects import (
     read_project,
     rfa_types,
     sub_types,
+    visible_keys,
+    visible_project,
 )
 from saraban.projects.service.teams import (
     TEAM_CHANGED,
@@ -107,5 +109,7 @@ __all__ = [
     "set_weekend",
     "sub_type_numbers",
     "sub_types",
+    "visible_keys",
+    "visible_project",
     "work_calendar",
 ]

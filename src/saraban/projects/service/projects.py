@@ -135,13 +135,24 @@ async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
     return [TypeSummary(code=code, name_th=says.th, name_en=says.en) for code, says in names]
 
 
-async def visible_project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Project:
+async def visible_project(
+    ctx: RequestContext, session: AsyncSession, public_id: UUID, *, closed: bool = False
+) -> Project:
+    """
+    :param closed: one that is closed, too
+    :raises NotFound: when there is none that the caller may see
+    """
     project = await repository.visible_project(
-        session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), public_id=public_id
+        session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), public_id=public_id, closed=closed
     )
     if project is None:
         raise NotFound(f"There is no project {public_id}.")
     return project
+
+
+async def visible_keys(ctx: RequestContext, session: AsyncSession) -> frozenset[int]:
+    """Return the keys of every project that the caller may see, closed ones too."""
+    return await repository.visible_keys(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
 
 
 async def _members(session: AsyncSession, project: Project) -> list[PartySummary]:

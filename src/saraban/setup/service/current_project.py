@@ -12,8 +12,8 @@ from saraban.kit.db import AnyRow
 from saraban.kit.json import Json
 from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS
 from saraban.projects.models import Contract, CorrespondenceType, Project
-from saraban.setup import repository
 from saraban.setup.domain.project_file import WEEK
+from saraban.setup.repository import project_contents as repository
 
 _WEEKDAYS: Final = dict(zip(WEEKDAYS, WEEK, strict=True))
 WEEKDAY_OF: Final = {code: name for name, code in _WEEKDAYS.items()}

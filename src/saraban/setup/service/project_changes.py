@@ -35,9 +35,9 @@ from saraban.projects.models import (
     RfaType,
 )
 from saraban.projects.schemas import NewCalendarDay, ReviewTeamIn, TeamMemberIn
-from saraban.setup import repository
 from saraban.setup.domain.comparison import ChangeType, Difference, ProjectItems, Values
 from saraban.setup.domain.project_yaml import ReadFile, YamlPath, located
+from saraban.setup.repository import project_contents as repository
 from saraban.setup.service.current_project import WEEKDAY_OF
 from saraban.workflow.administration.service import workflow_assignment
 

@@ -13,8 +13,8 @@ from saraban.kit.errors import NotFound, unknown
 from saraban.kit.text import fold
 from saraban.projects.domain.master_data import CORRESPONDENCE_TYPES
 from saraban.projects.models import Project
-from saraban.setup import repository
 from saraban.setup.domain.project_yaml import yaml_text
+from saraban.setup.repository import project_contents as repository
 from saraban.setup.service import current_project
 from saraban.setup.service.current_project import ProjectData
 

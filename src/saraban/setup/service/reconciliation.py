@@ -20,10 +20,10 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Te
 from saraban.kit.json import Json
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
-from saraban.setup import repository
 from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, differences, project_items
 from saraban.setup.domain.project_yaml import ReadFile, read_file
 from saraban.setup.domain.references import KnownCodes, reference_faults
+from saraban.setup.repository import project_contents as repository
 from saraban.setup.service import current_project, project_changes
 from saraban.setup.service.current_project import ProjectData
 from saraban.setup.service.project_changes import ApplyContext, close

@@ -1,16 +1,16 @@
 """What the register finds: series by their names, and numbers by a part of any form in which they were ever printed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
-from saraban.kit.db import AnySelect
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.numbering.register.domain import FoundNumber, SeriesRow
 from saraban.numbering.register.repository.ledger import RegisterPlace
-from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberRendering
-from saraban.projects.models import CorrespondenceType
+from saraban.numbering.series.models import COUNTERS, LedgerEntry, NumberCounter, NumberRendering
+from saraban.projects.models import CorrespondenceType, Project
 
 _other = aliased(LedgerEntry, name="other")
 _NAMES = 500
@@ -55,6 +55,20 @@ async def _counted_series(
         statement = statement.where(NumberCounter.series > after)
     rows = await session.execute(statement.order_by(NumberCounter.series).limit(limit))
     return [SeriesRow(*row) for row in rows.all()]
+
+
+async def series_printing(session: AsyncSession, *, columns: Collection[str], key: int, text: str) -> Sequence[AnyRow]:
+    """Rows of (project code, series, last number): those that refer to a row of master data, and hold its text."""
+    statement = (
+        sa.select(Project.project_code, NumberCounter.series, NumberCounter.last_number)
+        .join(Project, Project.id == NumberCounter.project_id)
+        .where(
+            sa.or_(*(COUNTERS.c[name] == key for name in columns)), NumberCounter.series.contains(text, autoescape=True)
+        )
+        .where(NumberCounter.range == 0, NumberCounter.last_number > 0)
+        .order_by(Project.project_code, NumberCounter.series)
+    )
+    return (await session.execute(statement)).all()
 
 
 def _highest(project_id: InstrumentedAttribute[int], series: InstrumentedAttribute[str]) -> sa.ScalarSelect[int]:

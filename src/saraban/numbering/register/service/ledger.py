@@ -118,6 +118,20 @@ async def list_series(
     return Page(list(rows[:limit]), _encoded(f"{mark}{rows[limit - 1].series}") if more else None)
 
 
+async def series_printing(
+    session: AsyncSession, *, columns: Collection[str], key: int, text: str
+) -> list[tuple[str, str, int]]:
+    """
+    Return the series that print a code, each with the code of its project and its last number.
+
+    :param columns: of the counters, that may refer to the row of the code
+    :param key: of that row
+    """
+    rows = await search.series_printing(session, columns=columns, key=key, text=text)
+    # SQLite finds `str` where `STR` is asked for.
+    return [(project, series, last) for project, series, last in rows if text in series]
+
+
 def _series_after(cursor: str, mark: str) -> str:
     position = _decoded(cursor)
     if not position.startswith(mark) or control_character(position) is not None:

@@ -9,7 +9,7 @@ from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db
 from saraban.kit.json import Json, JsonObject
 from saraban.setup import service
-from saraban.setup.schemas import AppliedOut, ProjectChangeOut
+from saraban.setup.schemas.project_files import AppliedOut, ProjectChangeOut
 
 router = APIRouter()
 

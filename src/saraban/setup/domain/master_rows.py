@@ -1,0 +1,196 @@
+"""Rows of master data as the API, the pages and the audit trail see them; what changes, and in which order they stand. Pure."""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import orjson
+
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid, unknown
+from saraban.kit.json import Json
+from saraban.setup.domain.master_kinds import FieldForm, MasterKind
+
+PLACE: Final = 10  # between neighbours of a list
+Values = Mapping[str, Json]
+Position = tuple[int, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MasterRow:
+    """
+    :param key: of the database; it leaves the process nowhere
+    :param owner: key of the project or contract
+    :param values: by the names of the fields; days as ISO text
+    """
+
+    kind: MasterKind
+    key: int
+    owner: int | None
+    values: Values
+    is_active: bool
+    sort_order: int = 0
+    public_id: UUID | None = None
+
+    @property
+    def code(self) -> str:
+        return str(self.values[self.kind.code.name])
+
+    @property
+    def within(self) -> str:
+        return str(self.values[self.kind.within]) if self.kind.within else ""
+
+    @property
+    def position(self) -> Position:
+        return self.sort_order, self.code, self.within
+
+    @property
+    def etag(self) -> str:
+        """A digest of all that a row shows: there is no column that counts its versions."""
+        shown = orjson.dumps([dict(self.values), self.is_active, self.sort_order], option=orjson.OPT_SORT_KEYS)
+        return f'"{hashlib.blake2b(shown, digest_size=12).hexdigest()}"'
+
+
+@dataclass(frozen=True, slots=True)
+class MasterAddress:
+    """
+    How a row is named from outside.
+
+    :param public_id: of the row itself, where its kind has one; then the others are not needed
+    :param owner: public id of the project or contract
+    :param within: tells rows of one code apart
+    """
+
+    code: str = ""
+    owner: UUID | None = None
+    within: str | None = None
+    public_id: UUID | None = None
+
+
+class MasterRowChanged(DomainError):
+    """`If-Match` names a version of a master data row that somebody has changed since."""
+
+    kind, code = ErrorKind.STALE, "MASTER_ROW_CHANGED"
+    says = Text("มีผู้แก้ไขข้อมูลนี้ไปแล้ว", "Somebody has changed this in the meantime.")
+    recovery = (Text("โหลดข้อมูลใหม่แล้วแก้ไขอีกครั้ง", "Load it again, then change it."),)
+
+
+class MasterCodeTaken(DomainError):
+    """A row of master data with this code, or this name, is there already; it may be a closed one, which can be reopened."""
+
+    kind, code = ErrorKind.CONFLICT, "MASTER_CODE_TAKEN"
+    says = Text("“{value}” มีอยู่แล้ว", "“{value}” is there already.")
+    recovery = (Text("ใช้รหัสอื่น หรือเปิดใช้รายการที่ปิดไว้", "Use another one, or reopen the one that is closed."),)
+
+    @classmethod
+    def at(cls, field: str, value: object) -> "MasterCodeTaken":
+        return cls(fields=[FieldProblem(f"/{field}", "taken", cls.says, {"value": value})], values={"value": value})
+
+
+class CodeOfTheProduct(DomainError):
+    """The product itself writes this code (a status, a kind of document): it is neither closed nor renamed. Its names may be changed."""
+
+    kind, code = ErrorKind.CONFLICT, "MASTER_CODE_OF_THE_PRODUCT"
+    says = Text("ระบบใช้รหัส {value} เอง จึงปิดหรือเปลี่ยนรหัสไม่ได้", "Saraban itself uses the code {value}: it stays.")
+    recovery = (Text("เปลี่ยนเฉพาะชื่อได้", "Its names can be changed."),)
+
+
+@dataclass(frozen=True, slots=True)
+class EndingSeries:
+    """A series of numbers that ends, because what it prints changes; the one after it begins at 1."""
+
+    project_code: str
+    series: str
+    last_number: int
+
+
+class PrintedCodeChanges(DomainError):
+    """
+    Document numbers print what is to be changed. Each series that is named goes on under its new text and begins again at 1;
+    numbers that were issued stay as they are. Confirm it with `confirmSeries`.
+    """
+
+    kind, code = ErrorKind.CONFLICT, "PRINTED_CODE_CHANGES"
+    says = Text(
+        "เลขที่เอกสารพิมพ์ค่านี้อยู่ {count} ชุดเลข ถ้าเปลี่ยน แต่ละชุดจะเริ่มใหม่ที่ 1",
+        "Document numbers print this: {count} series would begin anew at 1.",
+    )
+    recovery = (
+        Text("ตรวจรายชื่อชุดเลข แล้วยืนยันด้วย confirmSeries", "Look at the series, then confirm with confirmSeries."),
+    )
+    series: Sequence[EndingSeries] = ()
+
+    @classmethod
+    def of(cls, field: str, series: Sequence[EndingSeries]) -> "PrintedCodeChanges":
+        text = Text(
+            "{project}: {series} ออกถึง {last} จะเริ่มใหม่ที่ 1", "{project}: {series}, last issued {last}, begins anew at 1."
+        )
+        fields = [
+            FieldProblem(
+                f"/{field}",
+                "series_begins_anew",
+                text,
+                {"project": one.project_code, "series": one.series, "last": one.last_number},
+            )
+            for one in series[:100]
+        ]
+        error = cls(fields=fields, values={"count": len(series)})
+        error.series = series
+        return error
+
+
+def changes(row: MasterRow, given: Values) -> dict[str, Json]:
+    """Return what of the given values is not there already."""
+    return {name: value for name, value in given.items() if row.values.get(name) != value}
+
+
+def require_sensible(kind: MasterKind, values: Values) -> None:
+    """
+    :raises Invalid: when its days end before they begin
+    """
+    days = [one.name for one in kind.fields if one.form is FieldForm.DAY]
+    stated = [str(values[name]) for name in days if values.get(name)]
+    if stated != sorted(stated):
+        raise invalid(f"/{days[-1]}", "before_start", "วันสิ้นสุดอยู่ก่อนวันเริ่ม", "It ends before it begins.")
+
+
+def new_order(rows: Sequence[MasterRow], wanted: Sequence[str]) -> dict[int, int]:
+    """
+    Return the places of rows by their keys: those that are named first, in that order, then the others as they stand.
+
+    :param wanted: codes; where several rows have one, `code type`
+    :raises Invalid: for a code that is not there, or comes twice
+    """
+    names = {f"{row.code} {row.within}": row for row in rows if row.within} | {row.code: row for row in rows}
+    for place, code in enumerate(wanted):
+        if code not in names:
+            raise unknown(f"/codes/{place}", code)
+        if code in wanted[:place]:
+            raise invalid(f"/codes/{place}", "twice", "ระบุซ้ำ", "It stands there twice.")
+    first = list(dict.fromkeys(names[code].key for code in wanted))
+    rest = [row.key for row in sorted(rows, key=lambda row: row.position) if row.key not in set(first)]
+    return {key: PLACE * place for place, key in enumerate([*first, *rest], 1)}
+
+
+def cursor_of(row: MasterRow) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(row.position)).rstrip(b"=").decode()
+
+
+def position_of(cursor: str) -> Position:
+    """
+    :raises Invalid: for what `cursor_of` did not give
+    """
+    try:
+        order, code, within = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        if not (type(order) is int and abs(order) < 1 << 31 and isinstance(code, str) and isinstance(within, str)):
+            raise ValueError(cursor)  # noqa: TRY301  one way out for every malformed cursor
+    except (ValueError, TypeError, binascii.Error) as fault:
+        raise invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.") from fault
+    return order, code, within
+
+
+def faulty(fields: Sequence[FieldProblem]) -> Invalid:
+    return Invalid("The rows have faults.", fields=fields)

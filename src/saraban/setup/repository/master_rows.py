@@ -1,0 +1,231 @@
+"""
+Rows of master data of any kind, by the tables and columns that the kind names; each function is one statement.
+
+No row is deleted. One that an older version marked as deleted counts as closed.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
+from typing import Any, cast
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
+
+from saraban.kit.db import AnyRow, AnySelect, Base
+from saraban.kit.json import Json
+from saraban.numbering.series.models import NumberFormat
+from saraban.projects.models import Contract, CorrespondenceSubType, Project, ReviewTeam, ReviewTeamMember
+from saraban.setup.domain.master_kinds import MasterField, MasterKind, Reference
+from saraban.setup.domain.master_rows import MasterRow, Position
+from saraban.workflow.runtime.models import WorkflowAssignment
+
+
+def _table(name: str) -> sa.Table:
+    return Base.metadata.tables[name]
+
+
+def _columns(kind: MasterKind) -> list[sa.ColumnElement[Any]]:
+    table = _table(kind.table)
+    nothing: sa.ColumnElement[Any] = sa.null()
+    return [
+        table.c.id.label("key"),
+        (table.c[kind.owner_column] if kind.owner_column else nothing).label("owner"),
+        _is_open(table).label("open"),
+        (table.c.sort_order if kind.ordered else sa.literal(0)).label("place"),
+        (table.c.uuid if kind.has_public_id else nothing).label("public_id"),
+        *(_shown(table, field).label(field.name) for field in kind.fields),
+    ]
+
+
+def _is_open(table: sa.Table) -> sa.ColumnElement[bool]:
+    open_ = table.c.is_active == sa.true()
+    return sa.and_(open_, table.c.deleted_at.is_(None)) if "deleted_at" in table.c else open_
+
+
+def _shown(table: sa.Table, field: MasterField) -> sa.ColumnElement[Any]:
+    column = table.c[field.column]
+    if field.reference is None:
+        return column
+    there = _table(field.reference.table)
+    return sa.select(there.c[field.reference.code]).where(there.c.id == column).scalar_subquery()
+
+
+def _read(kind: MasterKind, found: sa.RowMapping) -> MasterRow:
+    values: dict[str, Json] = {field.name: _value(field, found[field.name]) for field in kind.fields}
+    return MasterRow(
+        kind, found["key"], found["owner"], values, bool(found["open"]), found["place"] or 0, found["public_id"]
+    )
+
+
+def _value(field: MasterField, value: Any) -> Json:
+    if field.reference is not None and field.reference.absent is not None and value not in field.choices:
+        return field.reference.absent
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _of(kind: MasterKind, owner: int | None) -> AnySelect:
+    statement = sa.select(*_columns(kind))
+    return statement.where(_table(kind.table).c[kind.owner_column] == owner) if kind.owner_column else statement
+
+
+async def rows(
+    session: AsyncSession,
+    kind: MasterKind,
+    *,
+    owner: int | None,
+    only: Collection[int] | None = None,
+    search: str | None = None,
+    include_closed: bool = True,
+    after: Position | None = None,
+    limit: int | None = None,
+) -> list[MasterRow]:
+    """
+    Those of an owner, in their order.
+
+    :param only: of these keys
+    """
+    table = _table(kind.table)
+    statement = _of(kind, owner)
+    if only is not None:
+        statement = statement.where(table.c.id.in_(only))
+    if not include_closed:
+        statement = statement.where(_is_open(table))
+    if search:
+        texts = [field for field in kind.fields[:3] if field.reference is None]
+        statement = statement.where(sa.or_(*(table.c[one.column].contains(search, autoescape=True) for one in texts)))
+    order: list[Any] = [table.c.sort_order] if kind.ordered else []
+    order.append(table.c[kind.code.column])
+    if kind.within:
+        order.append(_shown(table, kind.field(kind.within)))
+    if after is not None:
+        place = [value for value, kept in zip(after, (kind.ordered, True, kind.within), strict=True) if kept]
+        statement = statement.where(_beyond(order, place))
+    statement = statement.order_by(*order)
+    found = await session.execute(statement if limit is None else statement.limit(limit))
+    return [_read(kind, row) for row in found.mappings()]
+
+
+def _beyond(columns: Sequence[Any], values: Sequence[Any]) -> sa.ColumnElement[bool]:
+    """Whether a row comes after a place: spelled out, so that both databases use the index."""
+    first, value = columns[0], values[0]
+    if len(columns) == 1:
+        return cast("sa.ColumnElement[bool]", first > value)
+    return sa.or_(first > value, sa.and_(first == value, _beyond(columns[1:], values[1:])))
+
+
+async def coded(
+    session: AsyncSession, kind: MasterKind, *, owner: int | None, code: str, lock: bool = False
+) -> list[MasterRow]:
+    """The rows of a code; several only where a further field tells them apart."""
+    statement = _of(kind, owner).where(_table(kind.table).c[kind.code.column] == code)
+    return await _found(session, kind, statement, lock=lock)
+
+
+async def by_public_id(
+    session: AsyncSession, kind: MasterKind, public_id: UUID, *, lock: bool = False
+) -> MasterRow | None:
+    statement = sa.select(*_columns(kind)).where(_table(kind.table).c.uuid == public_id)
+    return next(iter(await _found(session, kind, statement, lock=lock)), None)
+
+
+async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, *, lock: bool) -> list[MasterRow]:
+    # The row alone is locked: what it refers to is read by statements of their own inside this one.
+    statement = statement.with_for_update() if lock else statement
+    return [_read(kind, row) for row in (await session.execute(statement)).mappings()]
+
+
+async def keys(session: AsyncSession, reference: Reference) -> dict[str, int]:
+    """The rows that a field can refer to, by their codes."""
+    there = _table(reference.table)
+    rows = await session.execute(sa.select(there.c[reference.code], there.c.id))
+    return dict(rows.all())
+
+
+async def last_place(session: AsyncSession, kind: MasterKind, *, owner: int | None) -> int:
+    table = _table(kind.table)
+    statement = sa.select(sa.func.max(table.c.sort_order))
+    if kind.owner_column:
+        statement = statement.where(table.c[kind.owner_column] == owner)
+    return await session.scalar(statement) or 0
+
+
+async def insert(session: AsyncSession, kind: MasterKind, new: Sequence[Mapping[str, object]]) -> None:
+    """:raises IntegrityError: for a code that is there"""
+    if new:
+        await session.execute(sa.insert(_table(kind.table)), list(new))
+
+
+async def update(session: AsyncSession, kind: MasterKind, changed: Sequence[tuple[int, Mapping[str, object]]]) -> None:
+    """
+    :param changed: keys, each with the columns that change; the same columns for all
+    :raises IntegrityError: for a code that is there
+    """
+    if not changed:
+        return
+    table = _table(kind.table)
+    names = list(changed[0][1])
+    statement = (
+        sa.update(table)
+        .where(table.c.id == sa.bindparam("row_key"))
+        .values({n: sa.bindparam(f"new_{n}") for n in names})
+    )
+    rows = [{"row_key": key, **{f"new_{name}": values[name] for name in names}} for key, values in changed]
+    connection = await session.connection()
+    await connection.execute(statement, rows)
+
+
+def stamps(kind: MasterKind, *names: str) -> list[str]:
+    """Those of the columns that the kind's table has."""
+    return [name for name in names if name in _table(kind.table).c]
+
+
+async def contract_of(session: AsyncSession, public_id: UUID) -> AnyRow | None:
+    """A contract with the public id of its project; closed ones, too."""
+    statement = (
+        sa.select(
+            Contract.id, Contract.project_id, Contract.contract_code, Project.public_id.label("project_public_id")
+        )
+        .join(Project, Project.id == Contract.project_id)
+        .where(Contract.public_id == public_id)
+    )
+    return (await session.execute(statement)).one_or_none()
+
+
+async def other_contract_has(session: AsyncSession, kind: MasterKind, row: MasterRow) -> bool:
+    """Whether another contract of the same project has a row of this code."""
+    table = _table(kind.table)
+    project = sa.select(Contract.project_id).where(Contract.id == row.owner).scalar_subquery()
+    statement = sa.select(table.c.id).join(Contract, Contract.id == table.c.contract_id)
+    statement = statement.where(
+        Contract.project_id == project, table.c[kind.code.column] == row.code, table.c.contract_id != row.owner
+    )
+    return await session.scalar(statement.limit(1)) is not None
+
+
+async def rename_in_settings(session: AsyncSession, row: MasterRow, *, new: str) -> None:
+    """Formats, places in review teams and chosen workflows name the codes of their project: they follow."""
+    project = sa.select(Contract.project_id).where(Contract.id == row.owner).scalar_subquery()
+    teams = sa.select(ReviewTeam.id).where(ReviewTeam.project_id == project)
+    of_type = sa.select(CorrespondenceSubType.correspondence_type_id).where(CorrespondenceSubType.id == row.key)
+    formats, choices = NumberFormat.project_id == project, WorkflowAssignment.project_id == project
+    named: dict[str, list[tuple[InstrumentedAttribute[Any], Sequence[sa.ColumnElement[bool]]]]] = {
+        "discipline": [
+            (NumberFormat.discipline_code, [formats]),
+            (ReviewTeamMember.discipline_code, [ReviewTeamMember.team_id.in_(teams)]),
+        ],
+        "rfa_type": [
+            (NumberFormat.rfa_type_code, [formats]),
+            (WorkflowAssignment.type_code, [choices, WorkflowAssignment.kind == "rfa"]),
+        ],
+        "sub_type": [
+            (
+                NumberFormat.sub_type_code,
+                [formats, NumberFormat.correspondence_type_id == of_type.scalar_subquery()],
+            )
+        ],
+    }
+    for column, where in named[row.kind.name]:
+        statement = sa.update(column.class_).where(column == row.code, *where).values({column.key: new})
+        await session.execute(statement, execution_options={"synchronize_session": False})

@@ -1,0 +1,136 @@
+"""What the API takes and answers about master data: made of the kinds, so that each is described with its own fields."""
+
+from functools import cache
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from pydantic import Field, create_model
+
+from saraban.identity.domain.catalogue import PartyRole
+from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
+from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
+from saraban.setup.domain.master_rows import MasterRow
+
+MOST: Final = 5000  # rows that are reordered or imported at once
+
+
+class MasterRowNew(Schema):
+    """A new row; what kind it is says which fields it has."""
+
+
+class MasterRowChange(Schema):
+    """What is left out stays."""
+
+    confirm_series: bool = Field(
+        default=False, description="Change what document numbers print, although series begin anew at 1."
+    )
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What is stated, as JSON."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"confirm_series"})
+
+
+class MasterRowOut(Schema):
+    is_active: bool = Field(description="False once it is closed: it stays on documents and leaves the forms.")
+
+
+class MasterOrder(Schema):
+    codes: list[Annotated[str, SingleLine(101)]] = Field(
+        max_length=MOST,
+        description="In the order wanted; the others follow as they stand. Where a code stands under two types, "
+        "`code type`.",
+        examples=[["TER", "STR"]],
+    )
+
+
+class PartyIn(Schema):
+    role: PartyRole = Field(description="What it is in this project or contract.", examples=["CONTRACTOR"])
+
+
+class ImportedRowOut(Schema):
+    row: int = Field(description="Of the sheet; the headings are row 1.")
+    code: str
+    change: Literal["add", "change", "same"]
+
+
+class MasterImportOut(Schema):
+    applied: bool = Field(description="False for a dry run.")
+    added: int
+    changed: int
+    same: int
+    rows: list[ImportedRowOut]
+
+
+def _type(field: MasterField) -> Any:
+    match field.form:
+        case FieldForm.DAY:
+            return Day
+        case FieldForm.CHOICE:
+            return Literal[field.choices]
+        case FieldForm.TEXT:
+            return Annotated[str, MultiLine(field.length)]
+    return Annotated[str, SingleLine(field.length)]
+
+
+def _described(field: MasterField, default: Any) -> Any:
+    note = " Document numbers print it." if field.printed else ""
+    examples = [field.example] if field.example else None
+    return Field(default, alias=field.name, description=f"{field.label.en}.{note}", examples=examples)
+
+
+def _pascal(kind: MasterKind) -> str:
+    return "".join(word.capitalize() for word in kind.name.split("_"))
+
+
+@cache
+def new_row(kind: MasterKind) -> type[MasterRowNew]:
+    fields: dict[str, Any] = {}
+    for field in kind.fields:
+        if field.required:
+            fields[field.name] = (_type(field), _described(field, ...))
+        else:
+            fields[field.name] = (_type(field) | None, _described(field, field.default))
+    return create_model(f"New{_pascal(kind)}", __base__=MasterRowNew, __doc__=f"A new {kind.singular.en}.", **fields)
+
+
+@cache
+def row_change(kind: MasterKind) -> type[MasterRowChange]:
+    fields: dict[str, Any] = {}
+    for field in kind.fields:
+        if field.name != kind.within:
+            # Left out is not null: what is needed cannot be taken away.
+            shape = _type(field) if field.required or field.default is not None else _type(field) | None
+            fields[field.name] = (shape, _described(field, None))
+    return create_model(f"{_pascal(kind)}Change", __base__=MasterRowChange, __doc__="What is left out stays.", **fields)
+
+
+@cache
+def row_out(kind: MasterKind) -> type[MasterRowOut]:
+    fields: dict[str, Any] = {}
+    if kind.has_public_id:
+        fields["publicId"] = (UUID, Field(alias="publicId"))
+    for field in kind.fields:
+        fields[field.name] = (str if field.required else str | None, _described(field, ... if field.required else None))
+    if kind.ordered:
+        fields["sortOrder"] = (int, Field(alias="sortOrder", description="Its place in the list."))
+    return create_model(f"{_pascal(kind)}Row", __base__=MasterRowOut, __doc__=f"A row: {kind.singular.en}.", **fields)
+
+
+@cache
+def row_page(kind: MasterKind) -> type[Schema]:
+    item: Any = row_out(kind)
+    cursor = Field(alias="nextCursor", description="Cursor of the next page, null on the last one.")
+    fields: dict[str, Any] = {"items": (list[item], ...), "nextCursor": (str | None, cursor)}
+    return create_model(f"{_pascal(kind)}Page", __base__=Schema, **fields)
+
+
+def shown(row: MasterRow) -> MasterRowOut:
+    """Return a row as the API answers it."""
+    kind = row.kind
+    values: dict[str, Any] = {**row.values, "isActive": row.is_active}
+    if kind.ordered:
+        values["sortOrder"] = row.sort_order
+    if kind.has_public_id:
+        values["publicId"] = row.public_id
+    return row_out(kind).model_validate(values)

@@ -1,0 +1,395 @@
+"""
+Master data of every kind: listed, read, added, changed, put in order, closed and opened again. One service; what differs stands
+in the kind.
+
+Nothing is deleted. What is closed stays on the documents that have it and leaves the forms.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit import etags
+from saraban.kit.errors import NotFound, invalid, unknown
+from saraban.kit.ids import new_id
+from saraban.kit.json import Json
+from saraban.kit.pagination import Page
+from saraban.kit.text import fold
+from saraban.numbering import service as numbering
+from saraban.projects import service as projects
+from saraban.setup.domain import master_rows
+from saraban.setup.domain.master_kinds import ORGANIZATION, PROJECT, FieldForm, MasterKind, Owner
+from saraban.setup.domain.master_rows import (
+    PLACE,
+    CodeOfTheProduct,
+    EndingSeries,
+    MasterAddress,
+    MasterCodeTaken,
+    MasterRow,
+    MasterRowChanged,
+    PrintedCodeChanges,
+    Values,
+)
+from saraban.setup.repository import master_rows as repository
+from saraban.setup.schemas.master_data import MasterRowChange, MasterRowNew
+
+
+@dataclass(frozen=True, slots=True)
+class MasterPlace:
+    """
+    Whose rows they are, and where rights to them count.
+
+    :param named: the owner's code, for the audit trail
+    """
+
+    owner: int | None
+    scope: Scope
+    named: Mapping[str, str]
+
+
+async def place_of(ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID | None) -> MasterPlace:
+    """
+    :raises NotFound: for a project or contract that the caller may not see
+    """
+    if kind.owner is Owner.INSTALLATION or owner is None:
+        return MasterPlace(None, Scope(), {})
+    if kind.owner is Owner.PROJECT:
+        project = await projects.visible_project(ctx, session, owner, closed=True)
+        return MasterPlace(project.id, Scope(project=project.id), {"project": project.project_code})
+    contract = await visible_contract(ctx, session, owner)
+    scope = Scope(project=contract.project_id, contract=contract.id)
+    return MasterPlace(contract.id, scope, {"contract": contract.contract_code})
+
+
+async def visible_contract(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Any:
+    """
+    Return the keys of a contract and its project.
+
+    :raises NotFound: when there is none of a project that the caller may see
+    """
+    contract = await repository.contract_of(session, public_id)
+    if contract is None:
+        raise NotFound(f"There is no contract {public_id}.")
+    await projects.visible_project(ctx, session, contract.project_public_id, closed=True)
+    return contract
+
+
+async def list_rows(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    *,
+    owner: UUID | None = None,
+    search: str | None = None,
+    include_closed: bool = False,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[MasterRow]:
+    """
+    Return a page of rows in their order.
+
+    :raises NotFound: for a project or contract that the caller may not see
+    """
+    place = await place_of(ctx, session, kind, owner)
+    found = await repository.rows(
+        session,
+        kind,
+        owner=place.owner,
+        only=await projects.visible_keys(ctx, session) if kind is PROJECT else None,
+        search=fold(search) if search else None,
+        include_closed=include_closed,
+        after=master_rows.position_of(cursor) if cursor else None,
+        limit=limit + 1,
+    )
+    more = len(found) > limit
+    return Page(found[:limit], master_rows.cursor_of(found[limit - 1]) if more else None)
+
+
+async def read(ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress) -> MasterRow:
+    """
+    :raises NotFound: when there is none that the caller may know of
+    :raises Invalid: when several rows have the code, and what tells them apart is left out
+    """
+    return (await _addressed(ctx, session, kind, address))[0]
+
+
+async def _addressed(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress, *, lock: bool = False
+) -> tuple[MasterRow, MasterPlace]:
+    if address.public_id is not None:
+        return await _entity(ctx, session, kind, address.public_id, lock=lock)
+    place = await place_of(ctx, session, kind, address.owner)
+    code = fold(address.code)
+    found = await repository.coded(session, kind, owner=place.owner, code=code, lock=lock)
+    if address.within is not None:
+        found = [row for row in found if row.within == address.within]
+    if not found:
+        raise NotFound(f"There is no {kind.singular.en} {code}.")
+    if len(found) > 1:
+        th, en = "รหัสนี้มีในหลายประเภทเอกสาร ต้องระบุ", "Several document types have this code: name one."
+        raise invalid(f"query:{kind.within}", "required", th, en)
+    return found[0], place
+
+
+async def _entity(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, public_id: UUID, *, lock: bool
+) -> tuple[MasterRow, MasterPlace]:
+    """An organization, a project or a contract: rights to it count in itself."""
+    if kind is PROJECT:
+        await projects.visible_project(ctx, session, public_id, closed=True)
+    elif kind is not ORGANIZATION:
+        contract = await visible_contract(ctx, session, public_id)
+    row = await repository.by_public_id(session, kind, public_id, lock=lock)
+    if row is None or (kind is ORGANIZATION and not (row.is_active or ctx.caller.may_anywhere("organization.view"))):
+        raise NotFound(f"There is no {kind.singular.en} {public_id}.")
+    if kind is ORGANIZATION:
+        return row, MasterPlace(None, Scope(frozenset({row.key})), {})
+    if kind is PROJECT:
+        return row, MasterPlace(None, Scope(project=row.key), {})
+    return row, MasterPlace(row.owner, Scope(project=contract.project_id, contract=row.key), {})
+
+
+async def create(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID | None = None, new: MasterRowNew
+) -> MasterRow:
+    """
+    Add a row at the end of its list.
+
+    :raises Forbidden: without the kind's permission where the row would stand
+    :raises MasterCodeTaken: also when a closed row has the code
+    :raises Invalid: for a reference that leads nowhere, and days that end before they begin
+    """
+    place = await place_of(ctx, session, kind, owner)
+    ctx.caller.require(kind.create, place.scope)
+    values = with_defaults(kind, new.model_dump(mode="json", by_alias=True))
+    master_rows.require_sensible(kind, values)
+    columns = await columns_of(session, kind, values)
+    if kind.ordered:
+        columns["sort_order"] = await repository.last_place(session, kind, owner=place.owner) + PLACE
+    await write_new(ctx, session, kind, place, [(values, columns)])
+    within = str(values[kind.within]) if kind.within else None
+    rows = await repository.coded(session, kind, owner=place.owner, code=str(values[kind.code.name]))
+    row = next(one for one in rows if within in {None, one.within})
+    await record(ctx, session, f"{kind.name}.create", row, place, {"after": dict(row.values)})
+    return row
+
+
+def with_defaults(kind: MasterKind, values: Mapping[str, Json]) -> dict[str, Json]:
+    """Return every value of a row: an empty text is none, and what has a default is never without."""
+    return {field.name: values.get(field.name) or field.default for field in kind.fields}
+
+
+async def columns_of(session: AsyncSession, kind: MasterKind, values: Values) -> dict[str, object]:
+    """
+    Return values as the columns have them.
+
+    :raises Invalid: for a reference that leads nowhere
+    """
+    columns: dict[str, object] = {}
+    for name, value in values.items():
+        field = kind.field(name)
+        if field.reference is not None:
+            keys = await repository.keys(session, field.reference)
+            if value not in keys and field.reference.absent is None:
+                raise unknown(f"/{name}", str(value))
+            columns[field.column] = keys.get(str(value))
+        elif field.form is FieldForm.DAY:
+            columns[field.column] = date.fromisoformat(str(value)) if value else None
+        else:
+            columns[field.column] = value or None
+    return columns
+
+
+async def write_new(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    place: MasterPlace,
+    rows: Sequence[tuple[Values, Mapping[str, object]]],
+) -> None:
+    """
+    :raises MasterCodeTaken: naming the first row's field; of several rows the caller has looked before
+    """
+    own: dict[str, object] = dict.fromkeys(repository.stamps(kind, "created_at", "updated_at"), ctx.now)
+    own |= {kind.owner_column: place.owner} if kind.owner_column else {}
+    added = [
+        {**columns, **own, "is_active": True, **({"uuid": new_id()} if kind.has_public_id else {})}
+        for _, columns in rows
+    ]
+    try:
+        await repository.insert(session, kind, added)
+    except IntegrityError as fault:
+        raise _taken(kind, rows[0][0], fault) from fault
+
+
+def _taken(kind: MasterKind, values: Values, fault: IntegrityError) -> MasterCodeTaken:
+    """The field is the code, unless the database names the other unique one."""
+    name = kind.unique
+    column = kind.field(name).column if name else None
+    if name and column and (f".{column}" in str(fault.orig) or "uq_tag_project'" in str(fault.orig)):
+        return MasterCodeTaken.at(name, values[name])
+    return MasterCodeTaken.at(kind.code.name, values.get(kind.code.name))
+
+
+async def change(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    address: MasterAddress,
+    *,
+    wanted: MasterRowChange,
+    if_match: str | None = None,
+) -> MasterRow:
+    """
+    Change what is stated of a row; what numbers print only once that is confirmed.
+
+    :raises MasterRowChanged: when `if_match` names another version
+    :raises PrintedCodeChanges: naming the series that begin anew
+    :raises CodeOfTheProduct: for the code of a row that the product knows by it
+    :raises MasterCodeTaken: when another row has the code
+    """
+    row, place = await _to_change(ctx, session, kind, address, kind.change, if_match)
+    given = {name: value or kind.field(name).default for name, value in wanted.values.items()}
+    changed = master_rows.changes(row, given)
+    if not changed:
+        return row
+    master_rows.require_sensible(kind, {**row.values, **changed})
+    renamed = changed.get(kind.code.name)
+    if renamed and row.code in kind.known:
+        raise CodeOfTheProduct(values={"value": row.code})
+    if not wanted.confirm_series:
+        await require_no_series(session, row, changed)
+    columns = await columns_of(session, kind, changed)
+    await _save(ctx, session, row, columns, {**row.values, **changed})
+    if renamed and kind.owner is Owner.CONTRACT and not await repository.other_contract_has(session, kind, row):
+        await repository.rename_in_settings(session, row, new=str(renamed))
+    after = replace(row, values={**row.values, **changed})
+    told = {"before": {name: row.values.get(name) for name in changed}, "after": changed}
+    await record(ctx, session, f"{kind.name}.change", after, place, told)
+    return after
+
+
+async def _to_change(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    address: MasterAddress,
+    permission: str,
+    if_match: str | None,
+) -> tuple[MasterRow, MasterPlace]:
+    """The row, held until the end of the transaction: of two who saw the same version, the second is told."""
+    row, place = await _addressed(ctx, session, kind, address, lock=True)
+    ctx.caller.require(permission, place.scope)
+    if if_match is not None and not etags.matches(if_match, row.etag):
+        raise MasterRowChanged
+    return row, place
+
+
+async def require_no_series(session: AsyncSession, row: MasterRow, changed: Values) -> None:
+    """
+    :raises PrintedCodeChanges: when numbers print what changes
+    """
+    for field in row.kind.printed:
+        before = row.values.get(field.name)
+        if field.name in changed and before:
+            found = await numbering.series_printing(session, columns=row.kind.counter, key=row.key, text=str(before))
+            if found:
+                raise PrintedCodeChanges.of(field.name, [EndingSeries(*one) for one in found])
+
+
+async def _save(
+    ctx: RequestContext, session: AsyncSession, row: MasterRow, columns: Mapping[str, object], values: Values
+) -> None:
+    stamped = dict.fromkeys(repository.stamps(row.kind, "updated_at"), ctx.now)
+    try:
+        await repository.update(session, row.kind, [(row.key, {**columns, **stamped})])
+    except IntegrityError as fault:
+        raise _taken(row.kind, values, fault) from fault
+
+
+async def reorder(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID | None = None, codes: Sequence[str]
+) -> list[MasterRow]:
+    """
+    Put the rows that are named first, in that order; the others follow as they stand.
+
+    :raises Invalid: for a code that is not there
+    """
+    place = await place_of(ctx, session, kind, owner)
+    ctx.caller.require(kind.change, place.scope)
+    rows = await repository.rows(session, kind, owner=place.owner)
+    places = master_rows.new_order(rows, [fold(code) for code in codes])
+    moved = [row for row in rows if row.sort_order != places[row.key]]
+    await repository.update(session, kind, [(row.key, {"sort_order": places[row.key]}) for row in moved])
+    after = sorted((replace(row, sort_order=places[row.key]) for row in rows), key=lambda row: row.position)
+    if [row.key for row in rows] != [row.key for row in after]:
+        told = {"before": [row.code for row in rows], "after": [row.code for row in after]}
+        entry = audit.AuditEntry(f"{kind.name}.reorder", kind.name, str(owner or kind.path), {**place.named, **told})
+        await audit.record(ctx, session, entry)
+    return after
+
+
+async def close(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress, *, if_match: str | None = None
+) -> MasterRow:
+    """
+    Take a row out of the forms. A second time it changes nothing.
+
+    :raises CodeOfTheProduct: for what the product itself writes
+    :raises MasterRowChanged: when `if_match` names another version
+    """
+    return await _set_active(ctx, session, kind, address, active=False, if_match=if_match)
+
+
+async def reopen(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress, *, if_match: str | None = None
+) -> MasterRow:
+    """
+    Offer a row in the forms again. A second time it changes nothing.
+
+    :raises MasterRowChanged: when `if_match` names another version
+    """
+    return await _set_active(ctx, session, kind, address, active=True, if_match=if_match)
+
+
+async def _set_active(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    address: MasterAddress,
+    *,
+    active: bool,
+    if_match: str | None,
+) -> MasterRow:
+    row, place = await _to_change(ctx, session, kind, address, kind.close, if_match)
+    if row.is_active == active:
+        return row
+    if row.code in kind.written:
+        raise CodeOfTheProduct(values={"value": row.code})
+    undeleted = dict.fromkeys(repository.stamps(kind, "deleted_at")) if active else {}
+    await _save(ctx, session, row, {"is_active": active, **undeleted}, row.values)
+    after = replace(row, is_active=active)
+    told = {"before": {"isActive": row.is_active}, "after": {"isActive": active}}
+    await record(ctx, session, f"{kind.name}.{'reopen' if active else 'close'}", after, place, told)
+    return after
+
+
+async def record(
+    ctx: RequestContext,
+    session: AsyncSession,
+    action: str,
+    row: MasterRow,
+    place: MasterPlace,
+    details: Mapping[str, object],
+) -> None:
+    """Write into the audit trail what was done to a row: by its public id, or by its code and whose it is."""
+    named = {"code": row.code, **({"within": row.within} if row.within else {}), **place.named}
+    thing = str(row.public_id) if row.public_id else row.code
+    await audit.record(ctx, session, audit.AuditEntry(action, row.kind.name, thing, {**named, **details}))
