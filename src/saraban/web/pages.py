@@ -17,7 +17,7 @@ from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
 from saraban.web.documents import document_actions, document_forms, document_page, registers
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
-from saraban.web.people import my_tasks, notifications, project_calendar, review_teams
+from saraban.web.people import my_tasks, notifications, project_calendar, review_teams, roles
 from saraban.web.shell import assets, session
 from saraban.web.shell.page import PageModel, PageRequest, language_of, page_request, render, set_retry_after
 from saraban.web.shell.session import delete_session_cookies, set_session_cookies
@@ -43,6 +43,7 @@ ROUTERS: Final = (
     migration.router,
     project_calendar.router,
     review_teams.router,
+    roles.router,
     definitions.router,
     registers.router,
     document_forms.router,

@@ -7,7 +7,8 @@ that is closed gives nothing from then on; reopened, it gives again what it gave
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -69,6 +70,8 @@ class RoleView:
 
     :param called: in both languages; by `name` it is given and named in workflows
     :param holders: how many people it is given to, in all places together
+    :param changeable: the permissions that its reader can give it, or take from it
+    :param may_rename: whether the reader can; and so on
     """
 
     public_id: UUID
@@ -82,6 +85,9 @@ class RoleView:
     description: str | None
     permissions: tuple[str, ...]
     holders: int
+    changeable: frozenset[str] = frozenset()
+    may_rename: bool = False
+    may_switch: bool = False
 
     @property
     def etag(self) -> str:
@@ -130,7 +136,7 @@ async def list_roles(
         session, seen_in=_projects(ctx.caller), project=project_public_id, cursor=cursor, limit=limit
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.role.created_at, row.role.public_id))
-    return Page(await _views(session, page.items), page.next_cursor)
+    return Page(await _views(ctx, session, page.items), page.next_cursor)
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> RoleView:
@@ -139,7 +145,7 @@ async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UU
     """
     _require_reader(ctx.caller)
     row = await _row(ctx, session, public_id)
-    return (await _views(session, [row]))[0]
+    return (await _views(ctx, session, [row]))[0]
 
 
 async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: NewRole) -> Receipt:
@@ -349,11 +355,30 @@ async def _rename(session: AsyncSession, role: Role, changes: RoleChanges) -> No
     await session.flush()
 
 
-async def _views(session: AsyncSession, rows: Sequence[RoleRow]) -> list[RoleView]:
+async def _views(ctx: RequestContext, session: AsyncSession, rows: Sequence[RoleRow]) -> list[RoleView]:
     keys = [row.role.role_id for row in rows]
     given = await role_rows.permissions_of_roles(session, keys)
     holders = await role_rows.holder_counts(session, keys)
-    return [_view(row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0)) for row in rows]
+    known = await role_rows.permission_names(session)
+    return [
+        replace(
+            _view(row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0)),
+            **_powers(ctx.caller, row.role, known),
+        )
+        for row in rows
+    ]
+
+
+def _powers(by: Caller, role: Role, known: Collection[str]) -> dict[str, Any]:
+    if role.is_system:
+        return {}
+    home = roles.home_of(role.project_id)
+    chooses = by.may("role.assign_permissions", home)
+    return {
+        "changeable": roles.within(known, by, home) if chooses else frozenset(),
+        "may_rename": by.may("role.edit", home),
+        "may_switch": by.may("role.delete", home),
+    }
 
 
 def _view(row: RoleRow, permissions: frozenset[str], holders: int) -> RoleView:

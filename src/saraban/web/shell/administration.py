@@ -26,6 +26,9 @@ PAGES: Final = (
     AdministrationPage("/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)),
     AdministrationPage("/calendar", "clock", Text("ปฏิทินวันทำการ", "Project calendar"), ("project.edit",)),
     AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),
+    AdministrationPage(
+        "/roles", "users", Text("บทบาทและสิทธิ์", "Roles and permissions"), ("role.view", "user.manage_assignments")
+    ),
     AdministrationPage("/webhooks", "arrow", Text("การแจ้งเหตุการณ์ (webhook)", "Webhooks"), ("project.edit",)),
     AdministrationPage("/workflows", "flow", Text("กระบวนงาน", "Workflows"), ("workflow.view_definitions",)),
 )
