@@ -29,10 +29,11 @@ GUARDS = {
     "system.manage_all": ("identity.domain.context:Grant.gives", "EVERYTHING"),
     "system.view_logs": ("ops.event_endpoints:listing", "SEES"),
     "organization.view": ("identity.service.callers:list_organizations", '"organization.view"'),
-    "user.create": ("identity.service.accounts:open_account", '"user.create"'),
+    "user.view": ("identity.service.people:seen_by", "VIEW"),
+    "user.create": ("identity.service.accounts:_new_user", '"user.create"'),
     "user.edit": ("identity.service.accounts:set_active", '"user.edit"'),
     "user.delete": ("identity.service.accounts:set_active", '"user.delete"'),
-    "user.manage_assignments": ("identity.service.accounts:_require_no_more_than_own", '"user.manage_assignments"'),
+    "user.manage_assignments": ("identity.service.assignments:require_no_more_than_own", '"user.manage_assignments"'),
     "role.create": ("identity.service.roles:create_role", '"role.create"'),
     "role.view": ("identity.service.roles:_require_reader", "_READERS[0]"),
     "role.edit": ("identity.service.roles:change_role", '"role.edit"'),
@@ -85,7 +86,6 @@ EXPECTED = {
     **dict.fromkeys(("project.create", "project.view", "project.manage_members"), "projects"),
     **dict.fromkeys(("contract.view", "contract.manage_members"), "contracts"),
     **dict.fromkeys(("audit.view_own", "audit.view_all"), "audit pages"),
-    "user.view": "people",
 }
 
 

@@ -71,6 +71,7 @@ STEPS = [
     "0053",
     "0054",
     "0055",
+    "0056",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

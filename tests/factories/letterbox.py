@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
 from saraban.identity import service as identity
+from saraban.identity.domain.account import NO_PASSWORD
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.models import Organization
 from saraban.identity.service import first_run as identity_seed
@@ -198,7 +199,7 @@ async def step_in(
 
 
 async def _no_password(_password: str) -> str:
-    return identity_seed.passwords.NO_PASSWORD
+    return NO_PASSWORD
 
 
 async def new_office(db: Database) -> Office:

@@ -183,6 +183,10 @@ async def insert_entry(session: AsyncSession, row: Mapping[str, object]) -> None
     await session.execute(_INSERT, dict(row))
 
 
+async def insert_entries(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
+    await session.execute(_INSERT, [dict(row) for row in rows])
+
+
 def queue_entries(pipeline: Pipeline, rows: Sequence[Mapping[str, object]]) -> None:
     pipeline.insert(table_of(AuditLog), rows)
 

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Bundle, Mapped, mapped_column
 from sqlalchemy.schema import conv
+from sqlalchemy.sql.functions import FunctionElement
 
-from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.db import Base, Code, HasPublicId, UtcDateTime, public_id_index
 from saraban.kit.json import JsonObject
 
 
@@ -190,6 +192,7 @@ class UserAssignment(HasPublicId, Base):
             " + (CASE WHEN contract_id IS NULL THEN 0 ELSE 1 END) <= 1",
             name=conv("chk_scope"),
         ),
+        sa.Index("idx_user_assignments_changes_at", "changes_at"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -202,6 +205,37 @@ class UserAssignment(HasPublicId, Base):
     contract_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contracts.id", ondelete="CASCADE"), index=True)
     assigned_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"), index=True)
     assigned_at: Mapped[datetime]
+    # It counts from the first moment until before the second; null is without an end.
+    valid_from: Mapped[datetime | None]
+    valid_until: Mapped[datetime | None]
+    # When it begins or ends next, until those who keep lists of who is asked have been told; null is never.
+    changes_at: Mapped[datetime | None]
+
+
+class DatabaseNow(FunctionElement[datetime]):
+    """The database's clock, in whatever statement it stands: the clocks of servers differ."""
+
+    type = UtcDateTime()
+    inherit_cache = True
+
+
+@compiles(DatabaseNow)
+def _now_on_mariadb(_element: DatabaseNow, _compiler: object, **_how: object) -> str:
+    return "UTC_TIMESTAMP(6)"
+
+
+@compiles(DatabaseNow, "sqlite")
+def _now_on_sqlite(_element: DatabaseNow, _compiler: object, **_how: object) -> str:
+    return "strftime('%Y-%m-%d %H:%M:%f000', 'now')"
+
+
+def in_force(given: type[UserAssignment] = UserAssignment) -> sa.ColumnElement[bool]:
+    """Whether an assignment counts at the moment it is read: every statement that asks what somebody may do asks this."""
+    now = DatabaseNow()
+    return sa.and_(
+        sa.or_(given.valid_from.is_(None), given.valid_from <= now),
+        sa.or_(given.valid_until.is_(None), given.valid_until > now),
+    )
 
 
 class RefreshToken(HasPublicId, Base):

@@ -1,13 +1,18 @@
 """Requests and answers about sessions, the caller and organizations."""
 
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
+from saraban.identity.domain.account import UserState
 from saraban.identity.domain.catalogue import PartyRole
-from saraban.kit.schema import Schema, SingleLine
+from saraban.identity.domain.period import PeriodState
+from saraban.kit.schema import Day, Schema, SingleLine
 
+RoleLevel = Literal["Global", "Organization", "Project", "Contract"]
 _TOKEN_EXAMPLE = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9…"  # noqa: S105
 _REFRESH_EXAMPLE = "2JcQ1g8pXkq3m0…"
 
@@ -53,6 +58,109 @@ class PasswordChange(Schema):
     refresh_token: str = Field("", max_length=200, description="Of the session that goes on; the others end.")
 
 
+class UserOrganization(Schema):
+    """The organization that a person works for."""
+
+    public_id: UUID
+    organization_code: str
+    organization_name: str
+
+
+class UserIn(Schema):
+    model_config = _example(
+        username="somchai",
+        email="somchai@example.org",
+        firstName="สมชาย",
+        lastName="ใจดี",
+        organizationPublicId="01930b5e-0000-7000-8000-00000000000a",
+        invite=True,
+    )
+
+    username: Annotated[str, SingleLine(50)] = Field(
+        description="2 to 50 characters without blanks; kept in lower case."
+    )
+    email: Annotated[str, SingleLine(100)] = Field(description="Each account has its own.")
+    first_name: Annotated[str, SingleLine(50, 0)] = ""
+    last_name: Annotated[str, SingleLine(50, 0)] = ""
+    organization_public_id: UUID | None = Field(None, description="Whom the person works for.")
+    # Taken as it is typed, like the password of a log-in.
+    password: str | None = Field(
+        None, min_length=1, max_length=128, description="It works at once. Either this or `invite`.", repr=False
+    )
+    invite: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="The person chooses the password, by a link that works once within 7 days."
+    )
+    is_service: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="An account for a program; without `password` one is made and told once."
+    )
+
+
+class UserChangeIn(Schema):
+    model_config = _example(firstName="สมชาย", email="somchai@example.org")
+
+    email: Annotated[str, SingleLine(100)] | None = Field(None, description="Left out, it stays.")
+    first_name: Annotated[str, SingleLine(50, 0)] | None = None
+    last_name: Annotated[str, SingleLine(50, 0)] | None = None
+    organization_public_id: UUID | None = Field(
+        None, description="Move the person there, null for none; roles stay where they were given."
+    )
+    draws_per_minute: Annotated[int, Field(ge=0, le=1_000_000, strict=True)] | None = Field(
+        None, description="Numbers a service account may draw in a minute: null is everybody's limit, 0 is none."
+    )
+
+
+class UserPasswordIn(Schema):
+    model_config = _example(password="New-Harbour-62")  # noqa: S106
+
+    password: str | None = Field(
+        None, min_length=1, max_length=128, description="Left out for a service account: one is made and told once."
+    )
+
+
+class UserOut(Schema):
+    public_id: UUID
+    username: str
+    email: str
+    first_name: str
+    last_name: str
+    display_name: str
+    organization: UserOrganization | None
+    state: UserState = Field(
+        description="`invited`: no password was chosen yet. `locked`: signing in has failed so often that it is delayed."
+    )
+    is_active: bool
+    is_service: bool
+    draws_per_minute: int | None
+    last_login_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class UserSecretOut(UserOut):
+    """What is told once, in the first answer only."""
+
+    invitation_url: str | None = Field(
+        None, description="The one-time link, where no e-mail is set up; otherwise it goes to the person alone."
+    )
+    password: str | None = Field(None, description="The password that was made for a service account.")
+
+
+class UserSearch(Schema):
+    model_config = ConfigDict(extra="ignore", alias_generator=to_camel, populate_by_name=True)
+
+    search: Annotated[str, SingleLine(100)] | None = Field(None, description="Part of a name, user name or e-mail.")
+    organization_public_id: UUID | None = Field(None, description="Who works for it.")
+    role: Annotated[str, SingleLine(100)] | None = Field(None, description="Who has this role somewhere now.")
+    state: UserState | None = None
+    is_service: bool | None = Field(None, description="Programs only, or people only.")
+    sort: Literal["newest", "name"] = Field("newest", description="By user name, or the newest first.")
+
+
+class UserPage(Schema):
+    items: list[UserOut]
+    next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
+
+
 class OrganizationSummary(Schema):
     model_config = _example(
         publicId="01930b5e-0000-7000-8000-00000000000a",
@@ -93,8 +201,39 @@ class HeldRoleScope(Schema):
 
 class HeldRole(Schema):
     role: str
-    level: Literal["Global", "Organization", "Project", "Contract"]
+    level: RoleLevel
     place: HeldRoleScope | None = Field(description="Null for a role that counts everywhere.")
+
+
+class RoleGrantIn(Schema):
+    model_config = _example(
+        role="Document Control",
+        level="Organization",
+        placePublicId="01930b5e-0000-7000-8000-00000000000a",
+        until="2026-12-31",
+    )
+
+    role: Annotated[str, SingleLine(100)]
+    level: RoleLevel
+    place_public_id: UUID | None = Field(None, description="Of the organization, project or contract; none for Global.")
+    first: Day | None = Field(None, alias="from", description="The first day; left out, it counts at once.")
+    last: Day | None = Field(None, alias="until", description="The last day on which it counts; left out, it stays.")
+
+
+class HeldRoleOut(Schema):
+    public_id: UUID
+    role: str
+    level: RoleLevel
+    place: HeldRoleScope | None = Field(description="Null for a role that counts everywhere.")
+    first: date | None = Field(alias="from")
+    last: date | None = Field(alias="until", description="The last day.")
+    state: PeriodState
+    assigned_at: datetime
+    assigned_by: str | None = Field(description="User name of who gave it.")
+
+
+class HeldRolesOut(Schema):
+    items: list[HeldRoleOut]
 
 
 class Profile(Schema):

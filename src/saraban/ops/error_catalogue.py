@@ -122,9 +122,7 @@ NOT_FROM_THE_API: Final = {
     "NUMBER_IMPORT_INTERRUPTED": "the outcome of an import, in its answer",
     "ORGANIZATION_NAMES_DIFFER": "saraban setup",
     "RFA_WITHOUT_FILES": "the page of an RFA, which asks first",
-    "ROLE_SCOPE_MISMATCH": "saraban user grant",
     "SECRET_KEY_TOO_SHORT": "the server's start, and every command",
-    "USERNAME_TAKEN": "saraban user create",
 }
 
 ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY")
@@ -182,6 +180,12 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "auth_log_in": ("INVALID_CREDENTIALS", "LOGIN_THROTTLED", "PASSWORDS_BUSY"),
     "auth_refresh": ("SESSION_ENDED",),
     "auth_change_password": ("TOO_MANY_PASSWORDS", "PASSWORDS_BUSY"),
+    "users_create_user": ("USERNAME_TAKEN", "PASSWORDS_BUSY"),
+    "users_change_user": ("USERNAME_TAKEN", "ACCOUNT_CHANGED"),
+    "users_close_user": ("LAST_SUPER_ADMIN",),
+    "users_set_password": ("PASSWORDS_BUSY",),
+    "users_give_role": ("ROLE_SCOPE_MISMATCH", "ROLE_ALREADY_GIVEN"),
+    "users_take_role": ("LAST_SUPER_ADMIN",),
     "projects_apply": (
         *("PROJECT_FILE_NOT_YAML", "PROJECT_FILE_TOO_LARGE", "PROJECT_FILE_CONFLICT"),
         *("NUMBER_TEMPLATE_INVALID", "FORMAT_IN_USE"),
@@ -272,6 +276,9 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
 _VALUES: Final[dict[str, object]] = {
     "found": "latin1; ANSI_QUOTES",
     "code": "คคง.",
+    "role": "Document Control",
+    "scope": "Organization",
+    "value": "somchai",
     "given": "ที่ปรึกษา",
     "stated": "ที่ปรึกษาควบคุมการก่อสร้าง",
     "minutes": 15,

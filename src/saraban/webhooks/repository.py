@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document
-from saraban.identity.models import Permission, RolePermission, User, UserAssignment
+from saraban.identity.models import Permission, RolePermission, User, UserAssignment, in_force
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
 from saraban.webhooks.models import Webhook, WebhookOutcome
@@ -47,13 +47,24 @@ async def one(session: AsyncSession, public_id: UUID, *, locked: bool = False) -
     return await session.scalar(found.with_for_update() if locked else found)
 
 
+async def to_deliver(session: AsyncSession, public_id: UUID) -> Webhook | None:
+    """The webhook that a message waits for, while it is told anything: nothing goes out for who has left."""
+    statement = (
+        sa.select(Webhook)
+        .join(User, User.user_id == Webhook.user_id)
+        .where(Webhook.public_id == public_id, Webhook.is_active)
+        .where(sa.or_(Webhook.project_id.is_not(None), sa.and_(User.is_active, User.deleted_at.is_(None))))
+    )
+    return await session.scalar(statement)
+
+
 async def concerned(session: AsyncSession, row: Webhook, *, permission: str) -> list[UUID]:
     """Whoever set it up; of a project's webhook also those who have the permission by a role in that project."""
     by_role = (
         sa.select(UserAssignment.user_id)
         .join(RolePermission, RolePermission.role_id == UserAssignment.role_id)
         .join(Permission, Permission.permission_id == RolePermission.permission_id)
-        .where(UserAssignment.project_id == row.project_id, Permission.permission_name == permission)
+        .where(UserAssignment.project_id == row.project_id, Permission.permission_name == permission, in_force())
     )
     mine = User.user_id == row.user_id
     whose = mine if row.project_id is None else sa.or_(mine, User.user_id.in_(by_role))

@@ -116,6 +116,7 @@ def standard_timers(
         Timer("mail_purge", timedelta(hours=1), _purge(db, notifications.purge_mails)),
         Timer("idempotency_purge", timedelta(hours=1), _purge(db, delete_expired_keys)),
         Timer("session_purge", timedelta(hours=1), _purge(db, identity.delete_expired_sessions)),
+        Timer("role_periods", timedelta(seconds=10), lambda now: identity.announce_periods(db, now=now)),
         Timer("reservation_expiry", timedelta(seconds=10), expire),
         Timer(
             "number_error_purge", timedelta(hours=1), _purge(db, partial(numbering.delete_old_errors, keep=keep_errors))

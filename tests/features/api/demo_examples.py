@@ -87,6 +87,7 @@ class Demo:
             "/workflow/instances": instances[:1],
             "/webhooks": [self.make("/notifications/webhooks").get("publicId")],
             "/attachments": [self._file()],
+            "/users": [self.make("/users").get("publicId")],
             "/projects": [self.values.of_all["projectPublicId"]],
         }
         self.make("/delegations")

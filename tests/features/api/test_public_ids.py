@@ -21,7 +21,7 @@ from tests.password_reads import password_reads
 COUNTS = {
     "sequence", "year", "version", "versionNo", "clientVersionNo", "size", "quantity", "revisionNumber", "expiresIn",
     "status", "unreadCount", "attempts", "width", "position", "stepNumber", "sortOrder", "total", "count", "answered", "mustAnswer",
-    "approximateCount", "holders",
+    "approximateCount", "holders", "drawsPerMinute",
     "lastNumber", "highestNumber", "ranges", "first", "last",
     "rowsTotal", "rowsDone", "rowsRefused", "ready", "there", "refused", "imported", "line", "highest", "counter", "jump",
     "before", "after", "seriesTotal", "peopleCount", "digestHour", "quietFrom", "quietUntil", "every", "hour",

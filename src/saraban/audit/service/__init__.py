@@ -12,6 +12,7 @@ from saraban.audit.service.trail import (
     list_records,
     queue,
     record,
+    record_all,
 )
 from saraban.audit.service.verification import (
     VerificationReport,
@@ -40,6 +41,7 @@ __all__ = [
     "purge",
     "queue",
     "record",
+    "record_all",
     "unsealed",
     "verify",
     "verify_file",

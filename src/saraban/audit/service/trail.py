@@ -94,6 +94,13 @@ async def record(ctx: AuditContext, session: AsyncSession, entry: AuditEntry) ->
     await repository.insert_entry(session, _row(ctx, entry))
 
 
+async def record_all(ctx: AuditContext, session: AsyncSession, entries: Sequence[AuditEntry]) -> None:
+    """Add the rows of several entries, in their order, with one statement."""
+    if entries:
+        await session.flush()
+        await repository.insert_entries(session, [_row(ctx, entry) for entry in entries])
+
+
 def queue(pipeline: Pipeline, entries: Sequence[tuple[AuditContext, AuditEntry]]) -> None:
     """Add the rows of several entries, in their order, when the pipeline is sent."""
     repository.queue_entries(pipeline, [_row(ctx, entry) for ctx, entry in entries])

@@ -3,12 +3,23 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from saraban.kit.errors import Text, invalid
 from saraban.kit.json import JsonObject
 from saraban.kit.text import control_character, fold
 
+NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 8, 128
+
+
+class UserState(StrEnum):
+    """What an account is, the first that fits from the end."""
+
+    ACTIVE = "active"
+    LOCKED = "locked"
+    INVITED = "invited"
+    CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,11 +49,6 @@ class RequestedRole:
     level: str
     place: str
 
-    @property
-    def codes(self) -> dict[str, str]:
-        """The place as `grant_role` takes it."""
-        return {f"{self.level.lower()}_code": self.place} if self.level != catalogue.GLOBAL else {}
-
 
 @dataclass(frozen=True, slots=True)
 class ImportedPerson:

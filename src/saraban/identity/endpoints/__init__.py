@@ -1,9 +1,10 @@
-"""What the API offers about people: their sessions, their roles, and the register of organizations."""
+"""What the API offers about people: their sessions, their accounts, their roles, and the register of organizations."""
 
 from fastapi import APIRouter
 
-from saraban.identity.endpoints import roles, sessions
+from saraban.identity.endpoints import roles, sessions, users
 
 router = APIRouter()
 router.include_router(sessions.router)
+router.include_router(users.router)
 router.include_router(roles.router)

@@ -1,9 +1,9 @@
 """Queries about people, what their roles allow, their tokens and organizations; each function is one statement."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from saraban.identity.models import (
     UserAssignment,
     UserInvitation,
     UserPreference,
+    in_force,
 )
 from saraban.identity.schemas import OrganizationSearch
 from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection
@@ -29,8 +30,8 @@ from saraban.kit.pagination import newest_first
 from saraban.kit.statements import PreparedStatement
 
 # The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
-_projects = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
-_contracts = sa.table(
+PROJECTS = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
+CONTRACTS = sa.table(
     "contracts", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("contract_code"), sa.column("project_id")
 )
 
@@ -42,11 +43,11 @@ async def organization_key(session: AsyncSession, code: str) -> int | None:
 
 
 async def project_key(session: AsyncSession, *, code: str) -> int | None:
-    return await session.scalar(sa.select(_projects.c.id).where(_projects.c.project_code == code))
+    return await session.scalar(sa.select(PROJECTS.c.id).where(PROJECTS.c.project_code == code))
 
 
 async def contract_keys(session: AsyncSession, *, code: str) -> AnyRow | None:
-    statement = sa.select(_contracts.c.id, _contracts.c.project_id).where(_contracts.c.contract_code == code)
+    statement = sa.select(CONTRACTS.c.id, CONTRACTS.c.project_id).where(CONTRACTS.c.contract_code == code)
     return (await session.execute(statement)).one_or_none()
 
 
@@ -58,10 +59,59 @@ async def user_named(session: AsyncSession, *, username: str, with_password: boo
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
 
-async def is_taken(session: AsyncSession, *, username: str, email: str) -> bool:
-    """Closed and deleted accounts count too: a name in the audit trail must mean one person for ever."""
-    taken = sa.exists().where(sa.or_(User.username == username, User.email == email))
-    return bool(await session.scalar(sa.select(taken)))
+_AT_ONCE = 500  # values of one list
+T = TypeVar("T")
+
+
+def parts(values: Iterable[T]) -> Iterator[Sequence[T]]:
+    """Cut a long list into parts that a statement can hold; nothing of an empty one."""
+    distinct = list(dict.fromkeys(values))
+    return (distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE))
+
+
+async def taken(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> set[str]:
+    """
+    Those of some user names and addresses that an account has.
+
+    Closed and deleted accounts count too: a name in the audit trail must mean one person for ever.
+    """
+    found: set[str] = set()
+    for column, values in ((User.username, usernames), (User.email, emails)):
+        for part in parts(values):
+            found |= set(await session.scalars(sa.select(column).where(column.in_(part))))
+    return found
+
+
+async def organization_keys(session: AsyncSession, named: Iterable[str | UUID | None]) -> dict[str | UUID, int]:
+    """The keys of organizations by their codes or public ids, as they were asked for."""
+    asked = set(named) - {None}
+    found: dict[str | UUID, int] = {}
+    for column, kind in ((Organization.organization_code, str), (Organization.public_id, UUID)):
+        for part in parts(one for one in asked if isinstance(one, kind)):
+            statement = sa.select(column, Organization.id).where(column.in_(part), Organization.deleted_at.is_(None))
+            found |= cast("dict[str | UUID, int]", {row[0]: row[1] for row in await session.execute(statement)})
+    return found
+
+
+async def organization_code(session: AsyncSession, key: int) -> str | None:
+    return await session.scalar(sa.select(Organization.organization_code).where(Organization.id == key))
+
+
+async def people_named(
+    session: AsyncSession, asked: Sequence[str | UUID], *, lock: bool = False
+) -> dict[str | UUID, User]:
+    """Accounts by their user names or public ids, as they were asked for; that of the system is none for a public id."""
+    found: dict[str | UUID, User] = {}
+    for column, kind in ((User.username, str), (User.public_id, UUID)):
+        for part in parts(one for one in asked if isinstance(one, kind)):
+            statement = sa.select(User).where(column.in_(part), User.deleted_at.is_(None))
+            if kind is UUID:
+                statement = statement.where(User.username != SYSTEM_USERNAME)
+            if lock:
+                statement = statement.with_for_update().execution_options(populate_existing=True)
+            for user in await session.scalars(statement):
+                found[user.username if kind is str else user.public_id] = user
+    return found
 
 
 async def has_accounts(connected: SessionOrConnection) -> bool:
@@ -91,7 +141,7 @@ async def list_accounts(session: AsyncSession, *, no_password: str) -> Sequence[
     statement = (
         sa.select(User, Organization.organization_code, roles, (User.password_hash == no_password).label("is_unset"))
         .outerjoin(Organization, Organization.id == User.primary_organization_id)
-        .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
+        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
         .outerjoin(Role, Role.role_id == UserAssignment.role_id)
         .where(User.deleted_at.is_(None))
         .group_by(User.user_id, Organization.organization_code)
@@ -102,26 +152,6 @@ async def list_accounts(session: AsyncSession, *, no_password: str) -> Sequence[
 
 async def role_named(session: AsyncSession, name: str) -> Role | None:
     return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
-
-
-class AssignmentColumns(TypedDict):
-    """A role in a place, as the columns of an assignment."""
-
-    role_id: int
-    organization_id: int | None
-    project_id: int | None
-    contract_id: int | None
-
-
-async def assignment(session: AsyncSession, user_id: int, columns: AssignmentColumns) -> UserAssignment | None:
-    statement = sa.select(UserAssignment).where(
-        UserAssignment.user_id == user_id,
-        UserAssignment.role_id == columns["role_id"],
-        UserAssignment.organization_id.is_not_distinct_from(columns["organization_id"]),
-        UserAssignment.project_id.is_not_distinct_from(columns["project_id"]),
-        UserAssignment.contract_id.is_not_distinct_from(columns["contract_id"]),
-    )
-    return await session.scalar(statement)
 
 
 async def chosen_language(session: AsyncSession, *, user_id: int) -> str | None:
@@ -319,7 +349,7 @@ _USERS_WITH_GRANTS = (
     )
     .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
     .outerjoin(Organization, Organization.id == User.primary_organization_id)
-    .outerjoin(UserAssignment, UserAssignment.user_id == User.user_id)
+    .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
     .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
     .order_by(User.username, UserAssignment.id)
 )
@@ -353,17 +383,17 @@ async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[Any
             Role.scope,
             Organization.public_id.label("organization_public_id"),
             Organization.organization_code,
-            _projects.c.uuid.label("project_public_id"),
-            _projects.c.project_code,
-            _contracts.c.uuid.label("contract_public_id"),
-            _contracts.c.contract_code,
+            PROJECTS.c.uuid.label("project_public_id"),
+            PROJECTS.c.project_code,
+            CONTRACTS.c.uuid.label("contract_public_id"),
+            CONTRACTS.c.contract_code,
         )
         .select_from(UserAssignment)
         .join(Role, Role.role_id == UserAssignment.role_id)
         .outerjoin(Organization, Organization.id == UserAssignment.organization_id)
-        .outerjoin(_projects, _projects.c.id == UserAssignment.project_id)
-        .outerjoin(_contracts, _contracts.c.id == UserAssignment.contract_id)
-        .where(UserAssignment.user_id == user_id, Role.deleted_at.is_(None))
+        .outerjoin(PROJECTS, PROJECTS.c.id == UserAssignment.project_id)
+        .outerjoin(CONTRACTS, CONTRACTS.c.id == UserAssignment.contract_id)
+        .where(UserAssignment.user_id == user_id, Role.deleted_at.is_(None), in_force())
         .order_by(UserAssignment.id)
     )
     return list((await session.execute(statement)).all())
@@ -378,16 +408,17 @@ async def members(
     :param project_id: or has a role in this project
     :param closed: those whose account is closed, too
     """
+    mine = sa.exists().where(UserAssignment.user_id == User.user_id, in_force())
     belongs = sa.or_(
         User.primary_organization_id.in_(organization_ids),
-        sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.organization_id.in_(organization_ids)),
+        mine.where(UserAssignment.organization_id.in_(organization_ids)),
     )
     if project_id is not None:
-        here = sa.exists().where(UserAssignment.user_id == User.user_id, UserAssignment.project_id == project_id)
+        here = mine.where(UserAssignment.project_id == project_id)
         belongs = sa.or_(belongs, here)
     statement = (
         sa.select(User.user_id, User.public_id, User.username, User.first_name, User.last_name, User.is_active)
-        .where(belongs, *((User.is_service.is_(False),) if closed else _acts()))
+        .where(belongs, *((User.is_service.is_(False),) if closed else acts()))
         .order_by(User.username)
     )
     return list((await session.execute(statement)).all())
@@ -409,12 +440,14 @@ def _members_of_each(*, may: bool) -> sa.CompoundSelect[*tuple[Any, ...]]:
     who = (User.user_id, User.public_id.label("public_id"))
     home, place = User.primary_organization_id, UserAssignment.organization_id
     at_home = sa.select(home.label("organization_id"), *who).where(home.in_(places))
-    placed = sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id).where(place.in_(places))
+    placed = (
+        sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id).where(place.in_(places), in_force())
+    )
     who_may = (_may(names),) if may else ()
-    return sa.union(*(one.where(*_acts(), *who_may) for one in (at_home, placed)))
+    return sa.union(*(one.where(*acts(), *who_may) for one in (at_home, placed)))
 
 
-def _acts() -> tuple[sa.ColumnElement[bool], ...]:
+def acts() -> tuple[sa.ColumnElement[bool], ...]:
     return (User.is_active.is_(True), User.is_service.is_(False), User.deleted_at.is_(None))
 
 
@@ -422,7 +455,7 @@ def _may(permissions: Any) -> sa.ColumnElement[bool]:
     given = aliased(UserAssignment)
     return (
         sa.exists()
-        .where(given.user_id == User.user_id)
+        .where(given.user_id == User.user_id, in_force(given))
         .where(Role.role_id == given.role_id, Role.deleted_at.is_(None))
         .where(RolePermission.role_id == Role.role_id)
         .where(Permission.permission_id == RolePermission.permission_id)

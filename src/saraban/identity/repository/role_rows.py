@@ -8,7 +8,7 @@ import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment
+from saraban.identity.models import DatabaseNow, Permission, Role, RolePermission, User, UserAssignment
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
 
@@ -108,7 +108,9 @@ async def replace_permissions(session: AsyncSession, *, role_id: int, names: Col
 
 
 def _held(role_ids: Collection[int]) -> tuple[sa.ColumnElement[bool], ...]:
-    return (UserAssignment.role_id.in_(role_ids), User.deleted_at.is_(None))
+    ends = UserAssignment.valid_until
+    lasts = sa.or_(ends.is_(None), ends > DatabaseNow())
+    return (UserAssignment.role_id.in_(role_ids), User.deleted_at.is_(None), lasts)
 
 
 async def holder_counts(session: AsyncSession, role_ids: Collection[int]) -> dict[int, int]:

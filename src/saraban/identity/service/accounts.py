@@ -1,73 +1,38 @@
-"""
-Opens, closes and unlocks accounts, gives them roles and takes them back; used by the command line.
+"""Opens, changes, closes and unlocks accounts. Who may is asked in the organization of their person."""
 
-Whatever changes what somebody may do is told as `account.changed`, for those who keep lists of who is asked, and excludes
-those who write such a list at that moment (`lock_rights`).
-"""
-
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.events import service as events
 from saraban.identity import repository
-from saraban.identity.domain import catalogue
-from saraban.identity.domain.account import acceptable_address, acceptable_name, acceptable_username, canonical_username
-from saraban.identity.domain.context import Caller, RequestContext, Scope
-from saraban.identity.models import Role, User, UserAssignment
-from saraban.identity.repository import AssignmentColumns, role_rows
+from saraban.identity.domain.account import NO_PASSWORD, acceptable_address, acceptable_name, acceptable_username
+from saraban.identity.domain.context import RequestContext, Scope
+from saraban.identity.models import User
 from saraban.identity.service import passwords
+from saraban.identity.service.assignments import (
+    Person,
+    Placed,
+    anywhere,
+    canonical,
+    entry,
+    home_of,
+    record,
+    require_another_administrator,
+    require_power_over,
+    tell_changed,
+    unknown_code,
+)
 from saraban.identity.service.callers import display_name, lock_rights
-from saraban.kit.errors import DomainError, ErrorKind, Forbidden, Invalid, NotFound, Text, invalid
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, required
+from saraban.kit.ids import new_id
 from saraban.kit.text import fold
-
-
-@dataclass(frozen=True, slots=True)
-class RoleScope:
-    """A contract carries its project too, because whoever may in the project may in its contracts."""
-
-    organization_id: int | None = None
-    project_id: int | None = None
-    contract_id: int | None = None
-
-    @property
-    def scope(self) -> Scope:
-        organizations = frozenset({self.organization_id} if self.organization_id is not None else ())
-        return Scope(organizations, self.project_id, self.contract_id)
-
-
-async def find_scope(
-    session: AsyncSession, organization: str | None = None, project: str | None = None, contract: str | None = None
-) -> RoleScope:
-    """
-    :raises Invalid: at the field whose code is not known
-    """
-    organization_id = project_id = contract_id = None
-    if organization is not None:
-        organization_id = await repository.organization_key(session, code=fold(organization))
-        if organization_id is None:
-            raise _unknown("/organizationCode", organization)
-    if project is not None:
-        project_id = await repository.project_key(session, code=fold(project))
-        if project_id is None:
-            raise _unknown("/projectCode", project)
-    if contract is not None:
-        row = await repository.contract_keys(session, code=fold(contract))
-        if row is None:
-            raise _unknown("/contractCode", contract)
-        contract_id, project_id = row.id, row.project_id
-    return RoleScope(organization_id, project_id, contract_id)
-
-
-def _unknown(pointer: str, code: str) -> Invalid:
-    return invalid(pointer, "unknown", "ไม่มีรหัส “{value}”", "There is no “{value}”.", value=code)
-
-
-ACCOUNT_CHANGED = "account.changed"
 
 
 class UsernameTaken(DomainError):
@@ -77,13 +42,10 @@ class UsernameTaken(DomainError):
     says = Text("ชื่อผู้ใช้หรืออีเมล “{value}” มีผู้ใช้แล้ว", "“{value}” is already used by another account.")
     recovery = (Text("เลือกชื่ออื่น", "Choose another name."),)
 
-
-class RoleDoesNotFit(DomainError):
-    """A role is given at the level it is made for: everywhere, one organization, one project or one contract."""
-
-    kind, code = ErrorKind.CONFLICT, "ROLE_SCOPE_MISMATCH"
-    says = Text("บทบาท {role} ต้องกำหนดที่ระดับ {scope}", "The role {role} is given at the level {scope}.")
-    recovery = (Text("ระบุขอบเขตให้ตรงกับบทบาท", "Name the scope that fits the role."),)
+    @classmethod
+    def at(cls, pointer: str, value: str) -> "UsernameTaken":
+        values = {"value": value}
+        return cls(values=values, fields=[FieldProblem(pointer, "taken", cls.says, values)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +66,7 @@ class AccountSummary:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """An account as it is asked for."""
+    """An account as it is asked for; its organization by its code or its public id."""
 
     username: str
     email: str
@@ -112,16 +74,14 @@ class NewAccount:
     last_name: str = ""
     organization_code: str | None = None
     is_service: bool = False
+    organization_public_id: UUID | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class RoleGrant:
-    """A role in one place, or everywhere when no code is named."""
-
-    role: str
-    organization_code: str | None = None
-    project_code: str | None = None
-    contract_code: str | None = None
+    @property
+    def home(self) -> tuple[str, str | UUID | None]:
+        """The organization, after the field that names it."""
+        if self.organization_public_id is not None:
+            return "/organizationPublicId", self.organization_public_id
+        return "/organizationCode", None if self.organization_code is None else fold(self.organization_code)
 
 
 async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password: str) -> UUID:
@@ -131,198 +91,245 @@ async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccoun
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    passwords.require_strong(password, acceptable_username(new.username))
-    user = await open_account(ctx, session, new, password_hash=await passwords.hash_password(password))
-    await record(ctx, session, "user.create", user)
+    return await create_account(
+        ctx, session, new, password_hash=await passwords.hash_new(password, acceptable_username(new.username))
+    )
+
+
+async def create_account(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password_hash: str) -> UUID:
+    """Do the same with a password that was hashed before the transaction began."""
+    (user,) = await open_accounts(ctx, session, [new], password_hash=password_hash)
     return user.public_id
 
 
-async def open_account(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password_hash: str) -> User:
+async def open_accounts(
+    ctx: RequestContext, session: AsyncSession, new: Sequence[NewAccount], *, password_hash: str, at: Placed = anywhere
+) -> list[User]:
     """
-    Write the row of an account; what it is called in the audit trail is for the caller to say.
+    Write the rows of accounts and what the audit trail says of each, with a bounded number of statements.
 
+    :param at: what the refusal of each is told in; one that it keeps to itself is left out
     :raises Invalid: when a field is not acceptable
-    :raises UsernameTaken: when the name or the address is in use
+    :raises UsernameTaken: when a name or an address is in use, or comes twice
     """
+    homes = await repository.organization_keys(session, [one.home[1] for one in new])
+    taken = await repository.taken(
+        session,
+        [fold(one.username.strip()).casefold() for one in new],
+        [fold(one.email.strip()).casefold() for one in new],
+    )
+    made: list[User] = []
+    for index, one in enumerate(new):
+        with at(index):
+            made.append(_new_user(ctx, one, homes, taken, password_hash))
+    session.add_all(made)
+    try:
+        await session.flush()
+    except IntegrityError as error:  # somebody else was quicker, after we had looked
+        raise UsernameTaken(values={"value": ", ".join(user.username for user in made[:3])}) from error
+    await audit.record_all(ctx, session, [entry("user.create", user, _opened(user)) for user in made])
+    return made
+
+
+def _new_user(
+    ctx: RequestContext, new: NewAccount, homes: dict[str | UUID, int], taken: set[str], password_hash: str
+) -> User:
     name, mail = acceptable_username(new.username), acceptable_address(new.email)
     first, last = acceptable_name("/firstName", new.first_name), acceptable_name("/lastName", new.last_name)
-    home = await find_scope(session, organization=new.organization_code)
-    ctx.caller.require("user.create", home.scope)
-    if await repository.is_taken(session, username=name, email=mail):
-        raise UsernameTaken(values={"value": new.username})
-    user = User(
+    pointer, wanted = new.home
+    if wanted is not None and wanted not in homes:
+        raise unknown_code(pointer, str(wanted))
+    home = None if wanted is None else homes[wanted]
+    ctx.caller.require("user.create", Scope(organizations=frozenset({home} if home else ())))
+    for field, value in (("/username", name), ("/email", mail)):
+        if value in taken:
+            raise UsernameTaken.at(field, value)
+    taken.update((name, mail))
+    return User(
+        public_id=new_id(),
         username=name,
         password_hash=password_hash,
         email=mail,
         first_name=first or None,
         last_name=last or None,
-        primary_organization_id=home.organization_id,
+        primary_organization_id=home,
         is_service=new.is_service,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    session.add(user)
-    await session.flush()
-    return user
+
+
+def _opened(user: User) -> dict[str, object]:
+    facts = {"email": user.email, "firstName": user.first_name, "lastName": user.last_name}
+    return {"after": facts | {"isService": bool(user.is_service)}}
 
 
 async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
-    rows = await repository.list_accounts(session, no_password=passwords.NO_PASSWORD)
+    rows = await repository.list_accounts(session, no_password=NO_PASSWORD)
     return tuple(_account(*row) for row in rows)
 
 
-async def set_active(ctx: RequestContext, session: AsyncSession, *, username: str, active: bool) -> None:
-    """Open or close an account; a closed one is refused at its next request."""
+async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Person, active: bool) -> None:
+    """
+    Open or close an account; a closed one is refused at its next request.
+
+    :raises LastSuperAdmin: when nobody would administer the installation
+    """
     await lock_rights(session)
     user = await load_manageable(ctx, session, username, "user.edit" if active else "user.delete")
-    user.is_active, user.updated_at = active, ctx.now
+    if user.is_active == active:
+        return
     if not active:
+        await require_another_administrator(session, user)
         await repository.revoke_tokens(session, user_id=user.user_id, now=ctx.now)
-    await record(ctx, session, "user.enable" if active else "user.disable", user)
-    await _record_event(session, user, ctx.now)
+        await repository.delete_invitation(session, user_id=user.user_id)
+    user.is_active, user.updated_at = active, ctx.now
+    details = {"before": {"isActive": not active}, "after": {"isActive": active}}
+    await record(ctx, session, "user.enable" if active else "user.disable", user, details)
+    await tell_changed(session, [user], ctx.now)
 
 
-async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: str, per_minute: int | None) -> None:
+async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: Person, per_minute: int | None) -> None:
     """
     Set how many numbers an account may draw in a minute.
 
     :param per_minute: None for the limit that everybody has, 0 for none at all
     """
+    await change_user(ctx, session, person=username, change=AccountChange(draws_per_minute=per_minute))
+
+
+async def unlock(ctx: RequestContext, session: AsyncSession, *, username: Person) -> None:
     user = await load_manageable(ctx, session, username, "user.edit")
-    user.draws_per_minute, user.updated_at = per_minute, ctx.now
-    await record(ctx, session, "user.limit", user)
+    before, user.failed_attempts = user.failed_attempts, 0
+    user.locked_until, user.updated_at = ctx.now, ctx.now
+    details = {"before": {"failedAttempts": before}, "after": {"failedAttempts": 0}}
+    await record(ctx, session, "user.unlock", user, details)
 
 
-async def unlock(ctx: RequestContext, session: AsyncSession, *, username: str) -> None:
-    user = await load_manageable(ctx, session, username, "user.edit")
-    user.failed_attempts, user.locked_until, user.updated_at = 0, ctx.now, ctx.now
-    await record(ctx, session, "user.unlock", user)
-
-
-async def set_password(ctx: RequestContext, session: AsyncSession, *, username: str, password: str) -> None:
+async def set_password(ctx: RequestContext, session: AsyncSession, *, username: Person, password: str) -> None:
     """
     Replace a password, unlock the account and end its sessions.
 
     :raises Invalid: when the password is too weak
     """
     user = await load_manageable(ctx, session, username, "user.edit")
-    passwords.require_strong(password, user.username)
-    await replace_password(session, user, await passwords.hash_password(password), now=ctx.now)
+    await _reset(ctx, session, user, await passwords.hash_new(password, user.username))
+
+
+async def reset_password(
+    ctx: RequestContext, db: Database, *, person: UUID, password: str | None
+) -> tuple[str, str | None]:
+    """
+    Return the hash of a new password, for `keep_password`, and the password where one was made for a program.
+
+    No connection is held while argon2 works.
+    """
+    async with db.reading() as session:
+        user = await load_manageable(ctx, session, person, "user.edit")
+    if password is None and not user.is_service:
+        raise required("/password")
+    made = passwords.make_password() if password is None else None
+    return await passwords.hash_new(password or made or "", user.username), made
+
+
+async def keep_password(ctx: RequestContext, session: AsyncSession, *, person: UUID, password_hash: str) -> None:
+    await _reset(ctx, session, await load_manageable(ctx, session, person, "user.edit"), password_hash)
+
+
+async def _reset(ctx: RequestContext, session: AsyncSession, user: User, password_hash: str) -> None:
+    await replace_password(session, user, password_hash, now=ctx.now)
     await record(ctx, session, "user.reset_password", user)
 
 
-async def grant_role(ctx: RequestContext, session: AsyncSession, username: str, grant: RoleGrant) -> None:
-    """
-    Give a role in one place, or everywhere; a role that is already given there is left as it is.
-
-    :raises RoleDoesNotFit: when the role is made for another level
-    :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
-    """
-    await lock_rights(session)
-    user = await _existing(session, username)
-    wanted = await requested_assignment(session, ctx.caller, grant)
-    if await repository.assignment(session, user.user_id, wanted.where):
-        return
-    session.add(
-        UserAssignment(
-            user_id=user.user_id, assigned_by_user_id=ctx.caller.user_id, assigned_at=ctx.now, **wanted.where
-        )
-    )
-    await session.flush()
-    await record(ctx, session, "user.grant_role", user, wanted.details)
-    await _record_event(session, user, ctx.now)
-
-
-async def revoke_role(ctx: RequestContext, session: AsyncSession, username: str, grant: RoleGrant) -> None:
-    """
-    Take a role back that was given in one place, or everywhere; what is given elsewhere stays.
-
-    :raises NotFound: when it is not given there
-    :raises RoleDoesNotFit: when the role is made for another level
-    :raises Forbidden: when `by` could not have given it
-    """
-    await lock_rights(session)
-    user = await _existing(session, username)
-    wanted = await requested_assignment(session, ctx.caller, grant)
-    assignment = await repository.assignment(session, user.user_id, wanted.where)
-    if assignment is None:
-        raise NotFound(f"The account “{username}” does not have the role {grant.role} there.")
-    await session.delete(assignment)
-    await session.flush()
-    await record(ctx, session, "user.revoke_role", user, wanted.details)
-    await _record_event(session, user, ctx.now)
-
-
-async def _require_no_more_than_own(session: AsyncSession, by: Caller, role: Role, scope: Scope) -> None:
-    by.require("user.manage_assignments", scope)
-    given = await role_rows.permissions_of_role(session, role.role_id)
-    beyond = [name for name in sorted(given) if not by.may(name, scope)]
-    if beyond:
-        raise Forbidden(f"The role {role.role_name} may more than the one who gives it, for example {beyond[0]}.")
+UNCHANGED: Final = "…"  # no address, name or organization is this
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedAssignment:
-    """A role in a place: as the columns of its assignment, and as the audit trail names it."""
+class AccountChange:
+    """What is to be different of an account; what is UNCHANGED stays."""
 
-    where: AssignmentColumns
-    details: dict[str, str | None]
+    email: str = UNCHANGED
+    first_name: str | None = UNCHANGED
+    last_name: str | None = UNCHANGED
+    organization: str | UUID | None = UNCHANGED
+    draws_per_minute: int | str | None = UNCHANGED
 
 
-async def requested_assignment(session: AsyncSession, by: Caller, grant: RoleGrant) -> RequestedAssignment:
+async def change_user(
+    ctx: RequestContext, session: AsyncSession, *, person: Person, change: AccountChange, user: User | None = None
+) -> None:
     """
-    Find the role and the place of a grant.
+    Change what an account says of its person, or move it to another organization; its roles stay where they are.
 
-    :raises Invalid: when either is unknown, or the role was made for another project
-    :raises RoleDoesNotFit: when the role is made for another level
-    :raises Forbidden: when `by` may not assign there, or the role may more than `by` may
+    :param user: the account where it is at hand, locked
+    :raises Invalid: when a field is not acceptable
+    :raises UsernameTaken: when the address is in use
+    :raises Forbidden: also when the caller may not edit the people of the organization that it is moved to
     """
-    row = await _fitting_role(session, grant)
-    place = await find_scope(session, grant.organization_code, grant.project_code, grant.contract_code)
-    if row.project_id not in {None, place.project_id}:
-        th, en = "บทบาทนี้ใช้ได้เฉพาะในโครงการที่สร้างไว้", "This role belongs to another project."
-        raise invalid("/role", "of_another_project", th, en)
-    await _require_no_more_than_own(session, by, row, place.scope)
-    where: AssignmentColumns = {
-        "role_id": row.role_id,
-        "organization_id": place.organization_id,
-        "project_id": None if place.contract_id else place.project_id,
-        "contract_id": place.contract_id,
-    }
-    code = grant.organization_code or grant.contract_code or grant.project_code
-    return RequestedAssignment(where, {"role": row.role_name, "scope": row.scope, "place": code})
+    moves = change.organization != UNCHANGED
+    if moves and user is None:
+        await lock_rights(session)
+    user = user or await load_manageable(ctx, session, person, "user.edit", lock=True)
+    before = await _facts(session, user)
+    await _change_words(session, user, change)
+    if moves:
+        await _move(ctx, session, user, change.organization)
+    if change.draws_per_minute != UNCHANGED:
+        limit = change.draws_per_minute
+        user.draws_per_minute = limit if isinstance(limit, int) else None
+    await session.flush()
+    after = await _facts(session, user)
+    changed = [key for key, value in after.items() if value != before[key]]
+    if not changed:
+        return
+    user.updated_at = ctx.now
+    told = {"before": {key: before[key] for key in changed}, "after": {key: after[key] for key in changed}}
+    await record(ctx, session, "user.change", user, told)
+    if "organization" in changed:
+        await tell_changed(session, [user], ctx.now)
 
 
-async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
-    name = grant.role
-    row = await repository.role_named(session, name)
-    if row is None:
-        raise invalid("/role", "unknown", "ไม่มีบทบาท “{value}”", "There is no role “{value}”.", value=name)
-    given = [
-        level
-        for level, value in (
-            (catalogue.ORGANIZATION, grant.organization_code),
-            (catalogue.PROJECT, grant.project_code),
-            (catalogue.CONTRACT, grant.contract_code),
-        )
-        if value is not None
-    ] or [catalogue.GLOBAL]
-    if given != [row.scope]:
-        raise RoleDoesNotFit(values={"role": row.role_name, "scope": row.scope})
-    return row
+async def _change_words(session: AsyncSession, user: User, change: AccountChange) -> None:
+    if change.first_name != UNCHANGED:
+        user.first_name = acceptable_name("/firstName", change.first_name or "") or None
+    if change.last_name != UNCHANGED:
+        user.last_name = acceptable_name("/lastName", change.last_name or "") or None
+    if change.email != UNCHANGED:
+        mail = acceptable_address(change.email)
+        if mail != user.email and mail in await repository.taken(session, [], [mail]):
+            raise UsernameTaken.at("/email", mail)
+        user.email = mail
 
 
-async def _existing(session: AsyncSession, username: str) -> User:
-    user = await repository.user_named(session, username=canonical_username(username))
-    if user is None:
+async def _move(ctx: RequestContext, session: AsyncSession, user: User, organization: str | UUID | None) -> None:
+    homes = await repository.organization_keys(session, [organization])
+    if organization is not None and organization not in homes:
+        raise unknown_code("/organizationPublicId", str(organization))
+    user.primary_organization_id = None if organization is None else homes[organization]
+    ctx.caller.require("user.edit", home_of(user))
+
+
+async def _facts(session: AsyncSession, user: User) -> dict[str, object]:
+    code = None
+    if user.primary_organization_id is not None:
+        code = await repository.organization_code(session, user.primary_organization_id)
+    facts: dict[str, object] = {"email": user.email, "firstName": user.first_name, "lastName": user.last_name}
+    return facts | {"organization": code, "drawsPerMinute": user.draws_per_minute}
+
+
+async def load_manageable(
+    ctx: RequestContext, session: AsyncSession, username: Person, permission: str, *, lock: bool = False
+) -> User:
+    """
+    Return an account that the caller may do something with.
+
+    :raises NotFound: when there is none, or the caller may not see it
+    :raises Forbidden: without `permission` in its organization, and where its person has roles that reach further
+    """
+    user = (await repository.people_named(session, [canonical(username)], lock=lock)).get(canonical(username))
+    if user is None or not ctx.caller.may("user.view", home_of(user)):
         raise NotFound(f"There is no account “{username}”.")
-    return user
-
-
-async def load_manageable(ctx: RequestContext, session: AsyncSession, username: str, permission: str) -> User:
-    user = await _existing(session, username)
-    organization = user.primary_organization_id
-    ctx.caller.require(permission, Scope(organizations=frozenset({organization} if organization else ())))
+    await require_power_over(ctx, session, user, permission)
     return user
 
 
@@ -353,19 +360,3 @@ def _account(user: User, organization_code: str | None, roles: str | None, is_un
         is_invited=is_unset and not user.is_service,
         last_login_at=user.last_login_at,
     )
-
-
-async def _record_event(session: AsyncSession, user: User, now: datetime) -> None:
-    """Record the change without the rights themselves: each handler reads them, so two events may come in any order."""
-    await events.record(
-        session,
-        events.NewEvent(ACCOUNT_CHANGED, "user", str(user.public_id), {"userPublicId": str(user.public_id)}, now),
-    )
-
-
-async def record(
-    ctx: audit.AuditContext, session: AsyncSession, action: str, user: User, details: Mapping[str, object] | None = None
-) -> None:
-    """Write an account's row of the audit trail."""
-    details = {"username": user.username, **(details or {})}
-    await audit.record(ctx, session, audit.AuditEntry(action, "user", str(user.public_id), details))

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
 from saraban.identity.domain import catalogue
-from saraban.identity.domain.account import acceptable_address, acceptable_username
+from saraban.identity.domain.account import NO_PASSWORD, acceptable_address, acceptable_username
 from saraban.identity.domain.context import Caller
 from saraban.identity.models import (
     Organization,
@@ -26,7 +26,8 @@ from saraban.identity.models import (
     UserAssignment,
 )
 from saraban.identity.service import passwords
-from saraban.identity.service.accounts import NewAccount, RoleGrant, create_user, find_scope, grant_role
+from saraban.identity.service.accounts import NewAccount, create_user
+from saraban.identity.service.assignments import RoleGrant, find_scope, grant_role
 from saraban.identity.service.callers import load_caller, lock_rights, system_context
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
@@ -91,7 +92,7 @@ async def _system_user(session: AsyncSession) -> None:
     session.add(
         User(
             username=catalogue.SYSTEM_USERNAME,
-            password_hash=passwords.NO_PASSWORD,
+            password_hash=NO_PASSWORD,
             first_name="Saraban",
             email="system@saraban.invalid",
             is_service=True,

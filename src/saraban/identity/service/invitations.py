@@ -5,22 +5,26 @@ Tries are counted: a session that was left open is no key. The token of a link l
 in a letter, which makes a token of its own when it is written (`renew_invitation`), so that no queue keeps one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from math import ceil
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit import service as audit
 from saraban.audit.service import AuditOrigin
 from saraban.events import service as events
 from saraban.identity import repository
+from saraban.identity.domain.account import NO_PASSWORD
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserInvitation
 from saraban.identity.service import passwords
-from saraban.identity.service.accounts import NewAccount, load_manageable, open_account, record, replace_password
+from saraban.identity.service.accounts import NewAccount, load_manageable, open_accounts, replace_password
+from saraban.identity.service.assignments import Person, Placed, anywhere, entry, record
 from saraban.identity.service.callers import display_name
 from saraban.identity.service.sessions import NotSignedIn, digest
 from saraban.kit.clock import Clock
@@ -129,12 +133,30 @@ async def invite_user(ctx: RequestContext, session: AsyncSession, new: NewAccoun
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    user = await open_account(ctx, session, new, password_hash=passwords.NO_PASSWORD)
-    await record(ctx, session, "user.create", user)
-    return await _invite(ctx, session, user)
+    (invitation,) = await invite_users(ctx, session, [new])
+    return invitation
 
 
-async def invite_again(ctx: RequestContext, session: AsyncSession, *, username: str) -> Invitation:
+async def invite_users(
+    ctx: RequestContext, session: AsyncSession, new: Sequence[NewAccount], *, at: Placed = anywhere
+) -> list[Invitation]:
+    """
+    Do the same for many, with a bounded number of statements.
+
+    :param at: what the refusal of each is told in; one that it keeps to itself is left out
+    """
+    users = await open_accounts(ctx, session, new, password_hash=NO_PASSWORD, at=at)
+    made = [Invitation(user.public_id, user.username, display_name(user), new_secret()) for user in users]
+    session.add_all(
+        UserInvitation(user_id=user.user_id, created_at=ctx.now, **_opened(one.token, ctx.now))
+        for user, one in zip(users, made, strict=True)
+    )
+    await session.flush()
+    await _tell_invited(ctx, session, users)
+    return made
+
+
+async def invite_again(ctx: RequestContext, session: AsyncSession, *, username: Person) -> Invitation:
     """
     Replace the link of an account; a password that is there stays good until the person sets another.
 
@@ -208,11 +230,19 @@ async def _invite(ctx: RequestContext, session: AsyncSession, user: User) -> Inv
     if row is None:
         row = UserInvitation(user_id=user.user_id, created_at=ctx.now)
         session.add(row)
-    row.token_hash, row.expires_at, row.updated_at = digest(token), ctx.now + LIFE, ctx.now
+    for name, value in _opened(token, ctx.now).items():
+        setattr(row, name, value)
     await session.flush()
-    await record(ctx, session, "user.invite", user)
-    await events.record(
-        session,
-        events.NewEvent(USER_INVITED, "user", str(user.public_id), {"userPublicId": str(user.public_id)}, ctx.now),
-    )
+    await _tell_invited(ctx, session, [user])
     return Invitation(user.public_id, user.username, display_name(user), token)
+
+
+def _opened(token: str, now: datetime) -> dict[str, Any]:
+    return {"token_hash": digest(token), "expires_at": now + LIFE, "updated_at": now}
+
+
+async def _tell_invited(ctx: RequestContext, session: AsyncSession, users: Sequence[User]) -> None:
+    await audit.record_all(ctx, session, [entry("user.invite", user) for user in users])
+    people = [str(user.public_id) for user in users]
+    news = [events.NewEvent(USER_INVITED, "user", key, {"userPublicId": key}, ctx.now) for key in people]
+    await events.record_all(session, news)

@@ -17,14 +17,12 @@ from typing import Any, Final, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from saraban.identity.domain.account import canonical_password, password_weakness
+from saraban.identity.domain.account import NO_PASSWORD, canonical_password, password_weakness
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.ids import new_secret
 
 T = TypeVar("T")
-
-NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
 
 LONGEST_WAIT: Final = 3.0  # seconds
 _THREADS: Final = 2
@@ -65,6 +63,21 @@ os.register_at_fork(after_in_child=_threads.cache_clear)
 
 async def hash_password(password: str) -> str:
     return await _in_turn(_hasher.hash, canonical_password(password))
+
+
+def make_password() -> str:
+    """Return a password for a program, which no person types."""
+    return new_secret(24) + "aA1"
+
+
+async def hash_new(password: str, username: str) -> str:
+    """
+    Hash what somebody chose.
+
+    :raises Invalid: when it is too weak
+    """
+    require_strong(password, username)
+    return await hash_password(password)
 
 
 async def matches(password: str, password_hash: str | None, *, within: float = LONGEST_WAIT) -> bool:

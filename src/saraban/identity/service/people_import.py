@@ -4,19 +4,23 @@ Invites the people of a spreadsheet and gives them their roles: all of them or n
 Who has an account already stays as that is; what the sheet says else is reported.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
+from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.people_workbook import ImportedPerson, RequestedRole, at_workbook_row, read_people
-from saraban.identity.models import User
-from saraban.identity.repository import AssignmentColumns
-from saraban.identity.service.accounts import NewAccount, RoleGrant, UsernameTaken, grant_role, requested_assignment
-from saraban.identity.service.invitations import Invitation, invite_user
+from saraban.identity.models import User, UserAssignment
+from saraban.identity.repository import held_roles
+from saraban.identity.repository.held_roles import AssignmentColumns
+from saraban.identity.service.accounts import NewAccount, UsernameTaken
+from saraban.identity.service.assignments import Person, RoleGrant, grant_roles, requested_assignment
+from saraban.identity.service.invitations import Invitation, invite_users
 from saraban.kit.errors import FieldProblem, Invalid
 
 
@@ -45,90 +49,106 @@ async def import_people(
     ctx: RequestContext, session: AsyncSession, *, rows: Iterable[Sequence[object]], dry_run: bool = False
 ) -> PeopleImport:
     """
-    Invite everybody in a sheet, whose first row has the headings.
+    Invite everybody in a sheet, whose first row has the headings, with a bounded number of statements.
 
     :param dry_run: do the same and take it back
     :raises Invalid: with every fault, at `/row/column`; nobody is invited then
     """
     people, faults = read_people(rows)
     async with session.begin_nested() as attempt:
-        work = _Work(ctx, session, faults)
-        for person in people:
-            await work.take(person)
-        if work.faults:
-            raise Invalid("The sheet has faults.", fields=sorted(work.faults, key=_line))
-        for name, wish in work.grants:  # at the end: it keeps others from what rests on roles
-            await grant_role(ctx, session, name, RoleGrant(wish.role, **wish.codes))
+        names = [canonical_username(person.cells["username"]) for person in people]
+        there = await repository.people_named(session, names)
+        new = [person for person, name in zip(people, names, strict=True) if name not in there]
+        wanted = await _assignments(ctx, session, people, faults)
+        invitations = await _invite(ctx, session, new, faults)
+        if faults:
+            raise Invalid("The sheet has faults.", fields=sorted(faults, key=_line))
+        grants = [(person.cells["username"], _grant(one)) for person in new for one in person.roles]
+        await grant_roles(ctx, session, grants)  # at the end: it keeps others from what rests on roles
+        known = await _compare(session, [one for one in people if one not in new], there, wanted)
         if dry_run:
             await attempt.rollback()
-    return PeopleImport(work.invitations, work.known)
+    return PeopleImport(invitations, known)
 
 
-class _Work:
-    """What has come of the people so far."""
+async def _invite(
+    ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: list[FieldProblem]
+) -> list[Invitation]:
+    """Invite those whose rows have no fault, and add what is wrong with them otherwise."""
+    wrong = {fault.pointer.split("/")[1] for fault in faults}
+    sound = [person for person in people if str(person.line) not in wrong]
 
-    def __init__(self, ctx: RequestContext, session: AsyncSession, faults: list[FieldProblem]) -> None:
-        self._ctx, self._session = ctx, session
-        self.faults = faults
-        self.invitations: list[Invitation] = []
-        self.known: list[KnownPerson] = []
-        self.grants: list[tuple[str, RequestedRole]] = []
-        self._roles: dict[tuple[str, str], AssignmentColumns | tuple[FieldProblem, ...]] = {}
-
-    async def take(self, person: ImportedPerson) -> None:
-        name = canonical_username(person.cells["username"])
-        roles = [(wish, await self._role(wish)) for wish in person.roles]
-        user = await repository.user_named(self._session, username=name)
-        if user is not None:
-            differs = [*await self._differences(user, person), *await self._missing(user, roles)]
-            self.known.append(KnownPerson(person.line, name, tuple(dict.fromkeys(differs))))
-            return
-        self.grants += [(name, wish) for wish, _ in roles]
-        await self._invite(person)
-
-    async def _invite(self, person: ImportedPerson) -> None:
-        cells = person.cells
-        if any(fault.pointer.startswith(f"/{person.line}/") for fault in self.faults):
-            return
+    @contextmanager
+    def at(index: int) -> Iterator[None]:
         try:
-            names = cells.get("firstName", ""), cells.get("lastName", "")
-            account = NewAccount(cells["username"], cells["email"], *names, cells["organization"])
-            invitation = await invite_user(self._ctx, self._session, account)
-        except UsernameTaken as taken:
-            self.faults.append(FieldProblem(f"/{person.line}/email", "taken", taken.words, {"value": cells["email"]}))
-        except Invalid as fault:
-            self.faults += [at_workbook_row(person.line, one) for one in fault.fields]
-        else:
-            self.invitations.append(invitation)
+            yield
+        except (UsernameTaken, Invalid) as error:
+            faults.extend(at_workbook_row(sound[index].line, one) for one in error.fields)
 
-    async def _role(self, wish: RequestedRole) -> AssignmentColumns | None:
-        """The columns of the assignment; looked up once for all who have the role there."""
-        key = (wish.role, wish.place)
-        if key not in self._roles:
+    return await invite_users(ctx, session, [_account(person.cells) for person in sound], at=at)
+
+
+def _account(cells: Mapping[str, str]) -> NewAccount:
+    names = cells.get("firstName", ""), cells.get("lastName", "")
+    return NewAccount(cells["username"], cells["email"], *names, cells["organization"])
+
+
+def _grant(wish: RequestedRole) -> RoleGrant:
+    place = None if wish.level == catalogue.GLOBAL else wish.place
+    organization, project, contract = (
+        place if wish.level == level else None
+        for level in (catalogue.ORGANIZATION, catalogue.PROJECT, catalogue.CONTRACT)
+    )
+    return RoleGrant(wish.role, organization, project, contract)
+
+
+async def _assignments(
+    ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: list[FieldProblem]
+) -> dict[tuple[str, str], AssignmentColumns]:
+    """The columns of each role in its place, looked up once for all who have it there."""
+    found: dict[tuple[str, str], AssignmentColumns | Sequence[FieldProblem]] = {}
+    for wish in (one for person in people for one in person.roles):
+        key = wish.role, wish.place
+        if key not in found:
             try:
-                grant = RoleGrant(wish.role, **wish.codes)
-                self._roles[key] = (await requested_assignment(self._session, self._ctx.caller, grant)).where
+                found[key] = (await requested_assignment(ctx, session, _grant(wish))).where
             except Invalid as fault:
-                self._roles[key] = fault.fields
-        found = self._roles[key]
-        if not isinstance(found, tuple):
-            return found
-        self.faults += [at_workbook_row(wish.line, one, of_role=True) for one in found]
-        return None
+                found[key] = fault.fields
+        wrong = found[key]
+        if not isinstance(wrong, dict):
+            faults.extend(at_workbook_row(wish.line, one, of_role=True) for one in wrong)
+    return {key: where for key, where in found.items() if isinstance(where, dict)}
 
-    async def _differences(self, user: User, person: ImportedPerson) -> list[str]:
-        cells = person.cells
-        there = {"email": user.email, "firstName": user.first_name or "", "lastName": user.last_name or ""}
-        said = {key: cells.get(key, "") for key in there} | {"email": cells["email"].casefold()}
-        found = [key for key, value in said.items() if value and value != there[key]]
-        organization = await repository.organization_key(self._session, code=cells["organization"])
-        return found if organization == user.primary_organization_id else [*found, "organization"]
 
-    async def _missing(self, user: User, roles: Sequence[tuple[RequestedRole, AssignmentColumns | None]]) -> list[str]:
-        missing = [
-            where for _, where in roles if where and not await repository.assignment(self._session, user.user_id, where)
-        ]
-        return ["role"] if missing else []
+async def _compare(
+    session: AsyncSession,
+    people: Sequence[ImportedPerson],
+    there: Mapping[Person, User],
+    wanted: Mapping[tuple[str, str], AssignmentColumns],
+) -> list[KnownPerson]:
+    """Say of those who have an account in what the sheet differs."""
+    homes = await repository.organization_keys(session, [person.cells["organization"] for person in people])
+    users = [(person, there[canonical_username(person.cells["username"])]) for person in people]
+    held = await held_roles.of_users(session, {user.user_id for _, user in users})
+    found = []
+    for person, user in users:
+        differs = _differences(user, person.cells, homes.get(person.cells["organization"]))
+        roles = [wanted[one.role, one.place] for one in person.roles]
+        if not all(any(_is(row, where) for row in held.get(user.user_id, ())) for where in roles):
+            differs.append("role")
+        found.append(KnownPerson(person.line, user.username, tuple(differs)))
+    return found
+
+
+def _is(row: UserAssignment, where: AssignmentColumns) -> bool:
+    return all(getattr(row, name) == value for name, value in where.items())
+
+
+def _differences(user: User, cells: Mapping[str, str], organization: int | None) -> list[str]:
+    there = {"email": user.email, "firstName": user.first_name or "", "lastName": user.last_name or ""}
+    said = {key: cells.get(key, "") for key in there} | {"email": cells["email"].casefold()}
+    found = [key for key, value in said.items() if value and value != there[key]]
+    return found if organization == user.primary_organization_id else [*found, "organization"]
 
 
 def _line(fault: FieldProblem) -> int:

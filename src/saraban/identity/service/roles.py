@@ -21,7 +21,7 @@ from saraban.identity.models import Role
 from saraban.identity.repository import role_rows
 from saraban.identity.repository.role_rows import RoleRow
 from saraban.identity.schemas import NewRole, RoleChanges
-from saraban.identity.service.accounts import ACCOUNT_CHANGED
+from saraban.identity.service.assignments import ACCOUNT_CHANGED
 from saraban.identity.service.callers import lock_rights
 from saraban.kit import etags
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid

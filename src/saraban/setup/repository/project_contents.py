@@ -226,6 +226,7 @@ async def grants(session: AsyncSession, *, project_id: int) -> Rows:
         .outerjoin(Contract, Contract.id == UserAssignment.contract_id)
         .where(
             User.deleted_at.is_(None),
+            _without_period(),
             sa.or_(
                 Project.id == project_id,
                 Contract.project_id == project_id,
@@ -243,9 +244,14 @@ async def global_grants(session: AsyncSession) -> Rows:
         .select_from(UserAssignment)
         .join(User, User.user_id == UserAssignment.user_id)
         .join(Role, Role.role_id == UserAssignment.role_id)
-        .where(Role.scope == "Global")
+        .where(Role.scope == "Global", _without_period())
     )
     return await _rows(session, statement)
+
+
+def _without_period() -> sa.ColumnElement[bool]:
+    """A project file speaks of roles without an end: those of a period are neither in it nor closed by it."""
+    return sa.and_(UserAssignment.valid_from.is_(None), UserAssignment.valid_until.is_(None))
 
 
 async def referred(session: AsyncSession, model: type[Base], *, key: int) -> bool:

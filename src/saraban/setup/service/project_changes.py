@@ -211,16 +211,21 @@ async def save_sub_types(saving: ApplyContext, those: Sequence[Difference]) -> N
 
 
 async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    names = {"organizationCode": "organization"}
     for one in those:
-        values = one.values
-        with saving.placed(one.at, {"organizationCode": "organization"}):
-            if one.what is ChangeType.CHANGE:
+        if one.what is ChangeType.CHANGE:
+            with saving.placed(one.at, names):
                 await _account(saving, one)
-                continue
-            names = values["firstName"], values["lastName"]
-            account = identity.NewAccount(values["username"], values["email"], *names, values.get("organization"))
-            invitation = await identity.invite_user(saving.ctx, saving.session, account)
-            saving.invitations.append(invitation)
+    new = [one for one in those if one.what is not ChangeType.CHANGE]
+    accounts = [
+        identity.NewAccount(
+            values["username"], values["email"], values["firstName"], values["lastName"], values.get("organization")
+        )
+        for values in (one.values for one in new)
+    ]
+    saving.invitations += await identity.invite_users(
+        saving.ctx, saving.session, accounts, at=lambda index: saving.placed(new[index].at, names)
+    )
 
 
 async def _account(saving: ApplyContext, one: Difference) -> None:
@@ -239,9 +244,12 @@ def role_grant(values: Values) -> identity.RoleGrant:
 
 async def save_roles(saving: ApplyContext, those: Sequence[Difference]) -> None:
     names = {"role": "role", "organizationCode": "place", "projectCode": "place", "contractCode": "place"}
-    for one in those:
-        with saving.placed(one.at, names):
-            await identity.grant_role(saving.ctx, saving.session, one.path[1], role_grant(one.values))
+    await identity.grant_roles(
+        saving.ctx,
+        saving.session,
+        [(one.path[1], role_grant(one.values)) for one in those],
+        at=lambda index: saving.placed(those[index].at, names),
+    )
 
 
 async def save_teams(saving: ApplyContext, those: Sequence[Difference]) -> None:

@@ -228,8 +228,8 @@ class WebhookSender:
         :raises Postponed: when too many have left in the last minute
         """
         async with self._db.reading() as session:
-            row = await repository.one(session, public_id=event.uuid_in("webhookPublicId"))
-        if row is None or not row.is_active:
+            row = await repository.to_deliver(session, event.uuid_in("webhookPublicId"))
+        if row is None:
             return
         if row.failing_since is not None and row.public_id in self._trying:
             raise Postponed(_BREATH)

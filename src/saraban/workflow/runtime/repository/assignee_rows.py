@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.context import Caller, Scope
-from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment, named
+from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment, in_force, named
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.ids import new_id
 from saraban.kit.statements import PreparedStatement
@@ -53,7 +53,7 @@ def _holders() -> AnySelect:
         .join(given, given.user_id == User.user_id)
         .join(Role, Role.role_id == given.role_id)
         .where(User.is_active, User.is_service.is_(False), User.deleted_at.is_(None), Role.deleted_at.is_(None))
-        .where(here, sa.or_(Role.role_name.in_(_many("roles")), gives))
+        .where(here, in_force(), sa.or_(Role.role_name.in_(_many("roles")), gives))
     )
 
 

@@ -1,0 +1,65 @@
+"""
+From when until when a role counts. People say days of the deployment's zone, the last one included; what is kept are moments,
+the second of them excluded.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
+from typing import Self
+from zoneinfo import ZoneInfo
+
+from saraban.kit.dates import local_date
+from saraban.kit.errors import invalid
+
+# The clocks of server and database may differ: what began this long ago is not announced again.
+CLOCK_TOLERANCE = timedelta(minutes=10)
+_DAY = timedelta(days=1)
+
+
+class PeriodState(StrEnum):
+    UPCOMING = "upcoming"
+    ACTIVE = "active"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class RolePeriod:
+    """:param begins: None for at once; `ends`: None for without an end"""
+
+    begins: datetime | None = None
+    ends: datetime | None = None
+
+    @classmethod
+    def of_days(cls, first: date | None, last: date | None, zone: ZoneInfo) -> Self:
+        """
+        :raises Invalid: at `/until`, when it ends before it begins
+        """
+        if first is not None and last is not None and last < first:
+            th, en = "วันสิ้นสุดต้องไม่อยู่ก่อนวันเริ่มต้น", "The last day is before the first."
+            raise invalid("/until", "before_from", th, en)
+        begins = None if first is None else datetime.combine(first, time.min, zone)
+        return cls(begins, None if last is None else datetime.combine(last + _DAY, time.min, zone))
+
+    def first_day(self, zone: ZoneInfo) -> date | None:
+        return None if self.begins is None else local_date(self.begins, zone)
+
+    def last_day(self, zone: ZoneInfo) -> date | None:
+        return None if self.ends is None else local_date(self.ends, zone) - _DAY
+
+    def state(self, now: datetime) -> PeriodState:
+        if self.ends is not None and self.ends <= now:
+            return PeriodState.ENDED
+        upcoming = self.begins is not None and self.begins > now
+        return PeriodState.UPCOMING if upcoming else PeriodState.ACTIVE
+
+    def meets(self, other: "RolePeriod", now: datetime) -> bool:
+        """Return whether both count at some moment from now on."""
+        begins = max(one.begins or now for one in (self, other))
+        ends = [one.ends for one in (self, other) if one.ends is not None]
+        return all(max(begins, now) < end for end in ends)
+
+    def next_change(self, now: datetime) -> datetime | None:
+        """Return the next moment at which it begins or ends, None for never."""
+        after = now - CLOCK_TOLERANCE
+        return min((one for one in (self.begins, self.ends) if one is not None and one > after), default=None)

@@ -1,0 +1,146 @@
+"""Queries about accounts as those who administer them see them."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.domain.account import NO_PASSWORD, UserState
+from saraban.identity.domain.catalogue import SYSTEM_USERNAME
+from saraban.identity.models import Organization, RefreshToken, Role, User, UserAssignment, in_force
+from saraban.identity.schemas import UserSearch
+from saraban.kit.db import AnyRow
+from saraban.kit.pagination import newest_first
+
+# An account on which signing in has failed so often in a row is shown as locked.
+LOCKED_AFTER = 5
+
+_CLOSED = User.is_active.is_(False)
+_INVITED = sa.and_(User.password_hash == NO_PASSWORD, User.is_service.is_(False))
+_LOCKED = User.failed_attempts >= LOCKED_AFTER
+_STATE: sa.ColumnElement[str] = sa.case(
+    (_CLOSED, UserState.CLOSED.value),
+    (_INVITED, UserState.INVITED.value),
+    (_LOCKED, UserState.LOCKED.value),
+    else_=UserState.ACTIVE.value,
+)
+
+
+class AccountRow(NamedTuple):
+    """An account with its organization; the keys stay inside."""
+
+    public_id: UUID
+    username: str
+    email: str
+    first_name: str | None
+    last_name: str | None
+    is_active: bool
+    is_service: bool
+    draws_per_minute: int | None
+    last_login_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    organization_id: int | None
+    organization_public_id: UUID | None
+    organization_code: str | None
+    organization_name: str | None
+    state: str
+
+
+def _accounts() -> sa.Select[*tuple[Any, ...]]:
+    return (
+        sa.select(
+            User.public_id,
+            User.username,
+            User.email,
+            User.first_name,
+            User.last_name,
+            User.is_active,
+            User.is_service,
+            User.draws_per_minute,
+            User.last_login_at,
+            User.created_at,
+            User.updated_at,
+            User.primary_organization_id,
+            Organization.public_id.label("organization_public_id"),
+            Organization.organization_code,
+            Organization.organization_name,
+            _STATE.label("state"),
+        )
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .where(User.deleted_at.is_(None), User.username != SYSTEM_USERNAME)
+    )
+
+
+async def one(session: AsyncSession, public_id: UUID) -> AccountRow | None:
+    row = (await session.execute(_accounts().where(User.public_id == public_id))).one_or_none()
+    return None if row is None else AccountRow._make(row)
+
+
+async def page(
+    session: AsyncSession,
+    wanted: UserSearch,
+    *,
+    organizations: Collection[int] | None,
+    cursor: str | None,
+    after: UUID | None,
+    limit: int,
+) -> list[AccountRow]:
+    """
+    One account more than `limit`, of those who work for one of some organizations.
+
+    :param organizations: None for everybody
+    :param after: where the page before ended, when they are sorted by name; `cursor` otherwise
+    """
+    statement = _accounts().where(*_filters(wanted))
+    if organizations is not None:
+        statement = statement.where(User.primary_organization_id.in_(organizations))
+    if wanted.sort == "newest":
+        statement = newest_first(statement, at=User.created_at, public_id=User.public_id, cursor=cursor, limit=limit)
+    else:
+        last = aliased(User)
+        if after is not None:
+            place = sa.select(last.username).where(last.public_id == after).scalar_subquery()
+            statement = statement.where(User.username > place)
+        statement = statement.order_by(User.username).limit(limit + 1)
+    return [AccountRow._make(row) for row in await session.execute(statement)]
+
+
+def _filters(wanted: UserSearch) -> list[sa.ColumnElement[bool]]:
+    found: list[sa.ColumnElement[bool]] = []
+    if wanted.search:
+        whole = sa.func.coalesce(User.first_name, "") + " " + sa.func.coalesce(User.last_name, "")
+        spelled = wanted.search.casefold()
+        found.append(
+            sa.or_(
+                User.username.contains(spelled, autoescape=True),
+                User.email.contains(spelled, autoescape=True),
+                whole.contains(wanted.search, autoescape=True),
+            )
+        )
+    if wanted.organization_public_id is not None:
+        found.append(Organization.public_id == wanted.organization_public_id)
+    if wanted.role is not None:
+        held = sa.exists().where(UserAssignment.user_id == User.user_id, Role.role_id == UserAssignment.role_id)
+        found.append(held.where(Role.role_name == wanted.role, in_force()))
+    if wanted.state is not None:
+        found.append(_STATE.in_((wanted.state.value,)))
+    if wanted.is_service is not None:
+        found.append(User.is_service.is_(wanted.is_service))
+    return found
+
+
+async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> Sequence[AnyRow]:
+    """The open sessions of somebody: where each was opened and when it was last used, the latest first."""
+    token = RefreshToken
+    statement = (
+        sa.select(token.ip_address, token.user_agent, token.last_active_at)
+        .join(User, User.user_id == token.user_id)
+        .where(User.public_id == public_id, token.is_revoked.is_(False), token.expires_at > now)
+        .order_by(token.last_active_at.desc())
+    )
+    return (await session.execute(statement)).all()

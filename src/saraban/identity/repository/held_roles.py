@@ -1,0 +1,153 @@
+"""Queries about who has which role where and when; each function is one statement, or one for each part of a long list."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, TypedDict
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from saraban.identity.domain.account import NO_PASSWORD
+from saraban.identity.domain.catalogue import CONTRACT, ORGANIZATION, PROJECT, SYSTEM_USERNAME
+from saraban.identity.domain.context import EVERYTHING
+from saraban.identity.models import (
+    DatabaseNow,
+    Organization,
+    Permission,
+    Role,
+    RolePermission,
+    User,
+    UserAssignment,
+    in_force,
+)
+from saraban.identity.repository import CONTRACTS, PROJECTS, acts, parts
+from saraban.kit.db import AnyRow, SessionOrConnection
+
+
+class AssignmentColumns(TypedDict):
+    """A role in a place, as the columns of an assignment."""
+
+    role_id: int
+    organization_id: int | None
+    project_id: int | None
+    contract_id: int | None
+
+
+async def place_keys(session: AsyncSession, level: str, public_id: UUID) -> AnyRow | None:
+    """(id, code, project_id) of an organization, a project or a contract."""
+    columns: dict[str, tuple[Any, Any, Any, Any]] = {
+        ORGANIZATION: (Organization.id, Organization.organization_code, sa.null(), Organization.public_id),
+        PROJECT: (PROJECTS.c.id, PROJECTS.c.project_code, PROJECTS.c.id, PROJECTS.c.uuid),
+        CONTRACT: (CONTRACTS.c.id, CONTRACTS.c.contract_code, CONTRACTS.c.project_id, CONTRACTS.c.uuid),
+    }
+    key, code, project, uuid = columns[level]
+    statement = sa.select(key.label("id"), code.label("code"), project.label("project_id")).where(uuid == public_id)
+    return (await session.execute(statement)).one_or_none()
+
+
+async def of_users(session: AsyncSession, user_ids: Collection[int]) -> dict[int, list[UserAssignment]]:
+    """The assignments of people by the keys of these, those of other times too."""
+    found: dict[int, list[UserAssignment]] = {}
+    for part in parts(user_ids):
+        for row in await session.scalars(sa.select(UserAssignment).where(UserAssignment.user_id.in_(part))):
+            found.setdefault(row.user_id, []).append(row)
+    return found
+
+
+def _gives_everything() -> sa.ColumnElement[bool]:
+    return (
+        sa.exists()
+        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.permission_name == EVERYTHING, Permission.is_active)
+    )
+
+
+class HeldRoleRow(NamedTuple):
+    """A role with its place, whenever it counts; the keys stay inside."""
+
+    id: int
+    public_id: UUID
+    role_name: str
+    scope: str
+    valid_from: datetime | None
+    valid_until: datetime | None
+    assigned_at: datetime
+    assigned_by: str | None
+    organization_id: int | None
+    project_id: int | None
+    contract_id: int | None
+    contract_project_id: int | None
+    place_public_id: UUID | None
+    place_code: str | None
+    gives_everything: bool
+
+
+async def with_places(session: AsyncSession, *, user_id: int) -> list[HeldRoleRow]:
+    giver = aliased(User)
+    given = UserAssignment
+    statement = (
+        sa.select(
+            given.id,
+            given.public_id,
+            Role.role_name,
+            Role.scope,
+            given.valid_from,
+            given.valid_until,
+            given.assigned_at,
+            giver.username,
+            given.organization_id,
+            given.project_id,
+            given.contract_id,
+            CONTRACTS.c.project_id,
+            sa.func.coalesce(Organization.public_id, PROJECTS.c.uuid, CONTRACTS.c.uuid),
+            sa.func.coalesce(Organization.organization_code, PROJECTS.c.project_code, CONTRACTS.c.contract_code),
+            _gives_everything(),
+        )
+        .select_from(given)
+        .join(Role, Role.role_id == given.role_id)
+        .outerjoin(Organization, Organization.id == given.organization_id)
+        .outerjoin(PROJECTS, PROJECTS.c.id == given.project_id)
+        .outerjoin(CONTRACTS, CONTRACTS.c.id == given.contract_id)
+        .outerjoin(giver, giver.user_id == given.assigned_by_user_id)
+        .where(given.user_id == user_id, Role.deleted_at.is_(None))
+        .order_by(given.id)
+    )
+    return [HeldRoleRow._make(row) for row in await session.execute(statement)]
+
+
+async def lasting_administrations(session: AsyncSession) -> Sequence[AnyRow]:
+    """(assignment, user) of each role that may do everything everywhere, now and without an end, of people who can sign in."""
+    given = UserAssignment
+    statement = (
+        sa.select(given.id, given.user_id)
+        .join(User, User.user_id == given.user_id)
+        .join(Role, Role.role_id == given.role_id)
+        .where(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None))
+        .where(given.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), _gives_everything())
+        .where(*acts(), User.username != SYSTEM_USERNAME, User.password_hash != NO_PASSWORD)
+    )
+    return (await session.execute(statement)).all()
+
+
+def _period_due() -> sa.ColumnElement[bool]:
+    return UserAssignment.changes_at <= DatabaseNow()
+
+
+async def any_period_due(connected: SessionOrConnection) -> bool:
+    return bool(await connected.scalar(sa.select(sa.exists().where(_period_due()))))
+
+
+async def lock_due_periods(session: AsyncSession, *, limit: int) -> Sequence[tuple[UserAssignment, User]]:
+    """Assignments that have begun or ended since anybody was told, the first to change first."""
+    statement = (
+        sa.select(UserAssignment, User)
+        .join(User, User.user_id == UserAssignment.user_id)
+        .where(_period_due())
+        .order_by(UserAssignment.changes_at, UserAssignment.id)
+        .limit(limit)
+        .with_for_update(of=UserAssignment)
+    )
+    rows = await session.execute(statement.execution_options(populate_existing=True))
+    return [(row[0], row[1]) for row in rows]

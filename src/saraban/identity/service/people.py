@@ -1,0 +1,290 @@
+"""
+Shows and changes the people of the organizations that somebody administers. Who is of another organization is not there.
+
+The tag of an account is a digest of what may be changed of it, compared under the row's lock.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import repository
+from saraban.identity.domain.account import UserState
+from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.identity.domain.period import RolePeriod
+from saraban.identity.repository import account_rows, held_roles
+from saraban.identity.schemas import (
+    HeldRoleOut,
+    HeldRoleScope,
+    HeldRolesOut,
+    RoleGrantIn,
+    UserChangeIn,
+    UserIn,
+    UserOrganization,
+    UserOut,
+    UserPage,
+    UserSearch,
+)
+from saraban.identity.service import passwords
+from saraban.identity.service.accounts import UNCHANGED, AccountChange, NewAccount, change_user, load_manageable
+from saraban.identity.service.assignments import (
+    RoleGrant,
+    grant_role,
+    record,
+    require_no_more_than_own,
+    scope_of,
+    visible_assignments,
+)
+from saraban.identity.service.callers import lock_rights
+from saraban.kit import etags
+from saraban.kit.db import AnyRow
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, NotFound, Text, invalid, required
+from saraban.kit.pagination import page_of
+
+VIEW = "user.view"
+
+
+class AccountChanged(DomainError):
+    """`If-Match` names another version of the account than the present one."""
+
+    kind, code = ErrorKind.STALE, "ACCOUNT_CHANGED"
+    says = Text("บัญชีนี้เปลี่ยนไปแล้ว", "This account has changed in the meantime.")
+    recovery = (REFRESH,)
+
+
+def new_account(order: UserIn) -> NewAccount:
+    return NewAccount(
+        order.username,
+        order.email,
+        order.first_name,
+        order.last_name,
+        is_service=order.is_service,
+        organization_public_id=order.organization_public_id,
+    )
+
+
+def first_password(order: UserIn) -> tuple[str | None, str | None]:
+    """
+    Return the password of a new account, None for one that is invited, and the one that was made for a program.
+
+    :raises Invalid: for a person with neither a password nor an invitation, or with both
+    """
+    if order.invite and (order.is_service or order.password is not None):
+        th, en = (
+            "เลือกอย่างใดอย่างหนึ่ง: รหัสผ่านหรือคำเชิญ บัญชีของโปรแกรมเชิญไม่ได้",
+            "Either a password or an invitation; a program is not invited.",
+        )
+        raise invalid("/invite", "either", th, en)
+    if order.password is None and order.is_service:
+        made = passwords.make_password()
+        return made, made
+    if order.password is None and not order.invite:
+        raise required("/password")
+    return order.password, None
+
+
+def seen_by(caller: Caller) -> frozenset[int] | None:
+    """Return the organizations whose people a caller sees, None for all of them."""
+    giving = [grant for grant in caller.grants if grant.gives(VIEW)]
+    if any(grant.is_global for grant in giving):
+        return None
+    return frozenset(grant.organization for grant in giving if grant.organization is not None)
+
+
+async def list_people(
+    ctx: RequestContext, session: AsyncSession, wanted: UserSearch, *, cursor: str | None, limit: int
+) -> UserPage:
+    """
+    Return the people whom the caller may see.
+
+    :raises Forbidden: to those who may see nobody's account
+    """
+    ctx.caller.require_somewhere(VIEW)
+    after = _last_name(cursor) if cursor and wanted.sort == "name" else None
+    rows = await account_rows.page(
+        session, wanted, organizations=seen_by(ctx.caller), cursor=cursor, after=after, limit=limit
+    )
+    if wanted.sort == "newest":
+        page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+        return UserPage(items=[user_out(row) for row in page.items], next_cursor=page.next_cursor)
+    ends = str(rows[limit - 1].public_id) if len(rows) > limit else None
+    return UserPage(items=[user_out(row) for row in rows[:limit]], next_cursor=ends)
+
+
+def _last_name(cursor: str) -> UUID:
+    try:
+        return UUID(cursor)
+    except ValueError as fault:
+        th, en = "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list."
+        raise invalid("query:cursor", "malformed", th, en) from fault
+
+
+async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> UserOut:
+    """
+    :raises NotFound: when there is none, or they work for an organization whose people are not the caller's to see
+    """
+    row = await account_rows.one(session, public_id)
+    home = frozenset({row.organization_id} if row and row.organization_id else ())
+    if row is None or not ctx.caller.may(VIEW, Scope(organizations=home)):
+        raise NotFound("There is no such person.")
+    return user_out(row)
+
+
+def user_out(row: account_rows.AccountRow) -> UserOut:
+    organization = None
+    if row.organization_public_id is not None:
+        organization = UserOrganization(
+            public_id=row.organization_public_id,
+            organization_code=row.organization_code or "",
+            organization_name=row.organization_name or "",
+        )
+    names = [name for name in (row.first_name, row.last_name) if name]
+    return UserOut(
+        public_id=row.public_id,
+        username=row.username,
+        email=row.email,
+        first_name=row.first_name or "",
+        last_name=row.last_name or "",
+        display_name=" ".join(names) or row.username,
+        organization=organization,
+        state=UserState(row.state),
+        is_active=row.is_active,
+        is_service=row.is_service,
+        draws_per_minute=row.draws_per_minute,
+        last_login_at=row.last_login_at,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def etag(user: UserOut) -> str:
+    """Return the tag of what may be changed of an account; that somebody signs in changes nothing of it."""
+    shown = user.model_dump_json(include=_CHANGEABLE)
+    return f'"{blake2b(shown.encode(), digest_size=12).hexdigest()}"'
+
+
+_CHANGEABLE = {
+    "username",
+    "email",
+    "first_name",
+    "last_name",
+    "organization",
+    "is_active",
+    "is_service",
+    "draws_per_minute",
+}
+
+
+async def change_person(
+    ctx: RequestContext, session: AsyncSession, *, person: UUID, change: UserChangeIn, if_match: str | None = None
+) -> None:
+    """
+    Change an account, or move its person to another organization.
+
+    :raises AccountChanged: when `if_match` names another version
+    :raises Invalid: for a limit of numbers of somebody who is no program
+    """
+    sent = change.model_fields_set
+    if "organization_public_id" in sent:
+        await lock_rights(session)
+    user = await load_manageable(ctx, session, person, "user.edit", lock=True)
+    present = await read_person(ctx, session, person)
+    if if_match is not None and not etags.matches(if_match, etag(present)):
+        raise AccountChanged
+    if "email" in sent and change.email is None:
+        raise required("/email")
+    if change.draws_per_minute is not None and not user.is_service:
+        th, en = "กำหนดได้เฉพาะบัญชีของโปรแกรม", "Only the account of a program has a limit of its own."
+        raise invalid("/drawsPerMinute", "not_service", th, en)
+    wanted = AccountChange(
+        email=change.email or UNCHANGED,
+        first_name=change.first_name if "first_name" in sent else UNCHANGED,
+        last_name=change.last_name if "last_name" in sent else UNCHANGED,
+        organization=change.organization_public_id if "organization_public_id" in sent else UNCHANGED,
+        draws_per_minute=change.draws_per_minute if "draws_per_minute" in sent else UNCHANGED,
+    )
+    await change_user(ctx, session, person=person, change=wanted, user=user)
+
+
+async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UUID) -> None:
+    """Sign somebody out everywhere; an access token that is out lives on for its few minutes."""
+    user = await load_manageable(ctx, session, person, "user.edit")
+    await repository.revoke_tokens(session, user_id=user.user_id, now=ctx.now)
+    await record(ctx, session, "user.end_sessions", user)
+
+
+async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[AnyRow]:
+    """Return the open sessions of somebody whom the caller may see: address, browser and when it was last used."""
+    await read_person(ctx, session, public_id)
+    return await account_rows.sessions(session, public_id, now=ctx.now)
+
+
+async def list_roles(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> HeldRolesOut:
+    """
+    Return the roles of somebody: all of them, or those in the places where the caller gives roles.
+
+    :raises NotFound: when the caller may know neither of the person nor of a role
+    """
+    _, rows = await visible_assignments(ctx, session, public_id)
+    return HeldRolesOut(items=[_assignment(row, ctx) for row in rows])
+
+
+def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut:
+    period = RolePeriod(row.valid_from, row.valid_until)
+    place = None
+    if row.place_public_id is not None:
+        place = HeldRoleScope(public_id=row.place_public_id, code=row.place_code or "")
+    facts = {
+        "public_id": row.public_id,
+        "role": row.role_name,
+        "level": row.scope,
+        "place": place,
+        "from": period.first_day(ctx.zone),
+        "until": period.last_day(ctx.zone),
+        "state": period.state(ctx.now),
+        "assigned_at": row.assigned_at,
+        "assigned_by": row.assigned_by,
+    }
+    return HeldRoleOut.model_validate(facts)
+
+
+async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID, wanted: RoleGrantIn) -> UUID:
+    """
+    Give somebody a role and return the public id of the assignment.
+
+    :raises NotFound: when there is no such person, or neither they nor the place are the caller's
+    """
+    grant = RoleGrant(
+        wanted.role, level=wanted.level, place=wanted.place_public_id, first=wanted.first, last=wanted.last
+    )
+    try:
+        made = await grant_role(ctx, session, person, grant, again=False)
+    except Forbidden:
+        await visible_assignments(ctx, session, person)  # 404 for whom they may not know of
+        raise
+    assert made is not None
+    return made.public_id
+
+
+async def read_role(ctx: RequestContext, session: AsyncSession, person: UUID, assignment: UUID) -> HeldRoleOut:
+    """
+    :raises NotFound: when there is none, or it is not the caller's to know of
+    """
+    for one in (await list_roles(ctx, session, person)).items:
+        if one.public_id == assignment:
+            return one
+    raise NotFound("The person has no such role.")
+
+
+async def may_give(ctx: RequestContext, session: AsyncSession, role: str, place: held_roles.HeldRoleRow) -> bool:
+    """Return whether the caller could take this role back, or give it again."""
+    row = await repository.role_named(session, role)
+    if row is None:
+        return False
+    try:
+        await require_no_more_than_own(session, ctx.caller, row, scope_of(place))
+    except Forbidden:
+        return False
+    return True
