@@ -178,6 +178,7 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
         system.dependencies.append(health.worker_dependency((lambda: worker.is_running) if worker else None))
         for field in fields(system):
             setattr(app.state, field.name, getattr(system, field.name))
+        app.state.load_demo = bootstrap.demo_loader(system)
         async with _sampled(system):
             if worker is None:
                 yield

@@ -5,10 +5,11 @@ Only the doors call it. Everything it makes is in `System`; the doors hand its f
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -369,9 +370,21 @@ async def _ship(session: AsyncSession, system: System) -> None:
     await workflow.seed_definitions(session, now=system.clock.now())
 
 
-async def _load_demo(session: AsyncSession, system: System) -> None:
-    await setup.apply(await identity.system_context(session, system.clock), session, content=setup.demo())
+async def _load_demo(session: AsyncSession, system: System, *, update_shared: bool = False) -> None:
+    ctx = await identity.system_context(session, system.clock)
+    await setup.apply(ctx, session, content=setup.demo(), update_shared=update_shared)
     await identity_seed.seed_demo_accounts(session)
+
+
+def demo_loader(system: System) -> Callable[[], Awaitable[None]] | None:
+    """Return what loads the demo on behalf of the set-up page; nothing does in production."""
+    return None if system.settings.env == "production" else partial(_load_whole_demo, system)
+
+
+async def _load_whole_demo(system: System) -> None:
+    """Load the demo beside the first administrator, whose organization may be one of its own under another name."""
+    await system.db.transact(lambda session: _load_demo(session, system, update_shared=True))
+    await load_documents(system)
 
 
 def stage(system: System) -> demo_documents.DemoServices:

@@ -72,6 +72,7 @@ STEPS = [
     "0054",
     "0055",
     "0056",
+    "0057",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

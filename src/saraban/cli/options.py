@@ -1,13 +1,18 @@
 """What several verbs of `saraban number` ask for, each with the words of its help."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from saraban.cli.output import language
 from saraban.kit.errors import Invalid
 from saraban.numbering.issue.domain import SHORTEST_REASON, SHORTEST_RESET_REASON, checked_reason
+
+if TYPE_CHECKING:
+    from saraban.kit.schema import Schema
+
+Order = TypeVar("Order", bound="Schema")
 
 
 def _checked(least: int) -> Callable[[str], str]:
@@ -21,6 +26,18 @@ def _checked(least: int) -> Callable[[str], str]:
             raise typer.BadParameter(first.text.say(language(), first.values)) from None
 
     return check
+
+
+def checked(schema: "type[Order]", **said: object) -> "Order":
+    """The rules of the API's fields hold at the terminal too."""
+    from pydantic import ValidationError
+
+    try:
+        return schema.model_validate(said)
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        named = ".".join(map(str, first["loc"]))
+        raise typer.BadParameter(f"{named}: {first['msg']}") from None
 
 
 As = Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")]

@@ -13,7 +13,7 @@ import typer
 
 from saraban import config
 from saraban.cli.migrate import refuse_empty
-from saraban.cli.options import As, Project
+from saraban.cli.options import As, Project, checked
 from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, tell
 from saraban.cli.run import HERE, as_account, project_named, reading
 from saraban.kit.errors import ErrorKind, invalid
@@ -183,12 +183,19 @@ def apply(
 
     content = content_of(file)
     refuse_empty(config.load().sqlalchemy_url)
-    how = {"prune": prune, "update_shared": update_shared, "dry_run": dry_run}
     operator = None if account else _log_in_name()
     try:
         found = as_account(
             account,
-            lambda ctx, session: setup.apply(ctx, session, content=content, operator=operator, **how),
+            lambda ctx, session: setup.apply(
+                ctx,
+                session,
+                content=content,
+                operator=operator,
+                prune=prune,
+                update_shared=update_shared,
+                dry_run=dry_run,
+            ),
             address=HERE,
         )
     except setup.ProjectConflict as conflict:
@@ -304,6 +311,47 @@ def _sum_up(found: "AppliedFile", *, dry_run: bool) -> None:
         tell(f"จะเปลี่ยน {count} รายการ ยังไม่ได้บันทึก", f"{changes}; nothing was written.")
     else:
         tell(f"บันทึก {count} รายการแล้ว", f"{changes} written.")
+
+
+@group.command()
+def create(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="Code of the new project, as numbers print it.")],
+    name: Annotated[str, typer.Option(help="What it is called.")],
+    account: As,
+    name_en: Annotated[str | None, typer.Option(help="Its name in English.")] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(help="thai-public-works, building or iso19650: codes, formats and workflows to begin with."),
+    ] = None,
+    copy_of: Annotated[str | None, typer.Option(help="Code of a project whose set-up is taken.")] = None,
+    role: Annotated[
+        str | None, typer.Option(help="OWNER, DESIGNER, CONSULTANT, CONTRACTOR or OTHER: of your organization.")
+    ] = None,
+    *,
+    with_people: Annotated[
+        bool, typer.Option("--with-people", help="Of a copy: people's roles and places in teams, too.")
+    ] = False,
+) -> None:
+    """Make a project: empty, from a template, or with the set-up of another one.
+
+    Examples:
+
+        saraban project create LCBP3-C4 --name "ท่าเรือแหลมฉบัง ส่วนที่ 4" --template thai-public-works --role OWNER --as root
+        saraban project create LCBP3-C5 --name "ท่าเรือแหลมฉบัง ส่วนที่ 5" --copy-of LCBP3-C4 --as root
+    """
+    from saraban.setup import service as setup
+    from saraban.setup.schemas.new_project import NewProjectIn
+
+    refuse_empty(config.load().sqlalchemy_url)
+    given = {"projectNameEn": name_en, "template": template, "role": role.upper() if role else None}
+
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
+        source = await project_named(session, copy_of) if copy_of else None
+        payload = {"projectCode": code, "projectName": name, "copyOf": source, "withPeople": with_people, **given}
+        await setup.new_project(ctx, session, checked(NewProjectIn, **payload))
+
+    as_account(account, step, address=HERE)
+    tell(f"สร้างโครงการ {code} แล้ว", f"Project {code} created.")
 
 
 @group.command()

@@ -18,6 +18,7 @@ from saraban import config
 from saraban.cli.demo import refuse_production
 from saraban.cli.migrate import prepare_folder, refuse_behind
 from saraban.cli.output import exit_code_of, stop, tell, with_system
+from saraban.cli.setup import new_set_up_token, print_set_up_link
 from saraban.config import Settings
 
 _ROOM = 4 * 1024 * 1024  # bytes for the measurements of one process, which ends when it writes to them on a full disk
@@ -92,7 +93,12 @@ def _prepare_and_greet(*, demo: bool) -> None:
     def work() -> None:
         settings = config.load()
         _refuse_short_key(settings)
-        _greet(settings, has_demo=_prepare(settings, demo=demo))
+        has_demo, token = _prepare(settings, demo=demo)
+        _greet(settings, has_demo=has_demo)
+        if token:
+            print_set_up_link(settings, token)
+            tell("หรือสั่ง `saraban setup` ที่นี่", "Or run `saraban setup` here.")
+        sys.stdout.flush()
 
     sys.exit(exit_code_of(work))
 
@@ -139,8 +145,12 @@ def share_measurements(settings: Settings) -> None:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
 
-def _prepare(settings: Settings, *, demo: bool) -> bool:
-    """The checks that must fail once, in front of the person who starts it, and not in every worker process."""
+def _prepare(settings: Settings, *, demo: bool) -> tuple[bool, str]:
+    """
+    Make the checks that must fail once, in front of the person who starts it, and not in every worker process.
+
+    Give whether the demo is there, and the token of the set-up page where nobody has an account.
+    """
     from saraban import bootstrap
     from saraban.kit import migrations as history
 
@@ -153,21 +163,15 @@ def _prepare(settings: Settings, *, demo: bool) -> bool:
     else:
         refuse_behind(url)
 
-    async def check(system: bootstrap.System) -> bool:
+    async def check(system: bootstrap.System) -> tuple[bool, str]:
         if demo:
             if not await bootstrap.has_demo(system):
                 _say_now("กำลังโหลดโครงการสาธิต ครั้งแรกใช้เวลาสักครู่…", "Loading the demo project; this takes a moment once…")
             await bootstrap.seed(system, demo=True)
             await bootstrap.load_documents(system)
-        elif stands is None:
-            await bootstrap.seed(system, demo=False)
-        if not await system.first_run.is_over():
-            _say_now(
-                "ยังไม่ได้ตั้งค่าเริ่มต้น กรุณาสั่ง `saraban setup` หน้าเว็บจะแสดงคำแนะนำนี้จนกว่าจะเสร็จ",
-                "Not set up yet: run `saraban setup`. Until then the pages say so too.",
-            )
         await bootstrap.refuse_demo_in_production(system)
-        return await bootstrap.has_demo(system)
+        token = "" if await system.first_run.is_over() else await new_set_up_token(system)
+        return await bootstrap.has_demo(system), token
 
     return with_system(check)
 
@@ -191,7 +195,6 @@ def _greet(settings: Settings, *, has_demo: bool) -> None:
         tell("บัญชีสาธิต รหัสผ่าน saraban-demo:", "Demo accounts, password saraban-demo:")
         for account in DEMO_ACCOUNTS:
             typer.echo(f"  {account.username:<20} {account.display_name}")
-    sys.stdout.flush()
 
 
 def _application(_target: str) -> Any:

@@ -58,6 +58,12 @@ def setup(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check the project file and show what it would make; make nothing.")
     ] = False,
+    token: Annotated[
+        bool,
+        typer.Option(
+            "--token", help="Print a new link to the set-up page; it works for an hour, the one before no more."
+        ),
+    ] = False,
 ) -> None:
     """Make an empty database ready: the first administrator and, if given, a project.
 
@@ -72,11 +78,16 @@ def setup(
         pass show saraban/root | saraban setup --username root --email root@example.org --organization กทท. --password-stdin
         saraban setup --project project.yaml --dry-run
         saraban setup --username root --email root@example.org --organization กทท. --project project.yaml
+        saraban setup --token
     """
     if dry_run:
         _try(project, organization, organization_name)
         return
     refuse_second_run()
+    if token:
+        _prepare(config.load())
+        print_set_up_link(config.load(), with_system(new_set_up_token))
+        return
     content = content_of(str(project)) if project is not None else None
     asks = not password_stdin and sys.stdin.isatty()
     given = {"--username": username, "--email": email, "--organization": organization}
@@ -93,6 +104,27 @@ def setup(
         typer.echo(_told(made))
         print_invitations(made.invitations)
     tell("เริ่มให้บริการด้วย `saraban serve`", "Start it with `saraban serve`.")
+
+
+async def new_set_up_token(system: "System") -> str:
+    """Give the token of the set-up page, on a database that may have its tables and nothing in them."""
+    from saraban import bootstrap
+    from saraban.identity import service as identity
+
+    await bootstrap.seed(system, demo=False)
+    return await system.db.transact(lambda session: identity.issue_setup_token(session, now=system.clock.now()))
+
+
+def print_set_up_link(settings: config.Settings, token: str) -> None:
+    """Print where the installation is set up in a browser, by whoever sees the terminal."""
+    from saraban.identity.service import SETUP_PATH
+
+    tell(
+        "เปิดลิงก์นี้ในเบราว์เซอร์เพื่อตั้งค่าเริ่มต้น (ใช้ได้หนึ่งชั่วโมง):",
+        "Open this link in a browser to set Saraban up (it works for an hour):",
+    )
+    home = settings.public_url.rstrip("/") or f"http://{settings.host}:{settings.port}"
+    typer.echo(f"  {home}{SETUP_PATH}?token={token}")
 
 
 def _prepare(settings: config.Settings) -> None:

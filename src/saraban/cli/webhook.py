@@ -1,12 +1,12 @@
 """`saraban webhook list | create | own | on | off | rotate | remove | test | outcomes`: who outside is told of events."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from saraban.cli.options import As, Project
+from saraban.cli.options import As, Project, checked
 from saraban.cli.output import print_list, say, stop, tell
 from saraban.cli.run import as_account, project_named, reading
 
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.identity.domain.context import RequestContext
-    from saraban.kit.schema import Schema
     from saraban.webhooks.service import Webhook, WebhookOutcome
 
-Order = TypeVar("Order", bound="Schema")
 Hook = Annotated[UUID, typer.Argument(metavar="WEBHOOK", help="Public id, as `saraban webhook list` shows it.")]
 
 
@@ -78,7 +76,7 @@ def create(
     from saraban.webhooks import service as webhooks
     from saraban.webhooks.schemas import WebhookIn
 
-    asked = _checked(
+    asked = checked(
         WebhookIn, url=url, description=description, events=event or list(webhooks.EVENTS), topics=topic or []
     )
 
@@ -103,7 +101,7 @@ def own(
     from saraban.webhooks import service as webhooks
     from saraban.webhooks.schemas import OwnWebhookIn
 
-    asked = _checked(OwnWebhookIn, url=url, description=description)
+    asked = checked(OwnWebhookIn, url=url, description=description)
     row = as_account(account, lambda ctx, session: webhooks.create_own(ctx, session, asked))
     typer.echo(f"{row.public_id}\n{row.secret}")
 
@@ -206,13 +204,3 @@ def outcomes(webhook: Hook, account: As) -> None:
 def _outcome_line(row: "WebhookOutcome") -> str:
     answer = str(row.status) if row.status is not None else row.error or "-"
     return f"{row.created_at:%Y-%m-%d %H:%M:%S}Z  {answer:<16} {row.milliseconds:>6} ms  {row.name}"
-
-
-def _checked(schema: "type[Order]", **said: object) -> "Order":
-    """The rules of the API's fields hold at the terminal too."""
-    from pydantic import ValidationError
-
-    try:
-        return schema.model_validate(said)
-    except ValidationError as fault:
-        raise typer.BadParameter(str(fault.errors()[0]["msg"])) from None

@@ -36,6 +36,7 @@ PUBLIC_PATHS = frozenset(
         "/login",
         "/logout",
         "/language",
+        "/setup",
         "/static",
     }
 )

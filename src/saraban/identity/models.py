@@ -113,6 +113,16 @@ class UserInvitation(Base):
     updated_at: Mapped[datetime]
 
 
+class SetupToken(Base):
+    """What opens the set-up page of an empty installation: one row at most, with the SHA-256 of the token."""
+
+    __tablename__ = "setup_tokens"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    token_hash: Mapped[str] = mapped_column(Code(64))
+    expires_at: Mapped[datetime]
+
+
 class UserPreference(Base):
     """How one user wants to be told things, and in which language."""
 

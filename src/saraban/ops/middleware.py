@@ -34,7 +34,7 @@ UPLOAD_PATHS: Final = (
     "/api/v1/document-numbering/imports",
     "/numbers/imports",
 )
-BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/")
+BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/", "/setup", "/language")
 # Bytes that a client should have quoted; the framework fails at those that are no UTF-8.
 _OUTSIDE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself

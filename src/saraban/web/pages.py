@@ -18,8 +18,17 @@ from saraban.kit.problem import to_problem
 from saraban.web.documents import document_actions, document_forms, document_page, registers
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
 from saraban.web.people import my_tasks, notifications, project_calendar, review_teams, roles
+from saraban.web.projects import first_run, new_project
 from saraban.web.shell import assets, session
-from saraban.web.shell.page import PageModel, PageRequest, language_of, page_request, render, set_retry_after
+from saraban.web.shell.page import (
+    NotSetUpPage,
+    PageModel,
+    PageRequest,
+    language_of,
+    page_request,
+    render,
+    set_retry_after,
+)
 from saraban.web.shell.session import delete_session_cookies, set_session_cookies
 from saraban.web.workflows import definitions, editor, migration, simulation, workflow_assignment
 
@@ -30,6 +39,8 @@ Explain = Callable[[Sequence[ErrorDetails]], list[FieldProblem]]
 ROUTERS: Final = (
     session.router,
     session.guarded,
+    first_run.router,
+    new_project.router,
     my_tasks.router,
     notifications.router,
     formats.router,
@@ -64,11 +75,6 @@ def install(app: FastAPI, explain: Explain) -> PageAnswer:
     for router in ROUTERS:
         app.include_router(router)
     return answer_failure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotSetUpPage(PageModel):
-    template: ClassVar[str] = "shell/setup.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

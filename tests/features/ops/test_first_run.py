@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -63,6 +64,146 @@ class TestBeforeSetup:
         style = (await empty[0].get("/login")).text.split('href="', 2)[1].split('"')[0]
         assert style.startswith("/static/")
         assert (await empty[0].get(style)).status_code == 200
+
+
+FORM = {
+    "username": "root",
+    "firstName": "สมศรี",
+    "lastName": "ใจดี",
+    "email": "root@example.org",
+    "password": ROOT.password,
+    "organization": "กทท.",
+    "organization-name": "การท่าเรือแห่งประเทศไทย",
+    "start": "building",
+    "projectCode": "PIER",
+    "projectName": "ท่าเทียบเรือ",
+    "role": "OWNER",
+}
+WRONG = {
+    "username": "a b",
+    "email": "nowhere",
+    "password": "short",
+    "organization": "two words",
+    "organization-name": "",
+    "projectCode": "",
+    "projectName": "x" * 256,
+}
+
+
+async def new_token(system: System) -> str:
+    return await system.db.transact(lambda session: identity.issue_setup_token(session, now=system.clock.now()))
+
+
+async def accounts(system: System) -> list[str]:
+    async with system.db.reading() as session:
+        return [one.username for one in await identity.list_users(session) if not one.is_service]
+
+
+class TestSetUpPage:
+    async def test_makes_all_of_it_from_one_form_and_signs_in(self, empty: tuple[httpx.AsyncClient, System]) -> None:
+        browser, system = empty
+        token = await new_token(system)
+        shown = await browser.get("/setup", params={"token": token})
+        assert shown.status_code == 200
+        assert "TOWER-SD-GN-0001-A" in shown.text  # the preview of a template
+        assert 'value="demo"' not in shown.text  # in production
+
+        answer = await browser.post("/setup", data=FORM | {"token": token})
+
+        assert (answer.status_code, answer.headers["location"]) == (303, "/inbox")
+        assert (await browser.get("/inbox")).status_code == 200
+        me = (await browser.get("/api/v1/auth/me")).json()
+        assert (me["username"], me["displayName"]) == ("root", "สมศรี ใจดี")
+        (project,) = (await browser.get("/api/v1/projects")).json()["items"]
+        read = (await browser.get(f"/api/v1/projects/{project['publicId']}")).json()
+        assert [one["contractCode"] for one in read["contracts"]] == ["PIER-MC"]
+        assert [one["role"] for one in read["organizations"]] == ["OWNER"]
+
+    async def test_is_gone_and_its_token_void_once_somebody_has_an_account(
+        self, empty: tuple[httpx.AsyncClient, System]
+    ) -> None:
+        browser, system = empty
+        token = await new_token(system)
+        await set_up(system)
+
+        shown = await browser.get("/setup", params={"token": token})
+        sent = await browser.post("/setup", data=FORM | {"token": token, "username": "other"})
+
+        assert (shown.status_code, shown.headers["location"]) == (303, "/login")
+        assert sent.status_code == 409
+        assert "ตั้งค่าเริ่มต้นแล้ว" in sent.text
+        assert await accounts(system) == ["root"]
+
+    @pytest.mark.parametrize("language", ["th", "en"])
+    async def test_names_each_fault_at_its_field_and_loses_nothing(
+        self, empty: tuple[httpx.AsyncClient, System], language: str
+    ) -> None:
+        browser, system = empty
+        browser.cookies.set("lang", language)
+        token = await new_token(system)
+
+        page = await browser.post("/setup", data=FORM | WRONG | {"token": token, "organization-name-en": "Port"})
+
+        assert page.status_code == 422
+        assert [name for name in WRONG if f'id="e-{name}"' not in page.text] == []
+        assert 'value="Port"' in page.text
+        assert "short" not in page.text
+        assert await accounts(system) == []
+
+    @pytest.mark.parametrize(
+        ("given", "status", "says"),
+        [("x" * 43, 403, "not the right one"), ("", 200, "Not set up yet"), ("late", 410, "has expired")],
+    )
+    async def test_opens_with_the_token_that_was_printed_last_alone(
+        self, empty: tuple[httpx.AsyncClient, System], given: str, status: int, says: str
+    ) -> None:
+        browser, system = empty
+        browser.cookies.set("lang", "en")
+        first = await new_token(system)
+        long_ago = system.clock.now() - timedelta(hours=2)
+        if given == "late":
+            given = await system.db.transact(lambda session: identity.issue_setup_token(session, now=long_ago))
+        else:
+            await new_token(system)
+
+        page = await browser.get("/setup", params={"token": given})
+        sent = await browser.post("/setup", data=FORM | {"token": first})
+
+        assert page.status_code == status
+        assert says in page.text
+        assert 'name="password"' not in page.text
+        assert sent.status_code == 403
+        assert await accounts(system) == []
+
+    async def test_takes_a_whole_link_that_was_pasted(self, empty: tuple[httpx.AsyncClient, System]) -> None:
+        browser, system = empty
+        link = f"https://saraban.example.org/setup?token={await new_token(system)}"
+
+        assert 'name="password"' in (await browser.get("/setup", params={"token": link})).text
+
+    async def test_stops_who_guesses(self, empty: tuple[httpx.AsyncClient, System]) -> None:
+        browser, _ = empty
+        codes = [(await browser.get("/setup", params={"token": f"guess-{n}"})).status_code for n in range(61)]
+
+        assert codes[-1] == 429
+        assert set(codes[:-1]) == {403}
+
+    async def test_changes_its_language_without_losing_the_token(self, empty: tuple[httpx.AsyncClient, System]) -> None:
+        browser, system = empty
+        here = f"/setup?token={await new_token(system)}"
+
+        answer = await browser.post("/language", data={"lang": "en", "next": here})
+
+        assert answer.headers["location"] == here
+        assert "Set up Saraban" in (await browser.get(here)).text
+
+    async def test_stores_no_token(self, empty: tuple[httpx.AsyncClient, System]) -> None:
+        _, system = empty
+        token = await new_token(system)
+        async with system.db.reading() as session:
+            (row,) = (await session.execute(sa.text("SELECT * FROM setup_tokens"))).all()
+
+        assert token not in str(row)
 
 
 class TestAfterSetup:

@@ -18,6 +18,7 @@ from saraban.identity.models import (
     RefreshToken,
     Role,
     RolePermission,
+    SetupToken,
     User,
     UserAssignment,
     UserInvitation,
@@ -202,6 +203,14 @@ async def lock_invitation(session: AsyncSession, user_id: int) -> UserInvitation
 
 async def delete_invitation(session: AsyncSession, *, user_id: int) -> None:
     await session.execute(sa.delete(UserInvitation).where(UserInvitation.user_id == user_id))
+
+
+async def setup_token(session: AsyncSession) -> SetupToken | None:
+    return await session.get(SetupToken, 1)
+
+
+async def delete_setup_token(session: AsyncSession) -> None:
+    await session.execute(sa.delete(SetupToken))
 
 
 async def lock_refresh_token(session: AsyncSession, *, token_hash: str) -> RefreshToken | None:

@@ -57,6 +57,7 @@ from saraban.identity.service.invitations import (
     InvitationEnded,
     accept_invitation,
     change_password,
+    count_attempt,
     invite_again,
     invite_user,
     invite_users,
@@ -77,12 +78,20 @@ from saraban.identity.service.sessions import (
     log_out,
     refresh,
 )
+from saraban.identity.service.setup_token import (
+    SETUP_PATH,
+    SetupTokenExpired,
+    SetupTokenWrong,
+    issue_setup_token,
+    require_setup_token,
+)
 from saraban.identity.service.throttle import DEVICE_COOKIE_LIFE, LogInThrottle, LogInThrottled
 
 __all__ = [
     "ACCOUNT_CHANGED",
     "DEMO_ACCOUNTS",
     "DEVICE_COOKIE_LIFE",
+    "SETUP_PATH",
     "UNCHANGED",
     "USER_INVITED",
     "AccountChange",
@@ -110,6 +119,8 @@ __all__ = [
     "RoleGiven",
     "RoleGrant",
     "SessionEnded",
+    "SetupTokenExpired",
+    "SetupTokenWrong",
     "ThrottleRules",
     "TokenIssuer",
     "UsernameTaken",
@@ -120,6 +131,7 @@ __all__ = [
     "change_user",
     "choose_language",
     "chosen_language",
+    "count_attempt",
     "create_user",
     "delete_expired_sessions",
     "find_caller",
@@ -129,6 +141,7 @@ __all__ = [
     "invite_again",
     "invite_user",
     "invite_users",
+    "issue_setup_token",
     "limit_draws",
     "list_organizations",
     "list_users",
@@ -144,6 +157,7 @@ __all__ = [
     "read_organization",
     "refresh",
     "renew_invitation",
+    "require_setup_token",
     "revoke_role",
     "save_delivery_preferences",
     "set_active",

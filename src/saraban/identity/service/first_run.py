@@ -14,7 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
 from saraban.identity.domain import catalogue
-from saraban.identity.domain.account import NO_PASSWORD, acceptable_address, acceptable_username
+from saraban.identity.domain.account import (
+    NO_PASSWORD,
+    acceptable_address,
+    acceptable_name,
+    acceptable_username,
+)
 from saraban.identity.domain.context import Caller
 from saraban.identity.models import (
     Organization,
@@ -153,21 +158,28 @@ async def _open_account(
 
 
 class NotSetUp(DomainError):
-    """Nobody has an account yet: whoever runs the server makes the first administrator with `saraban setup`."""
+    """
+    Nobody has an account yet: whoever runs the server opens the set-up page with the link that it printed, or makes the first
+    administrator with `saraban setup`.
+    """
 
     kind, code = ErrorKind.BUSY, "NOT_SET_UP"
     says = Text("ระบบสารบรรณยังไม่ได้ตั้งค่าเริ่มต้น", "Saraban is not set up yet.")
     recovery = (
-        Text("ผู้ดูแลเซิร์ฟเวอร์ต้องสั่ง `saraban setup` ก่อน", "Whoever runs the server has to run `saraban setup` first."),
+        Text(
+            "ผู้ดูแลเซิร์ฟเวอร์ต้องเปิดลิงก์ตั้งค่าเริ่มต้นที่พิมพ์บนเครื่องแม่ข่าย หรือสั่ง `saraban setup` ก่อน",
+            "Whoever runs the server has to open the set-up link that it printed, or to run `saraban setup` first.",
+        ),
     )
 
 
 class AlreadySetUp(DomainError):
-    """`saraban setup` is for an empty database, and this one has accounts."""
+    """The set-up page and `saraban setup` are for an empty database, and this one has accounts."""
 
     kind, code = ErrorKind.CONFLICT, "ALREADY_SET_UP"
     says = Text("ระบบนี้ตั้งค่าเริ่มต้นแล้ว จึงไม่ได้เปลี่ยนสิ่งใด", "Saraban is set up already; nothing was changed.")
     recovery = (
+        Text("เข้าสู่ระบบด้วยบัญชีที่มีอยู่", "Sign in with an account that is there."),
         Text("เพิ่มผู้ใช้ด้วย `saraban user invite`", "Add people with `saraban user invite`."),
         Text("เพิ่มโครงการด้วย `saraban project apply`", "Add a project with `saraban project apply`."),
     )
@@ -182,6 +194,9 @@ class FirstAdministrator:
     password: str = field(repr=False)
     organization_code: str
     organization_name: str = ""
+    organization_name_en: str = ""
+    first_name: str = ""
+    last_name: str = ""
 
     def check(self) -> None:
         """
@@ -191,6 +206,8 @@ class FirstAdministrator:
         for rule in (
             lambda: acceptable_username(self.username),
             lambda: acceptable_address(self.email),
+            lambda: acceptable_name("/firstName", self.first_name),
+            lambda: acceptable_name("/lastName", self.last_name),
             lambda: passwords.require_strong(self.password, self.username.strip()),
         ):
             try:
@@ -235,29 +252,35 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
     code = fold(first.organization_code.strip())
     if await repository.organization_key(session, code) is None:
         name = fold(first.organization_name.strip()) or code
+        english = fold(first.organization_name_en.strip()) or None
+        stamps = {"created_at": ctx.now, "updated_at": ctx.now}
         session.add(
-            Organization(organization_code=code, organization_name=name, created_at=ctx.now, updated_at=ctx.now)
+            Organization(organization_code=code, organization_name=name, organization_name_en=english, **stamps)
         )
         await session.flush()
-    account = NewAccount(first.username, first.email, organization_code=code)
+    account = NewAccount(first.username, first.email, first.first_name, first.last_name, code)
     person = await create_user(ctx, session, account, password=first.password)
     await grant_role(ctx, session, first.username, RoleGrant(catalogue.SUPERADMIN))
+    await repository.delete_setup_token(session)
     return await load_caller(session, person)
 
 
 def _organization_faults(first: FirstAdministrator) -> list[FieldProblem]:
     found = []
-    code, name = fold(first.organization_code.strip()), fold(first.organization_name.strip())
+    code = fold(first.organization_code.strip())
     if not 1 <= len(code) <= 20 or any(map(str.isspace, code)) or control_character(code) is not None:
         text = Text(
             "รหัสองค์กรต้องมี 1 ถึง 20 ตัวอักษรและไม่มีช่องว่าง",
             "The code of an organization has 1 to 20 characters and no blanks.",
         )
         found.append(FieldProblem("/organization", "malformed", text))
-    if len(name) > 255 or control_character(name) is not None:
-        text = Text(
-            "ชื่อองค์กรยาวได้ 255 ตัวอักษร และต้องไม่มีอักขระควบคุม",
-            "The name of an organization has at most 255 characters, and no control characters.",
-        )
-        found.append(FieldProblem("/organization-name", "malformed", text))
+    names = {"/organization-name": first.organization_name, "/organization-name-en": first.organization_name_en}
+    for pointer, given in names.items():
+        name = fold(given.strip())
+        if len(name) > 255 or control_character(name) is not None:
+            text = Text(
+                "ชื่อองค์กรยาวได้ 255 ตัวอักษร และต้องไม่มีอักขระควบคุม",
+                "The name of an organization has at most 255 characters, and no control characters.",
+            )
+            found.append(FieldProblem(pointer, "malformed", text))
     return found

@@ -69,7 +69,7 @@ class ProjectFileTooLarge(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """:param lines: of every key and item, by its path"""
+    """:param lines: of every key and item, by its path; none of a file that nobody wrote"""
 
     file: ProjectFile
     lines: Mapping[YamlPath, int]
@@ -107,6 +107,11 @@ def read_file(content: bytes) -> ReadFile:
     return ReadFile(_checked(data, reading.lines), reading.lines)
 
 
+def plain_data(text: str) -> dict[str, Any]:
+    """Give what the text of a good project file says, as `ProjectFile` has it."""
+    return read_file(text.encode()).file.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
 def _malformed(error: yaml.YAMLError, content: bytes) -> FieldProblem:
     """Say what to do about text that is no YAML, at the line where it begins to go wrong."""
     problem, mark = str(getattr(error, "problem", "")), getattr(error, "problem_mark", None)
@@ -139,6 +144,8 @@ def _checked(data: Json, lines: Mapping[YamlPath, int]) -> ProjectFile:
 
 def located(lines: Mapping[YamlPath, int], problem: FieldProblem, at: YamlPath) -> FieldProblem:
     """Put the line before the sentence of a fault: of its key, or of the nearest one around it."""
+    if not lines:
+        return problem
     line = next((lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in lines), 1)
     text = Text(f"บรรทัด {{line}}: {problem.text.th}", f"Line {{line}}: {problem.text.en}")
     return FieldProblem(problem.pointer, problem.code, text, {**problem.values, "line": line})

@@ -1,5 +1,11 @@
-"""Set-up over HTTP: project files, master data and members."""
+"""Set-up over HTTP: new projects, project files, master data and members."""
 
-from saraban.setup.endpoints.project_files import router
+from fastapi import APIRouter
+
+from saraban.setup.endpoints import new_project, project_files
+
+router = APIRouter()
+router.include_router(project_files.router)
+router.include_router(new_project.router)
 
 __all__ = ["router"]

@@ -7,7 +7,15 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from saraban.identity.models import Organization, OrganizationRole, Role, User, UserAssignment
+from saraban.identity.models import (
+    Organization,
+    OrganizationRole,
+    Permission,
+    Role,
+    RolePermission,
+    User,
+    UserAssignment,
+)
 from saraban.kit.db import AnyRow, Base, table_of
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberFormat
 from saraban.projects.models import (
@@ -42,6 +50,15 @@ async def project(session: AsyncSession, *, code: str) -> Project | None:
 
 async def organizations(session: AsyncSession) -> Sequence[Organization]:
     return (await session.scalars(sa.select(Organization).order_by(Organization.organization_code))).all()
+
+
+async def closed_projects(session: AsyncSession) -> Sequence[Project]:
+    statement = sa.select(Project).where(Project.is_active.is_(False), Project.deleted_at.is_(None))
+    return (await session.scalars(statement.order_by(Project.project_code))).all()
+
+
+async def organization_code(session: AsyncSession, *, key: int | None) -> str | None:
+    return await session.scalar(sa.select(Organization.organization_code).where(Organization.id == key))
 
 
 async def organization_roles(session: AsyncSession) -> dict[str, int]:
@@ -234,6 +251,62 @@ async def grants(session: AsyncSession, *, project_id: int) -> Rows:
             ),
         )
         .order_by(User.username, Role.role_id, Organization.organization_code, Contract.contract_code)
+    )
+    return await _rows(session, statement)
+
+
+async def checklist_counts(session: AsyncSession, *, project_id: int) -> AnyRow:
+    """How much there is of a project that is open."""
+
+    def count(model: type[Base], *conditions: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
+        return sa.select(sa.func.count()).select_from(model).where(*conditions).scalar_subquery()
+
+    contracts = sa.select(Contract.id).where(
+        Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
+    )
+    statement = sa.select(
+        count(ProjectOrganization, ProjectOrganization.project_id == project_id).label("members"),
+        count(Discipline, Discipline.is_active.is_(True), Discipline.contract_id.in_(contracts)).label("disciplines"),
+        count(RfaType, RfaType.is_active.is_(True), RfaType.contract_id.in_(contracts)).label("rfa_types"),
+        count(NumberFormat, NumberFormat.project_id == project_id).label("formats"),
+    )
+    return (await session.execute(statement)).one()
+
+
+async def contract_sizes(session: AsyncSession, *, project_id: int) -> Sequence[int]:
+    """Of each open contract, how many parties it has."""
+    statement = (
+        sa.select(sa.func.count(ContractOrganization.organization_id))
+        .join(Contract, Contract.id == ContractOrganization.contract_id)
+        .where(Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None))
+        .group_by(Contract.id)
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def rights_in(session: AsyncSession, *, project_id: int, permissions: Collection[str]) -> Rows:
+    """Which of these permissions somebody has in a project, by the organization that they act for; global ones do not count."""
+    members = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id == project_id)
+    contracts = sa.select(Contract.id).where(Contract.project_id == project_id)
+    acts_for = sa.func.coalesce(UserAssignment.organization_id, User.primary_organization_id)
+    statement = (
+        sa.select(acts_for.label("organization_id"), Permission.permission_name)
+        .distinct()
+        .select_from(UserAssignment)
+        .join(User, User.user_id == UserAssignment.user_id)
+        .join(RolePermission, RolePermission.role_id == UserAssignment.role_id)
+        .join(Permission, Permission.permission_id == RolePermission.permission_id)
+        .where(
+            User.is_active,
+            User.is_service.is_(False),
+            Permission.permission_name.in_(permissions),
+            acts_for.in_(members),
+            sa.or_(
+                UserAssignment.organization_id.is_not(None),
+                UserAssignment.project_id == project_id,
+                UserAssignment.contract_id.in_(contracts),
+            ),
+        )
     )
     return await _rows(session, statement)
 

@@ -1,16 +1,31 @@
 """What the doors use of `setup`."""
 
+from saraban.setup.domain.checklist import ChecklistItem
 from saraban.setup.domain.comparison import Difference
-from saraban.setup.service.project_files import TEMPLATES, demo, export, template
-from saraban.setup.service.reconciliation import AppliedFile, ProjectConflict, apply
+from saraban.setup.service.checklist import may_complete, read_checklist
+from saraban.setup.service.new_project import CREATE, begin, closed_projects, new_project
+from saraban.setup.service.previews import ProjectPreview, previews
+from saraban.setup.service.project_files import MANAGE, TEMPLATES, demo, export, template
+from saraban.setup.service.reconciliation import AppliedFile, ProjectChangedMeanwhile, ProjectConflict, apply
 
 __all__ = [
+    "CREATE",
+    "MANAGE",
     "TEMPLATES",
     "AppliedFile",
+    "ChecklistItem",
     "Difference",
+    "ProjectChangedMeanwhile",
     "ProjectConflict",
+    "ProjectPreview",
     "apply",
+    "begin",
+    "closed_projects",
     "demo",
     "export",
+    "may_complete",
+    "new_project",
+    "previews",
+    "read_checklist",
     "template",
 ]

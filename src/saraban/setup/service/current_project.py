@@ -95,6 +95,14 @@ async def roles_in(
     return found
 
 
+async def people_of(session: AsyncSession, project: Project, data: ProjectData) -> list[ProjectData]:
+    """Read those who have a role in the project or a place in one of its teams, with their roles."""
+    roles = await roles_in(session, project)
+    seated = {seat["person"] for team in data["reviewTeams"] for seat in team["members"]}
+    shared = await read_shared(session, codes=(), usernames=seated | roles.keys())
+    return [{**person, "roles": roles.get(person["username"], [])} for person in shared["people"]]
+
+
 async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Json]]:
     rows = await repository.contracts(session, codes=(), project_id=key)
     parties = _by_contract(

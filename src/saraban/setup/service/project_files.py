@@ -12,7 +12,6 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import NotFound, unknown
 from saraban.kit.text import fold
 from saraban.projects.domain.master_data import CORRESPONDENCE_TYPES
-from saraban.projects.models import Project
 from saraban.setup.domain.project_yaml import yaml_text
 from saraban.setup.repository import project_contents as repository
 from saraban.setup.service import current_project
@@ -36,19 +35,12 @@ async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> st
         raise NotFound(f"There is no project {code}.")
     ctx.caller.require(MANAGE, Scope(project=project.id))
     data = await current_project.read_project(session, project)
-    people = await _people(session, project, data)
+    people = await current_project.people_of(session, project, data)
     shared = await current_project.read_shared(session, codes=_organizations(data, people), usernames=())
     used = {one["type"] for one in _typed(data) if "type" in one} - {one.code for one in CORRESPONDENCE_TYPES}
     types = [one for one in shared["correspondenceTypes"] if one["code"] in used]
     more = {"correspondenceTypes": types} if types else {}
     return yaml_text({"organizations": shared["organizations"], **more, **data, "people": people})
-
-
-async def _people(session: AsyncSession, project: Project, data: ProjectData) -> list[ProjectData]:
-    roles = await current_project.roles_in(session, project)
-    seated = {seat["person"] for team in data["reviewTeams"] for seat in team["members"]}
-    shared = await current_project.read_shared(session, codes=(), usernames=seated | roles.keys())
-    return [{**person, "roles": roles.get(person["username"], [])} for person in shared["people"]]
 
 
 def _organizations(data: ProjectData, people: list[ProjectData]) -> set[str]:

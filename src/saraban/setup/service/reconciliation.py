@@ -5,7 +5,7 @@ Whatever the file leaves out stays as it is; `prune` closes what its lists leave
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
@@ -98,6 +98,17 @@ class ProjectConflict(DomainError):
     differences: Sequence[Difference] = ()
 
 
+class ProjectChangedMeanwhile(DomainError):
+    """Somebody changed the project after the differences were shown: applying the file would do something else now."""
+
+    kind, code = ErrorKind.STALE, "PROJECT_CHANGED_MEANWHILE"
+    says = Text(
+        "โครงการถูกเปลี่ยนหลังจากแสดงรายการนี้ จึงยังไม่ได้บันทึกสิ่งใด",
+        "The project was changed after these differences were shown, so nothing was written.",
+    )
+    recovery = (Text("ตรวจรายการใหม่แล้วยืนยันอีกครั้ง", "Look at the differences again, then apply them."),)
+
+
 @dataclass(frozen=True, slots=True)
 class AppliedFile:
     """
@@ -110,6 +121,11 @@ class AppliedFile:
     applied: bool
     invitations: Sequence[Invitation] = ()
 
+    @property
+    def digest(self) -> str:
+        """Tell these differences from any others."""
+        return hashlib.sha256(repr([_change(one) for one in self.differences]).encode()).hexdigest()
+
 
 async def apply(
     ctx: RequestContext,
@@ -120,27 +136,56 @@ async def apply(
     update_shared: bool = False,
     dry_run: bool = False,
     operator: str | None = None,
+    shown: str | None = None,
 ) -> AppliedFile:
     """
     Make a project what a file says, and say what that changed; a second time it changes nothing.
 
     :param dry_run: do the same and take it back, so that it finds every fault
     :param operator: log-in name of the operating system, where nobody is named; kept in the audit trail
+    :param shown: the digest of the differences that somebody was shown; others are not applied
     :raises Invalid: naming line and key of each fault
     :raises ProjectConflict: naming what belongs to the installation or to another project
+    :raises ProjectChangedMeanwhile: when the differences are others than those shown
     """
     ctx.caller.require(EVERYTHING, Scope())
     read = read_file(content)
     await lock_rights(session)  # one file at a time
+    origin = Origin("project.apply", {"file": hashlib.sha256(content).hexdigest(), "operator": operator})
+    manner = Manner(prune, update_shared, dry_run, shown)
+    return await reconcile(ctx, session, read, origin, manner)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    prune: bool = False
+    update_shared: bool = False
+    dry_run: bool = False
+    shown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the audit trail says of where a change comes from."""
+
+    action: str
+    details: Mapping[str, Json]
+
+
+async def reconcile(
+    ctx: RequestContext, session: AsyncSession, read: ReadFile, origin: Origin, manner: Manner
+) -> AppliedFile:
+    """Do what `apply` does, for whoever has been asked for the right and holds the lock."""
     wanted = project_items(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
     project, there, elsewhere = await _there(session, read, wanted)
     faults = reference_faults(read, wanted, there, await _known(session, project))
     if faults:
         raise Invalid("The project file has faults.", fields=faults[:100])
-    found = differences(wanted, there, prune=prune, update_shared=update_shared, elsewhere=elsewhere)
+    found = differences(wanted, there, prune=manner.prune, update_shared=manner.update_shared, elsewhere=elsewhere)
     conflicts = [one for one in found if one.what is ChangeType.CONFLICT]
-    if conflicts and dry_run:
-        return AppliedFile(read.file.project.code, found, applied=False)
+    code = read.file.project.code
+    if conflicts and manner.dry_run:
+        return AppliedFile(code, found, applied=False)
     if conflicts:
         raise _conflict(read, found, conflicts)
     saving = ApplyContext(ctx, session, read, wanted, project)
@@ -148,12 +193,14 @@ async def apply(
         await save(saving, found)
         # What refers to others goes before them.
         found = [await _closed(saving, one) for one in reversed(found)][::-1]
-        await _note(saving, found, content, operator)
-        if dry_run:
+        await _note(saving, found, origin)
+        if manner.dry_run:
             await attempt.rollback()
-    return AppliedFile(
-        read.file.project.code, found, applied=not dry_run, invitations=() if dry_run else saving.invitations
-    )
+            return AppliedFile(code, found, applied=False)
+    applied = AppliedFile(code, found, applied=True, invitations=saving.invitations)
+    if manner.shown not in {None, applied.digest}:
+        raise ProjectChangedMeanwhile
+    return applied
 
 
 async def _there(
@@ -226,14 +273,13 @@ async def _closed(saving: ApplyContext, one: Difference) -> Difference:
     return replace(one, what=ChangeType.KEEP, after=one.before)
 
 
-async def _note(saving: ApplyContext, found: Sequence[Difference], content: bytes, operator: str | None) -> None:
+async def _note(saving: ApplyContext, found: Sequence[Difference], origin: Origin) -> None:
     """Keep in the audit trail what was changed: one row for each part of the file."""
-    code = saving.read.file.project.code
-    whole = {"file": hashlib.sha256(content).hexdigest(), "operator": operator, "project": code}
+    whole = {**origin.details, "project": saving.read.file.project.code}
     changed = [one for one in found if one.what is not ChangeType.KEEP]
     for section, those in groupby(changed, key=lambda one: one.path[0]):
         told = {"section": section, "changes": [_change(one) for one in those], **whole}
-        entry = audit.AuditEntry("project.apply", "project", str(saving.project_public_id), told)
+        entry = audit.AuditEntry(origin.action, "project", str(saving.project_public_id), told)
         await audit.record(saving.ctx, saving.session, entry)
 
 

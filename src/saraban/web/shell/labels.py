@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
-from saraban.identity.domain.catalogue import role_words
+from saraban.identity.domain.catalogue import PartyRole, role_words
 from saraban.kit.errors import Text
 from saraban.numbering.register.domain import GapReason
 from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OperationCode
@@ -203,11 +203,30 @@ def tone(code: str | None, means: str | None = None) -> str:
     return STATES[code][1] if code in STATES else "grey"
 
 
+PARTY_ROLES: Final[dict[str, Text]] = {
+    PartyRole.OWNER: Text("เจ้าของงาน", "Owner"),
+    PartyRole.DESIGNER: Text("ผู้ออกแบบ", "Designer"),
+    PartyRole.CONSULTANT: Text("ที่ปรึกษา", "Consultant"),
+    PartyRole.CONTRACTOR: Text("ผู้รับเหมา", "Contractor"),
+    PartyRole.OTHER: Text("ฝ่ายอื่น", "Other party"),
+}
+
 # What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.
 FIELDS: Final[dict[str, Text]] = {
+    "username": Text("ชื่อผู้ใช้", "User name"),
+    "firstName": Text("ชื่อ", "First name"),
+    "lastName": Text("นามสกุล", "Last name"),
+    "email": Text("อีเมล", "E-mail"),
     "current": Text("รหัสผ่านปัจจุบัน", "Current password"),
     "password": Text("รหัสผ่านใหม่", "New password"),
     "repeat": Text("ยืนยันรหัสผ่านใหม่", "Repeat new password"),
+    "organization": Text("รหัสองค์กร", "Organization code"),
+    "organization-name": Text("ชื่อองค์กร", "Organization name"),
+    "organization-name-en": Text("ชื่อองค์กรภาษาอังกฤษ", "Organization name in English"),
+    "projectCode": Text("รหัสโครงการ", "Project code"),
+    "projectName": Text("ชื่อโครงการ", "Project name"),
+    "projectNameEn": Text("ชื่อโครงการภาษาอังกฤษ", "Project name in English"),
+    "copyOf": Text("โครงการต้นแบบ", "Project to copy"),
     "projectPublicId": Text("โครงการ", "Project"),
     "originatorOrganizationPublicId": Text("จาก", "From"),
     "organizationPublicId": Text("จาก", "From"),

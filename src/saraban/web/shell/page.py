@@ -265,6 +265,15 @@ class PageModel:
     faults: FormErrors = NO_ERRORS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotSetUpPage(PageModel):
+    """What there is before somebody has an account; `is_over`: somebody got one a moment ago."""
+
+    template: ClassVar[str] = "shell/setup.html"
+
+    is_over: bool = False
+
+
 def render(
     request: Request,
     model: PageModel,
@@ -290,6 +299,11 @@ def set_retry_after(response: Response, error: DomainError | None) -> None:
 
 def zone_of(request: Request) -> ZoneInfo:
     return request.app.state.clock.zone  # type: ignore[no-any-return]
+
+
+def remember_project(response: Response, project: str) -> None:
+    """Limit registers and new documents to a project."""
+    response.set_cookie(PROJECT_COOKIE, project, max_age=30 * 86400, path="/", httponly=True, samesite="lax")
 
 
 def remember_language(response: Response, language: str) -> None:

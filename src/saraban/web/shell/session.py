@@ -49,6 +49,7 @@ from saraban.web.shell.page import (
     PageRequest,
     language_of,
     remember_language,
+    remember_project,
     render,
     set_retry_after,
 )
@@ -257,7 +258,7 @@ async def choose_project(
     """Limit registers and new documents to one project; whether the caller takes part in it is asked there."""
     response = RedirectResponse(inside(next), status_code=303)
     if project:
-        response.set_cookie(PROJECT_COOKIE, project, max_age=30 * 86400, path="/", httponly=True, samesite="lax")
+        remember_project(response, project)
     else:
         response.delete_cookie(PROJECT_COOKIE, path="/")
     return response

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.domain.catalogue import PartyRole, permission_words, role_words
+from saraban.identity.domain.catalogue import permission_words, role_words
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, ReadSession
+from saraban.web.shell import labels
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
@@ -37,13 +38,6 @@ PARTIES: Final[dict[str, Text]] = {
     "originator": Text("ผู้ส่ง", "Originator"),
     "recipient": Text("ผู้รับ", "Recipient"),
     "assignee": Text("ผู้รับเวียน", "Assignee"),
-}
-ORGANIZATIONS: Final[dict[str, Text]] = {
-    PartyRole.OWNER: Text("เจ้าของงาน", "Owner"),
-    PartyRole.DESIGNER: Text("ผู้ออกแบบ", "Designer"),
-    PartyRole.CONSULTANT: Text("ที่ปรึกษา", "Consultant"),
-    PartyRole.CONTRACTOR: Text("ผู้รับเหมา", "Contractor"),
-    PartyRole.OTHER: Text("ฝ่ายอื่น", "Other party"),
 }
 _NOT_WRITER = Text("ไม่ใช่ผู้จัดทำเอกสาร", "Not the person who created it")
 _ONE_PERSON = Text("บุคคลที่ระบุไว้", "One named person")
@@ -218,7 +212,7 @@ def _values(definition: Definition, step: Transition) -> Iterator[Text]:
 
 
 def _who(require: Require) -> Iterator[Text]:
-    for known, names in ((PARTIES, require.party), (ORGANIZATIONS, require.organization_roles)):
+    for known, names in ((PARTIES, require.party), (labels.PARTY_ROLES, require.organization_roles)):
         if names:
             yield _either([known[name] for name in known if name in names])
     if require.roles:

@@ -15,6 +15,7 @@ from saraban.kit.dates import parse_date
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid
 from saraban.kit.http import ReadSession
 from saraban.kit.schema import Schema
+from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import KINDS
 from saraban.web.shell.forms import (
     EMPTY_FORM,
@@ -30,7 +31,7 @@ from saraban.web.shell.forms import (
 from saraban.web.shell.labels import PRIORITIES
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
-from saraban.web.workflows.definitions import MANAGE, ORGANIZATIONS, Code, Version
+from saraban.web.workflows.definitions import MANAGE, Code, Version
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.domain import definition_text
 from saraban.workflow.administration.schemas import ReplayIn, SimulatedActionIn
@@ -275,7 +276,7 @@ async def _show(
             takes=values_taken(definition, page.language),
             names={one.value: one.label for _, some in choices for one in some},
             roles=[(name, texts[name]) for name in await versions.role_names(session)],
-            organizations=ORGANIZATIONS,
+            organizations=labels.PARTY_ROLES,
             faults=form_errors(error, page.language),
         )
     )

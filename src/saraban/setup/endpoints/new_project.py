@@ -1,0 +1,44 @@
+"""New projects over HTTP, and what one lacks until its first number."""
+
+from functools import partial
+
+from fastapi import APIRouter
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.http import Db, Idempotent, PathId, ReadSession, read_after_commit, respond
+from saraban.kit.operation import Operation, Receipt
+from saraban.projects import service as projects
+from saraban.projects.schemas import ProjectDetail
+from saraban.setup import service
+from saraban.setup.schemas.new_project import ChecklistItemOut, ChecklistOut, NewProjectIn
+
+router = APIRouter(tags=["projects"])
+
+
+@router.post("/projects", status_code=201, response_model=ProjectDetail, summary="Create a project")
+async def create_project(body: NewProjectIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
+    """
+    Empty, from a template, or with the set-up of another project; `project.create` is needed everywhere.
+
+    An empty project has the number formats that ship, and nothing else.
+    """
+    receipt = await once.run(Operation.of(ctx, "POST /projects", body), partial(_create, ctx, body))
+    async with read_after_commit(db) as session:
+        found = await projects.read_project(ctx, session, public_id=receipt.resource_id)
+    return respond(found, status=201, receipt=receipt)
+
+
+async def _create(ctx: RequestContext, body: NewProjectIn, session: AsyncSession) -> Receipt:
+    return Receipt("project", await service.new_project(ctx, session, body))
+
+
+@router.get("/projects/{publicId}/checklist", summary="Read what a project lacks")
+async def checklist(ctx: Context, session: ReadSession, public_id: PathId) -> ChecklistOut:
+    """What a project needs until its first number, for those who manage it."""
+    items = await service.read_checklist(ctx, session, public_id=public_id)
+    return ChecklistOut(
+        items=[ChecklistItemOut.model_validate(one) for one in items], complete=all(one.done for one in items)
+    )

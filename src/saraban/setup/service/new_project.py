@@ -1,0 +1,168 @@
+"""
+New projects: empty, from a template that ships, or with the set-up of another one.
+
+Each is a project file that nobody had to write, applied as one is: `saraban project apply` of the same text makes the same.
+"""
+
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.context import EVERYTHING, Grant, RequestContext, Scope
+from saraban.kit.clock import Clock
+from saraban.kit.errors import FieldProblem, Invalid, invalid
+from saraban.kit.json import Json
+from saraban.projects import service as projects
+from saraban.projects.service import ProjectRef
+from saraban.setup.domain.master_rows import MasterCodeTaken
+from saraban.setup.domain.new_project import Data, NewProject, contract_code, project_data
+from saraban.setup.domain.project_file import ProjectFile
+from saraban.setup.domain.project_yaml import ReadFile, plain_data
+from saraban.setup.repository import project_contents as repository
+from saraban.setup.schemas.new_project import NewProjectIn
+from saraban.setup.service import current_project
+from saraban.setup.service.project_files import MANAGE, template
+from saraban.setup.service.reconciliation import Manner, Origin, reconcile
+
+CREATE: Final = "project.create"
+# Whoever begins a project fills it, whatever they may in it later.
+_FILLS: Final = frozenset({MANAGE, "numbering.manage_formats"})
+
+
+async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> UUID:
+    """
+    Make a project and give its public id.
+
+    :raises Forbidden: without `project.create` everywhere, and where people's roles are copied by anybody but a Super Admin
+    :raises MasterCodeTaken: also when a contract that comes along would have a code that is taken
+    :raises Invalid: naming the field
+    """
+    ctx.caller.require(CREATE, Scope())
+    await identity.lock_rights(session)  # one at a time, as files are applied
+    code = order.project_code
+    if await repository.project(session, code=code) is not None:
+        raise MasterCodeTaken.at("projectCode", code)
+    source = await _source(ctx, session, order)
+    wanted = NewProject(
+        code,
+        order.project_name,
+        order.project_name_en,
+        party=await _party(ctx, session, order),
+        takes_parties=order.copy_of is not None,
+        takes_people=order.with_people,
+    )
+    await _require_free_contracts(session, wanted, source)
+    read = ReadFile(ProjectFile.model_validate(project_data(wanted, source)), {})
+    filler = Grant(CREATE, _FILLS)
+    begins = replace(ctx, caller=replace(ctx.caller, grants=(*ctx.caller.grants, filler)))
+    try:
+        await reconcile(begins, session, read, Origin("project.create", _origin(order)), Manner())
+    except Invalid as fault:
+        raise Invalid(fields=[_at_the_form(one) for one in fault.fields]) from fault
+    made = await repository.project(session, code=code)
+    assert made is not None
+    return made.public_id
+
+
+async def closed_projects(ctx: RequestContext, session: AsyncSession) -> list[ProjectRef]:
+    """Return the closed projects that the caller manages, by code."""
+    rows = await repository.closed_projects(session)
+    found = [ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows]
+    return [one for one in found if ctx.caller.may(MANAGE, Scope(project=one.id))]
+
+
+def _origin(order: NewProjectIn) -> dict[str, Json]:
+    return {"template": order.template, "copyOf": str(order.copy_of) if order.copy_of else None}
+
+
+async def _source(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> Data | None:
+    """
+    :raises Invalid: for a template and a copy at once, and for a project that the caller may not see
+    :raises Forbidden: for the set-up of a project that the caller does not manage
+    """
+    if order.template and order.copy_of:
+        th, en = "เลือกแม่แบบหรือโครงการต้นแบบอย่างใดอย่างหนึ่ง", "Choose a template or a project to copy, not both."
+        raise invalid("/copyOf", "not_together", th, en)
+    if order.with_people:
+        ctx.caller.require(EVERYTHING, Scope())
+    if order.template:
+        return plain_data(template(order.template))
+    if order.copy_of is None:
+        return None
+    return await _set_up_of(ctx, session, order.copy_of)
+
+
+async def _set_up_of(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Data:
+    seen = {one.public_id: one.code for one in await projects.projects_of(ctx, session)}
+    project = await repository.project(session, code=seen[public_id]) if public_id in seen else None
+    if project is None:
+        th, en = "ไม่พบโครงการ “{value}”", "There is no project “{value}”."
+        raise invalid("/copyOf", "unknown", th, en, value=str(public_id))
+    ctx.caller.require(MANAGE, Scope(project=project.id))
+    data = await current_project.read_project(session, project)
+    return {**data, "people": await current_project.people_of(session, project, data)}
+
+
+async def _party(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> tuple[str, str] | None:
+    if order.role is None:
+        return None
+    code = await repository.organization_code(session, key=ctx.caller.organization_id)
+    if code is None:
+        th, en = "บัญชีของคุณไม่ได้สังกัดองค์กร", "Your account belongs to no organization."
+        raise invalid("/role", "not_needed", th, en)
+    return code, order.role.value
+
+
+async def _require_free_contracts(session: AsyncSession, new: NewProject, source: Data | None) -> None:
+    """:raises MasterCodeTaken: naming the contract's code"""
+    if source is None:
+        return
+    codes = [contract_code(one["code"], source["project"]["code"], new.code) for one in source["contracts"]]
+    longest = max(codes, key=len, default="")
+    if len(longest) > 50:
+        th, en = (
+            "รหัสสัญญา “{value}” จะยาวเกิน 50 ตัวอักษร",
+            "The contract code “{value}” would have more than 50 characters.",
+        )
+        raise invalid("/projectCode", "too_long", th, en, value=longest)
+    taken = await repository.contracts(session, codes, project_id=None)
+    if taken:
+        raise MasterCodeTaken.at("projectCode", taken[0].contract_code)
+
+
+def _at_the_form(fault: FieldProblem) -> FieldProblem:
+    """What is wrong with the code of the project or of what comes along is wrong with the code that was asked for."""
+    if fault.code == "collides":
+        return replace(fault, pointer="/projectCode")
+    return fault
+
+
+async def begin(
+    session: AsyncSession,
+    first: identity.FirstAdministrator,
+    order: NewProjectIn | None,
+    *,
+    token: str,
+    clock: Clock,
+    address: str,
+) -> RequestContext:
+    """
+    Make the first Super Admin, their organization and a project, all or nothing, and give their context.
+
+    Of two who begin at once, the second finds the first one's account.
+
+    :raises AlreadySetUp: when somebody has an account
+    :raises SetupTokenWrong: when it is not the token that was printed last
+    :raises SetupTokenExpired: when it is, and too old
+    :raises Invalid: naming every field
+    """
+    await identity.lock_rights(session)
+    await identity.require_setup_token(session, token=token, now=clock.now())
+    caller = await identity.set_up(session, first, clock=clock, address=address)
+    ctx = RequestContext(caller, clock.now(), clock.zone, address)
+    if order is not None:
+        await new_project(ctx, session, order)
+    return ctx

@@ -1,0 +1,1 @@
+"""Projects as a whole: the first run, new ones, and the project file."""

@@ -1,0 +1,171 @@
+"""
+The set-up page of an empty installation: the first Super Admin, their organization, and a project.
+
+It opens for whoever has the token that the server printed, and is gone once somebody has an account.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.datastructures import FormData
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity import service as identity
+from saraban.identity.dependencies import Attempts, Throttle, Tokens, refuse_cross_site
+from saraban.identity.service import SETUP_PATH, AlreadySetUp, FirstAdministrator, FirstRun
+from saraban.kit.errors import REQUIRED, DomainError, FieldProblem, Invalid
+from saraban.kit.http import Address, Db, Now
+from saraban.setup import service as setup
+from saraban.setup.domain.master_rows import MasterCodeTaken
+from saraban.setup.schemas.new_project import NewProjectIn
+from saraban.web.projects.new_project import NO_PROJECT, order_of
+from saraban.web.shell.forms import EMPTY_FORM, FormValues, form_errors, has_own_page, read_form, text
+from saraban.web.shell.page import NotSetUpPage, PageModel, language_of, render, set_retry_after
+from saraban.web.shell.session import HOME, device_of, set_session_cookies
+
+router = APIRouter(include_in_schema=False)
+
+OF_ADDRESS: Final = 60
+MINUTES: Final = 15
+DEMO: Final = "demo"
+# The fields that everybody fills in, by what the service calls them.
+_REQUIRED: Final = ("username", "email", "password", "organization", "organization-name")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetUpPage(PageModel):
+    template: ClassVar[str] = "projects/set_up.html"
+
+    token: str
+    form: FormValues
+    previews: Sequence[setup.ProjectPreview]
+    has_demo: bool
+
+
+def token_in(typed: str) -> str:
+    """Return the token, also of a whole link that was pasted."""
+    return typed.strip().rpartition("token=")[2]
+
+
+@router.get(SETUP_PATH)
+async def show(
+    request: Request,
+    db: Db,
+    attempts: Attempts,
+    address: Address,
+    clock: Now,
+    token: Annotated[str, Query(max_length=500)] = "",
+) -> Response:
+    first_run: FirstRun = request.app.state.first_run
+    if await first_run.is_over():
+        return RedirectResponse("/login", status_code=303)
+    if not token:
+        return render(request, NotSetUpPage(), status=200)
+    try:
+        await identity.count_attempt(attempts, "setup", address, OF_ADDRESS, minutes=MINUTES)
+        async with db.reading() as session:
+            await identity.require_setup_token(session, token=token_in(token), now=clock.now())
+    except DomainError as error:
+        return _closed(request, error)
+    return _form(request, token_in(token))
+
+
+@router.post(SETUP_PATH)
+async def set_up(
+    request: Request,
+    db: Db,
+    attempts: Attempts,
+    throttle: Throttle,
+    tokens: Tokens,
+    address: Address,
+    clock: Now,
+    form: Annotated[FormData, Depends(read_form)],
+) -> Response:
+    """Make all of it at once, and sign its Super Admin in."""
+    refuse_cross_site(request)
+    token = token_in(text(form, "token") or "")
+    try:
+        await identity.count_attempt(attempts, "setup", address, OF_ADDRESS, minutes=MINUTES)
+        async with db.reading() as session:
+            await identity.require_setup_token(session, token=token, now=clock.now())
+        first, order = _read(request, form)
+        await db.transact(lambda session: setup.begin(session, first, order, token=token, clock=clock, address=address))
+    except Invalid as error:
+        return _form(request, token, form, error)
+    except (MasterCodeTaken, setup.ProjectConflict) as error:
+        return _form(request, token, form, error)
+    except DomainError as error:
+        if has_own_page(error):
+            raise
+        return _closed(request, error)
+    load_demo = request.app.state.load_demo
+    if text(form, "start") == DEMO and load_demo is not None:
+        await load_demo()
+    request.state.opened = await identity.log_in(
+        db,
+        issuer=tokens,
+        throttle=throttle,
+        username=first.username,
+        password=first.password,
+        device=device_of(request),
+    )
+    response = RedirectResponse(HOME, status_code=303)
+    set_session_cookies(request, response)
+    return response
+
+
+def _read(request: Request, form: FormValues) -> tuple[FirstAdministrator, NewProjectIn | None]:
+    """:raises Invalid: with every fault of the form at once"""
+
+    def typed(name: str) -> str:
+        return text(form, name) or ""
+
+    password = form.get("password")
+    first = FirstAdministrator(
+        username=typed("username"),
+        email=typed("email"),
+        password=password if isinstance(password, str) else "",
+        organization_code=typed("organization"),
+        organization_name=typed("organization-name"),
+        organization_name_en=typed("organization-name-en"),
+        first_name=typed("firstName"),
+        last_name=typed("lastName"),
+    )
+    missing = [name for name in _REQUIRED if not form.get(name)]
+    faults = [FieldProblem(f"/{name}", "required", REQUIRED) for name in missing]
+    others = [fault for fault in _faults(first.check) if fault.pointer.removeprefix("/") not in missing]
+    order: list[NewProjectIn] = []
+    if text(form, "start") not in {None, NO_PROJECT, DEMO}:
+        others += _faults(lambda: order.append(order_of(request, form)))
+    if faults or others:
+        raise Invalid(fields=[*faults, *others])
+    return first, next(iter(order), None)
+
+
+def _faults(rule: Callable[[], object]) -> Sequence[FieldProblem]:
+    try:
+        rule()
+    except Invalid as fault:
+        return fault.fields
+    return ()
+
+
+def _form(request: Request, token: str, form: FormValues = EMPTY_FORM, error: DomainError | None = None) -> Response:
+    page = SetUpPage(
+        token=token,
+        form=form,
+        previews=setup.previews(),
+        has_demo=request.app.state.load_demo is not None,
+        faults=form_errors(error, language_of(request)),
+    )
+    return render(request, page)
+
+
+def _closed(request: Request, error: DomainError) -> Response:
+    """Say why the page does not open, and how it would; the rest is the page of whoever has no token."""
+    page = NotSetUpPage(is_over=isinstance(error, AlreadySetUp), faults=form_errors(error, language_of(request)))
+    response = render(request, page)
+    set_retry_after(response, error)
+    return response

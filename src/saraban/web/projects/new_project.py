@@ -1,0 +1,129 @@
+"""The projects that one may see, and the form for a new one: what it begins with, and a preview of its numbers and workflows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Final
+
+from fastapi import APIRouter, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
+from saraban.kit.errors import DomainError
+from saraban.kit.http import Idempotent, ReadSession
+from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation, Receipt
+from saraban.projects.service import ProjectRef
+from saraban.setup import service as setup
+from saraban.setup.schemas.new_project import NewProjectIn
+from saraban.web.shell.forms import (
+    CurrentForm,
+    FormState,
+    FormValues,
+    form_errors,
+    show_again,
+    text,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, remember_project
+from saraban.web.shell.session import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/projects")
+
+NO_PROJECT: Final = "none"
+EMPTY: Final = "empty"
+COPY: Final = "copy"
+TASKS: Final = "/inbox"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectsPage(PageModel):
+    template: ClassVar[str] = "projects/projects.html"
+
+    open: Sequence[ProjectRef]
+    closed: Sequence[ProjectRef]
+    managed: frozenset[int]
+    may_add: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewProjectPage(PageModel):
+    template: ClassVar[str] = "projects/new_project.html"
+
+    form: FormValues
+    previews: Sequence[setup.ProjectPreview]
+    sources: Sequence[ProjectRef]
+    may_copy_people: bool
+    key: str
+
+
+@router.get("")
+async def listing(page: CurrentPage, session: ReadSession) -> Response:
+    """Those that are open and, for whoever manages them, the closed ones."""
+    seen = await page.projects_with(session, None)
+    return page.show(
+        ProjectsPage(
+            open=seen,
+            closed=await setup.closed_projects(page.context, session),
+            managed=frozenset(one.id for one in seen if page.may(setup.MANAGE, one)),
+            may_add=page.caller.may(setup.CREATE, Scope()),
+        )
+    )
+
+
+@router.get("/new")
+async def new(page: CurrentPage, session: ReadSession) -> Response:
+    return await _show(page, session, FormState())
+
+
+@router.post("/new")
+async def create(form: CurrentForm, once: Idempotent) -> Response:
+    """Make the project, and go to what it lacks."""
+    try:
+        order = order_of(form.page.request, form.values)
+
+        async def work(ctx: RequestContext) -> Receipt:
+            operation = Operation.of(ctx, "PAGE /projects/new", order)
+            return await once.run(operation, partial(_create, ctx, order))
+
+        receipt = await form.once(work)
+    except DomainError as error:
+        return await show_again(form, error, _show)
+    response = RedirectResponse(TASKS, status_code=303)
+    remember_project(response, str(receipt.resource_id))
+    return response
+
+
+async def _create(ctx: RequestContext, order: NewProjectIn, session: AsyncSession) -> Receipt:
+    return Receipt("project", await setup.new_project(ctx, session, order))
+
+
+async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    page.caller.require(setup.CREATE, Scope())
+    return page.show(
+        NewProjectPage(
+            form=state.form,
+            previews=setup.previews(),
+            sources=await page.projects_with(session, setup.MANAGE),
+            may_copy_people=page.caller.may(EVERYTHING, Scope()),
+            key=text(state.form, "key") or str(new_id()),
+            faults=form_errors(state.error, page.language),
+        )
+    )
+
+
+def order_of(request: Request, form: FormValues) -> NewProjectIn:
+    """
+    Read what a form says of a new project.
+
+    :raises Invalid: naming every field
+    """
+    start = text(form, "start") or EMPTY
+    typed = {name: text(form, name) for name in ("projectCode", "projectName", "projectNameEn", "role")}
+    order: dict[str, object] = {name: value for name, value in typed.items() if value}
+    if start == COPY:
+        order |= {"copyOf": text(form, "copyOf") or "", "withPeople": text(form, "withPeople") == "1"}
+    elif start != EMPTY:
+        order["template"] = start
+    return validated(request, NewProjectIn, order)
