@@ -28,6 +28,8 @@ SOURCE = Path(saraban.__file__).parent
 GUARDS = {
     "system.manage_all": ("identity.domain.context:Grant.gives", "EVERYTHING"),
     "system.view_logs": ("ops.event_endpoints:listing", "SEES"),
+    "audit.view_all": ("ops.audit_trail:sees_all", "SEES_ALL"),
+    "audit.view_own": ("ops.audit_trail:may_read", "SEES_OWN"),
     "organization.view": ("identity.service.callers:list_organizations", '"organization.view"'),
     "user.view": ("identity.service.people:seen_by", "VIEW"),
     "user.create": ("identity.service.accounts:_new_user", '"user.create"'),
@@ -86,7 +88,6 @@ GUARDS |= {
 EXPECTED = {
     **dict.fromkeys(("project.view", "project.manage_members"), "projects"),
     **dict.fromkeys(("contract.view", "contract.manage_members"), "contracts"),
-    **dict.fromkeys(("audit.view_own", "audit.view_all"), "audit pages"),
 }
 
 

@@ -73,6 +73,7 @@ STEPS = [
     "0055",
     "0056",
     "0057",
+    "0058",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -12,6 +12,8 @@ from sqlalchemy.orm import Mapped, ORMExecuteState, Session, declared_attr, mapp
 from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
 from saraban.kit.json import Json
 
+_NEWEST = ("created_at", "uuid")
+
 
 class Severity(StrEnum):
     """How much attention an entry of the audit trail deserves."""
@@ -54,10 +56,13 @@ class AuditLog(HasPublicId, Base):
         return public_id_index(
             "audit_logs",
             sa.Index("idx_audit_request_id", "request_id"),
-            sa.Index("idx_audit_logs_user", "user_id"),
-            sa.Index("idx_audit_logs_action", "action"),
+            # Each but that of entities gives its rows in the order of a page, however many there are.
+            sa.Index("idx_audit_logs_user", "user_id", *_NEWEST),
+            sa.Index("idx_audit_logs_action", "action", *_NEWEST),
             sa.Index("idx_audit_logs_entity", "entity_type", "entity_id"),
-            sa.Index("idx_audit_logs_created_at", "created_at"),
+            sa.Index("idx_audit_logs_object", "entity_id", *_NEWEST),
+            sa.Index("idx_audit_logs_kind", "entity_type", *_NEWEST),
+            sa.Index("idx_audit_logs_created_at", *_NEWEST),
             unique=False,  # partitioned by year on MariaDB, where a unique index would have to contain the year
         )
 

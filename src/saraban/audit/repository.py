@@ -236,3 +236,79 @@ def _trail(names: Collection[str], cursor: str | None, limit: int) -> AnySelect:
         cursor=cursor,
         limit=limit,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSearch:
+    """
+    Which rows are asked for; what is left open takes every value.
+
+    :param objects: what they are about, by any of these ids
+    :param people: keys of accounts; None for everybody's
+    """
+
+    objects: tuple[str, ...] = ()
+    kind: str | None = None
+    action: str | None = None
+    people: frozenset[int] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+_BRANCHES = 30  # more people than that are busy enough for the order of time
+_Conditions = list[sa.ColumnElement[bool]]
+
+
+async def search(session: AsyncSession, asked: AuditSearch, *, cursor: str | None, limit: int) -> list[AuditRow]:
+    """
+    Return rows newest first, one more than the page has.
+
+    An index gives the rows of one person, or of one object, in the order of time, but not those of several: they are asked
+    one by one for as many as the page has, and merged.
+    """
+    columns = [getattr(AuditLog, name) for name in AuditRow._fields]
+    branches = [[*branch, *_others(asked)] for branch in _branches(asked)]
+    if not branches or asked.people == frozenset():
+        return []
+    if len(branches) == 1:
+        found = _newest_of(sa.select(*columns).where(*branches[0]), cursor, limit)
+    else:
+        keys = [
+            sa.select(*_newest_of(_KEYS.where(*branch), cursor, limit).subquery().columns.values())
+            for branch in branches
+        ]
+        picked = sa.union_all(*keys).subquery()
+        same = sa.and_(AuditLog.audit_id == picked.c.audit_id, AuditLog.created_at == picked.c.created_at)
+        found = _newest_of(sa.select(*columns).join(picked, same), None, limit)
+    return [AuditRow._make(row) for row in (await session.execute(found)).all()]
+
+
+_KEYS = sa.select(AuditLog.audit_id, AuditLog.created_at)
+
+
+def _newest_of(statement: AnySelect, cursor: str | None, limit: int) -> AnySelect:
+    return newest_first(statement, at=AuditLog.created_at, public_id=AuditLog.public_id, cursor=cursor, limit=limit)
+
+
+def _branches(asked: AuditSearch) -> list[_Conditions]:
+    """The first condition of each statement: what its index begins with."""
+    if asked.objects:
+        return [[AuditLog.entity_id == one] for one in asked.objects]
+    if asked.people is not None and asked.action is None and asked.kind is None and len(asked.people) <= _BRANCHES:
+        return [[AuditLog.user_id == key] for key in sorted(asked.people)]
+    return [[]]
+
+
+def _others(asked: AuditSearch) -> _Conditions:
+    given: _Conditions = []
+    if asked.action is not None:
+        given.append(AuditLog.action == asked.action)
+    if asked.kind is not None:
+        given.append(AuditLog.entity_type == asked.kind)
+    if asked.people is not None:
+        given.append(AuditLog.user_id.in_(sorted(asked.people)))
+    if asked.since is not None:
+        given.append(AuditLog.created_at >= asked.since)
+    if asked.until is not None:
+        given.append(AuditLog.created_at < asked.until)
+    return given

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Sequence
 from datetime import datetime
+from io import StringIO
 from pathlib import Path
 from typing import Self
 
@@ -78,3 +79,10 @@ def harmless(cell: object) -> object:
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ", timespec="seconds")
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
+
+
+def csv_line(cells: Sequence[object]) -> bytes:
+    """Return a row of a CSV that is sent while it is made; the first line of the file begins with the mark of UTF-8."""
+    text = StringIO(newline="")
+    csv.writer(text).writerow([harmless(cell) for cell in cells])
+    return text.getvalue().encode()

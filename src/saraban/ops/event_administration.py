@@ -1,5 +1,6 @@
 """What operators may do with events, in their own names: each deed has a reason and a row in the audit trail."""
 
+from typing import Annotated
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -7,8 +8,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit.schema import SingleLine
 
 MANAGES = "system.manage_all"
+Reason = Annotated[str, SingleLine(500, shortest=5)]
 
 
 async def requeue(ctx: RequestContext, session: AsyncSession, public_id: UUID, reason: str) -> events.EventView:

@@ -69,7 +69,7 @@ class ReasonIn(Schema):
 
     model_config = ConfigDict(json_schema_extra={"example": {"reason": "The mail server is back."}})
 
-    reason: Annotated[str, SingleLine(500, shortest=5)]
+    reason: event_administration.Reason
 
 
 @router.get("", summary="List events")

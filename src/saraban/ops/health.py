@@ -6,7 +6,7 @@ Ready is what each of the things that the product stands on says of itself, ever
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -96,6 +96,13 @@ def worker_dependency(is_running: Callable[[], bool] | None) -> Dependency:
     return Dependency("worker", check, essential=False)
 
 
+async def database_version(db: Database) -> str:
+    """Return what the database server, or the library of SQLite, says of its own version."""
+    statement = "SELECT sqlite_version()" if db.is_sqlite else "SELECT VERSION()"
+    async with db.engine.connect() as connection:
+        return str(await connection.scalar(sa.text(statement)))
+
+
 def _ask_for_room(folder: Path) -> None:
     if shutil.disk_usage(folder).free < ROOM:
         raise DependencyDown("less than 50 MB are free")
@@ -146,12 +153,17 @@ async def live() -> Alive:
 @router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
 async def ready(dependencies: Annotated[list[Dependency], Depends(async_dependency(dependencies_of))]) -> Response:
     """503 while the database, its migrations or the file storage is down; without Redis it is degraded and still serves."""
-    reports = await asyncio.gather(*map(_ask, dependencies))
-    named = {dependency.name: report for dependency, report in zip(dependencies, reports, strict=True)}
+    named = await ask_all(dependencies)
     down = [dependency.essential for dependency in dependencies if named[dependency.name].status == "down"]
     status: Literal["ready", "degraded", "down"] = "down" if any(down) else "degraded" if down else "ready"
     answer = Readiness(status=status, dependencies=named)
     return OrjsonResponse(answer.model_dump(by_alias=True), status_code=503 if status == "down" else 200)
+
+
+async def ask_all(dependencies: Sequence[Dependency]) -> dict[str, DependencyReport]:
+    """Ask each of the things the product stands on, all at once; none is waited for longer than a probe waits."""
+    reports = await asyncio.gather(*map(_ask, dependencies))
+    return {dependency.name: report for dependency, report in zip(dependencies, reports, strict=True)}
 
 
 async def _ask(dependency: Dependency) -> DependencyReport:

@@ -78,6 +78,19 @@ def exposition(db: Database) -> tuple[bytes, str]:
     return generate_latest(_of_all_processes(Path(folder)) if folder else REGISTRY), CONTENT_TYPE_LATEST
 
 
+def measured(name: str) -> dict[tuple[str, ...], float]:
+    """Return the samples of one measurement by the values of their labels; empty where this server does not keep it."""
+    folder = os.environ.get(_SHARED_FOLDER)
+    registry = _of_all_processes(Path(folder)) if folder else REGISTRY
+    families = registry.collect()
+    return {
+        tuple(sample.labels.values()): sample.value
+        for family in families
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
 def _of_all_processes(folder: Path) -> CollectorRegistry:
     for process in _ended(folder):
         multiprocess.mark_process_dead(process, str(folder))  # type: ignore[no-untyped-call]

@@ -17,6 +17,7 @@ from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
 from saraban.web.documents import document_actions, document_forms, document_page, registers
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
+from saraban.web.operations import audit, system
 from saraban.web.people import my_tasks, notifications, project_calendar, review_teams, roles
 from saraban.web.projects import first_run, new_project
 from saraban.web.shell import assets, session
@@ -55,6 +56,8 @@ ROUTERS: Final = (
     project_calendar.router,
     review_teams.router,
     roles.router,
+    audit.router,
+    system.router,
     definitions.router,
     registers.router,
     document_forms.router,

@@ -22,6 +22,7 @@ COUNTS = {
     "sequence", "year", "version", "versionNo", "clientVersionNo", "size", "quantity", "revisionNumber", "expiresIn",
     "status", "unreadCount", "attempts", "width", "position", "stepNumber", "sortOrder", "total", "count", "answered", "mustAnswer",
     "approximateCount", "holders", "drawsPerMinute",
+    "in_use", "overflow", "limit", "waiting", "deadLetters", "freeBytes", "totalBytes", "block", "unsealedRows", "verifyFailures",
     "lastNumber", "highestNumber", "ranges", "first", "last",
     "rowsTotal", "rowsDone", "rowsRefused", "ready", "there", "refused", "imported", "line", "highest", "counter", "jump",
     "before", "after", "seriesTotal", "peopleCount", "digestHour", "quietFrom", "quietUntil", "every", "hour",

@@ -87,5 +87,5 @@ class TestListing:
         await write(db, "rfa.create")
 
         async with db.reading() as session:
-            assert len((await audit.list_records(session, actor_public_id=UUID(int=7))).items) == 1
-            assert (await audit.list_records(session, actor_public_id=UUID(int=8))).items == []
+            assert len((await audit.search_records(session, audit.AuditSearch(people=frozenset({7})))).items) == 1
+            assert (await audit.search_records(session, audit.AuditSearch(people=frozenset({8})))).items == []

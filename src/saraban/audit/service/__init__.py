@@ -2,6 +2,7 @@
 
 from saraban.audit.domain.verification import Finding
 from saraban.audit.models import Severity
+from saraban.audit.repository import AuditSearch
 from saraban.audit.service.retention import Purged, purge
 from saraban.audit.service.sealer import HeadFile, Sealer
 from saraban.audit.service.trail import (
@@ -13,6 +14,7 @@ from saraban.audit.service.trail import (
     queue,
     record,
     record_all,
+    search_records,
 )
 from saraban.audit.service.verification import (
     VerificationReport,
@@ -29,6 +31,7 @@ __all__ = [
     "AuditEntry",
     "AuditOrigin",
     "AuditRecord",
+    "AuditSearch",
     "Finding",
     "HeadFile",
     "Purged",
@@ -42,6 +45,7 @@ __all__ = [
     "queue",
     "record",
     "record_all",
+    "search_records",
     "unsealed",
     "verify",
     "verify_file",

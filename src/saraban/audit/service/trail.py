@@ -128,13 +128,22 @@ async def list_records(
     entity_type: str | None = None,
     entity_id: str | None = None,
     action: str | None = None,
-    actor_public_id: UUID | None = None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[AuditRecord]:
     """Return the trail newest first; each filter that is given narrows it."""
-    wanted = {"entity_type": entity_type, "entity_id": entity_id, "action": action, "actor_uuid": actor_public_id}
-    found = await repository.entries(session, wanted, cursor=cursor, limit=limit)
+    wanted = {"entity_type": entity_type, "entity_id": entity_id, "action": action}
+    return _page(await repository.entries(session, wanted, cursor=cursor, limit=limit), limit)
+
+
+async def search_records(
+    session: AsyncSession, asked: repository.AuditSearch, *, cursor: str | None = None, limit: int = 50
+) -> Page[AuditRecord]:
+    """Return what is asked for newest first, at a cost that does not grow with the trail."""
+    return _page(await repository.search(session, asked, cursor=cursor, limit=limit), limit)
+
+
+def _page(found: Sequence[repository.AuditRow], limit: int) -> Page[AuditRecord]:
     rows = [_record(row) for row in found]
     return page_of(rows, limit=limit, key=lambda record: (record.created_at, record.public_id))
 

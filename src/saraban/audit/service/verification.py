@@ -236,11 +236,19 @@ def _reached(examination: JournalVerification) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Unsealed:
-    """Rows of a journal that no block holds yet."""
+    """
+    Rows of a journal that no block holds yet.
+
+    :param block: the number of the last block, 0 before the first
+    :param head: its digest, which proves everything before it
+    """
 
     journal: str
     count: int
     since: datetime | None
+    block: int
+    sealed_at: datetime | None
+    head: str | None
 
 
 async def unsealed(db: Database) -> list[Unsealed]:
@@ -250,7 +258,8 @@ async def unsealed(db: Database) -> list[Unsealed]:
         for journal in JOURNALS:
             last = await repository.last_block(session, journal)
             count, since = await repository.tail(session, journal, after=last.last_id if last else None)
-            found.append(Unsealed(journal.name, count, since))
+            sealed = (last.number, last.sealed_at, last.head) if last else (0, None, None)
+            found.append(Unsealed(journal.name, count, since, *sealed))
     return found
 
 

@@ -271,3 +271,39 @@ def _held_scope(row: AnyRow) -> HeldRoleScope | None:
         if public_id is not None:
             return HeldRoleScope(public_id=public_id, code=code)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryEntry:
+    """
+    Whom or what a public id or a code means.
+
+    :param kind: `user`, `organization`, `project` or `contract`
+    :param name: of a person; the code of everything else
+    """
+
+    kind: str
+    key: int
+    public_id: UUID
+    code: str
+    name: str
+
+
+async def look_up(
+    session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
+) -> list[DirectoryEntry]:
+    """Return the people, organizations, projects and contracts of these public ids or codes, closed ones too."""
+    rows = await repository.directory(session, public_ids=public_ids, codes=codes)
+    names = [" ".join(filter(None, (row.first_name, row.last_name))) or row.code for row in rows]
+    return [
+        DirectoryEntry(row.kind, row.key, row.public_id, row.code, name) for row, name in zip(rows, names, strict=True)
+    ]
+
+
+async def accounts_of(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
+    """
+    Return the keys of the accounts that belong to these organizations, closed ones and programs too.
+
+    Who is of another organization and has a role in one of these is not among them.
+    """
+    return await repository.keys_at_home(session, organization_ids) if organization_ids else frozenset()

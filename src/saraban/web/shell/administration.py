@@ -30,6 +30,9 @@ PAGES: Final = (
         "/roles", "users", Text("บทบาทและสิทธิ์", "Roles and permissions"), ("role.view", "user.manage_assignments")
     ),
     AdministrationPage("/webhooks", "arrow", Text("การแจ้งเหตุการณ์ (webhook)", "Webhooks"), ("project.edit",)),
+    AdministrationPage("/audit", "history", Text("ประวัติการใช้งาน", "Audit trail"), ("audit.view_all", "audit.view_own")),
+    AdministrationPage("/events", "refresh", Text("เหตุการณ์", "Events"), ("system.view_logs",)),
+    AdministrationPage("/system", "info", Text("สถานะระบบ", "System"), ("system.view_logs",)),
     AdministrationPage("/workflows", "flow", Text("กระบวนงาน", "Workflows"), ("workflow.view_definitions",)),
 )
 

@@ -369,3 +369,13 @@ async def renderings(session: AsyncSession, entry: LedgerEntry) -> Sequence[Numb
     """Return every form in which a number was printed, the first one first."""
     statement = sa.select(NumberRendering).where(NumberRendering.reservation_id == entry.id)
     return (await session.scalars(statement.order_by(NumberRendering.id))).all()
+
+
+async def holders_of_number(session: AsyncSession, number: str) -> frozenset[UUID]:
+    """Return the documents for which `number` was ever printed; several projects may have it."""
+    statement = (
+        sa.select(LedgerEntry.holder_public_id)
+        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
+        .where(NumberRendering.document_number == number, LedgerEntry.holder_public_id.is_not(None))
+    )
+    return frozenset(found for found in await session.scalars(statement) if found is not None)

@@ -285,6 +285,11 @@ async def audit_trail(session: AsyncSession, *, number: str) -> list[NumberOpera
     return found
 
 
+async def holders_of_number(session: AsyncSession, *, number: str) -> frozenset[UUID]:
+    """Return the documents for which a number was ever printed, in whatever project."""
+    return await ledger.holders_of_number(session, fold(number))
+
+
 @dataclass(frozen=True, slots=True)
 class NumberResolution:
     """The entry a number was printed for, and the one that is in its place now; the same where nothing replaced it."""

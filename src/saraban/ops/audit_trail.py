@@ -1,0 +1,318 @@
+"""
+The audit trail as people read it: who may see what of it, filters in their words, each row with names, and what it changed.
+
+`audit` lies at the bottom and knows neither people nor documents; here they are put together.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any, Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import orjson
+from pydantic import ConfigDict, Field
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.audit.domain.changes import changes_in, shown_details
+from saraban.identity import service as identity
+from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit.db import Database
+from saraban.kit.errors import Text, invalid
+from saraban.kit.json import Json, JsonObject
+from saraban.kit.schema import Day, Schema, SingleLine
+from saraban.numbering import service as numbering
+from saraban.ops.audit_words import action_words, kind_words
+
+SEES_ALL, SEES_OWN = "audit.view_all", "audit.view_own"
+_EXPORTED_AT_ONCE: Final = 1000
+MOST_IN_WORKBOOK: Final = 1_000_000  # a sheet ends at 1,048,576 rows
+_NAMED: Final = ("user", "organization", "project", "contract")
+_NAME_FIELDS: Final = ("documentNumber", "number", "fileName", "workflowCode", "username", "code", "name", "project")
+
+
+class AuditQuery(Schema):
+    """What is asked of the trail; None asks for all."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    person: Annotated[str, SingleLine(100)] | None = Field(None, description="Who did it: `publicId` or user name.")
+    object: Annotated[str, SingleLine(255)] | None = Field(
+        None, description="What it was done to: a `publicId`, a document number, a code, or a user name."
+    )
+    kind: str | None = Field(None, max_length=50, description="The kind of that thing, such as `rfa` or `user`.")
+    action: str | None = Field(None, max_length=100, description="Only this action, such as `rfa.create`.")
+    since: Day | None = Field(None, alias="from", description="On this day or later, in the deployment's zone.")
+    until: Day | None = Field(None, description="On this day or earlier.")
+
+
+class AuditLabel(Schema):
+    th: str = Field(examples=["แก้ไข RFA"])
+    en: str = Field(examples=["RFA edited"])
+
+
+class AuditPersonOut(Schema):
+    public_id: UUID
+    username: str = Field(examples=["dc.contractor"])
+    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
+
+
+class AuditObjectOut(Schema):
+    """
+    What something was done to.
+
+    :param reference: its public id; of what has none, the name it is known by
+    """
+
+    kind: str = Field(examples=["rfa"])
+    label: AuditLabel
+    reference: str | None = Field(examples=["01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"])
+    name: str | None = Field(examples=["LCBP3-C2-RFA-TER-RPT-0001-A"])
+
+
+class AuditChangeOut(Schema):
+    field: str = Field(examples=["subject"])
+    before: Json = Field(examples=["ขออนุมัติแบบ"])
+    after: Json = Field(examples=["ขออนุมัติแบบโครงสร้าง"])
+
+
+class AuditEntryOut(Schema):
+    """One thing that somebody did."""
+
+    public_id: UUID
+    created_at: datetime
+    action: str = Field(examples=["rfa.edit"])
+    label: AuditLabel
+    severity: audit.Severity
+    person: AuditPersonOut | None = Field(description="null: nobody had signed in.")
+    object: AuditObjectOut | None
+    changes: list[AuditChangeOut] = Field(description="Each field that was changed, with what it was before.")
+    details: dict[str, Json] = Field(description="What else is known of it.")
+    address: str | None
+    request_id: str | None
+
+
+class AuditPageOut(Schema):
+    items: list[AuditEntryOut]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReading:
+    """A page of the trail; `names` are those of the people and places that its details speak of, by public id."""
+
+    page: AuditPageOut
+    names: Mapping[str, str]
+
+
+async def read_trail(
+    ctx: RequestContext, session: AsyncSession, asked: AuditQuery, *, cursor: str | None, limit: int
+) -> AuditReading:
+    """
+    Return what somebody may see of the trail, newest first.
+
+    :raises Forbidden: for who may see neither all of it nor that of an organization
+    :raises Invalid: for a period that ends before it begins
+    """
+    search = await _search(ctx, session, asked)
+    page = await audit.search_records(session, search, cursor=cursor, limit=limit)
+    names = {str(one.public_id): one for one in await _known(session, page.items)}
+    items = [_entry(record, names) for record in page.items]
+    return AuditReading(
+        AuditPageOut(items=items, next_cursor=page.next_cursor), {key: one.name for key, one in names.items()}
+    )
+
+
+async def _search(ctx: RequestContext, session: AsyncSession, asked: AuditQuery) -> audit.AuditSearch:
+    people = await _visible_people(ctx, session)
+    if asked.since and asked.until and asked.until < asked.since:
+        raise invalid("query:until", "before_start", "วันสุดท้ายอยู่ก่อนวันแรก", "The last day is before the first one.")
+    if asked.person is not None:
+        named = await _person(session, asked.person)
+        people = named if people is None else named & people
+    objects = await _objects(session, asked.object) if asked.object is not None else ()
+    return audit.AuditSearch(
+        objects=objects,
+        kind=asked.kind or None,
+        action=asked.action or None,
+        people=people,
+        since=_begin_of(asked.since, ctx.zone) if asked.since else None,
+        until=_begin_of(asked.until + timedelta(days=1), ctx.zone) if asked.until else None,
+    )
+
+
+async def _visible_people(ctx: RequestContext, session: AsyncSession) -> frozenset[int] | None:
+    """Return whose rows somebody sees; None for everybody's."""
+    caller = ctx.caller
+    if sees_all(ctx):
+        return None
+    own = [one for one in caller.organization_ids if caller.may(SEES_OWN, Scope(frozenset({one})))]
+    if not own:
+        caller.require(SEES_ALL, Scope())
+    return await identity.accounts_of(session, own)
+
+
+def sees_all(ctx: RequestContext) -> bool:
+    """Whether somebody sees everybody's rows."""
+    return ctx.caller.may(SEES_ALL, Scope())
+
+
+def may_read(ctx: RequestContext) -> bool:
+    """Whether somebody sees anything of the trail."""
+    caller = ctx.caller
+    organizations = map(frozenset, ([one] for one in caller.organization_ids))
+    return sees_all(ctx) or any(caller.may(SEES_OWN, Scope(one)) for one in organizations)
+
+
+async def _person(session: AsyncSession, text: str) -> frozenset[int]:
+    found = await _looked_up(session, text)
+    return frozenset(one.key for one in found if one.kind == "user")
+
+
+async def _objects(session: AsyncSession, text: str) -> tuple[str, ...]:
+    """Return by which ids a thing may stand in the trail that somebody names by public id, number, code or user name."""
+    public_id = _uuid(text)
+    if public_id is not None:
+        return (str(public_id),)
+    holders = await numbering.holders_of_number(session, number=text)
+    coded = {one.public_id for one in await _looked_up(session, text)}
+    return (text[:50], *sorted(map(str, holders | coded)))
+
+
+async def _looked_up(session: AsyncSession, text: str) -> list[identity.DirectoryEntry]:
+    public_id = _uuid(text)
+    if public_id is not None:
+        return await identity.look_up(session, public_ids=[public_id])
+    return await identity.look_up(session, codes=[text])
+
+
+def _uuid(text: object) -> UUID | None:
+    try:
+        return UUID(str(text))
+    except ValueError:
+        return None
+
+
+def _begin_of(day: date, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time.min, tzinfo=zone)
+
+
+async def _known(session: AsyncSession, records: Sequence[audit.AuditRecord]) -> list[identity.DirectoryEntry]:
+    """Return whom and what the rows speak of, as far as it has a name of its own."""
+    found = {record.actor_public_id for record in records}
+    found |= {_uuid(record.entity_id) for record in records if record.entity_type in _NAMED}
+    found |= {one for record in records for one in _ids_in(record.details)}
+    asked = sorted(found - {None}, key=str)
+    return await identity.look_up(session, public_ids=[one for one in asked if one]) if asked else []
+
+
+def _ids_in(value: Json) -> Iterator[UUID]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _ids_in(one)
+    elif isinstance(value, str) and len(value) == 36 and (public_id := _uuid(value)) is not None:
+        yield public_id
+
+
+def _entry(record: audit.AuditRecord, names: Mapping[str, identity.DirectoryEntry]) -> AuditEntryOut:
+    details = shown_details(record.details)
+    changes, facts = changes_in(details)
+    actor = names.get(str(record.actor_public_id))
+    return AuditEntryOut(
+        public_id=record.public_id,
+        created_at=record.created_at,
+        action=record.action,
+        label=_label(action_words(record.action)),
+        severity=audit.Severity(record.severity),
+        person=None
+        if actor is None
+        else AuditPersonOut(public_id=actor.public_id, username=actor.code, display_name=actor.name),
+        object=_object(record, details, names),
+        changes=[AuditChangeOut(field=one.field, before=one.before, after=one.after) for one in changes],
+        details=dict(facts),
+        address=record.address,
+        request_id=record.request_id,
+    )
+
+
+def _object(
+    record: audit.AuditRecord, details: JsonObject, names: Mapping[str, identity.DirectoryEntry]
+) -> AuditObjectOut | None:
+    if record.entity_type is None:
+        return None
+    known = names.get(record.entity_id or "")
+    said = next((details[name] for name in _NAME_FIELDS if isinstance(details.get(name), str)), None)
+    name = known.code if known is not None and record.entity_type in _NAMED else str(said) if said else None
+    label = _label(kind_words(record.entity_type))
+    return AuditObjectOut(kind=record.entity_type, label=label, reference=record.entity_id, name=name)
+
+
+def _label(words: Text) -> AuditLabel:
+    return AuditLabel(th=words.th, en=words.en)
+
+
+HEADINGS: Final = (
+    "เวลา / Time",
+    "ผู้ใช้ / User",
+    "ชื่อ / Name",
+    "การดำเนินการ / Action",
+    "รหัส / Code",
+    "ชนิด / Kind",
+    "เลขที่หรือชื่อ / Number or name",
+    "Object publicId",
+    "สิ่งที่เปลี่ยน / Changes",
+    "รายละเอียด / Details",
+    "ที่อยู่ / Address",
+    "Request",
+    "publicId",
+)
+
+
+async def exported_rows(ctx: RequestContext, db: Database, asked: AuditQuery) -> AsyncIterator[list[object]]:
+    """
+    Return the rows of a search for a sheet, newest first; no connection is held while the taker is busy.
+
+    Who may not have them is refused before the first row.
+    """
+    async with db.reading() as session:
+        await _search(ctx, session, asked)
+    return _pages(ctx, db, asked)
+
+
+async def _pages(ctx: RequestContext, db: Database, asked: AuditQuery) -> AsyncIterator[list[object]]:
+    cursor: str | None = None
+    while True:
+        async with db.reading() as session:
+            page = (await read_trail(ctx, session, asked, cursor=cursor, limit=_EXPORTED_AT_ONCE)).page
+        for one in page.items:
+            yield _cells(one, ctx.zone)
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _cells(one: AuditEntryOut, zone: ZoneInfo) -> list[object]:
+    person, thing = one.person, one.object
+    return [
+        one.created_at.astimezone(zone).replace(tzinfo=None),
+        person.username if person else None,
+        person.display_name if person else None,
+        f"{one.label.th} / {one.label.en}",
+        one.action,
+        f"{thing.label.th} / {thing.label.en}" if thing else None,
+        thing.name if thing else None,
+        thing.reference if thing else None,
+        "\n".join(f"{change.field}: {_text(change.before)} → {_text(change.after)}" for change in one.changes),
+        _text(one.details) if one.details else None,
+        one.address,
+        one.request_id,
+        str(one.public_id),
+    ]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,0 +1,122 @@
+"""What the actions of the audit trail and the kinds of things they are about are called, in both languages. Data, no rules."""
+
+from typing import Final
+
+from saraban.kit.errors import Text
+from saraban.setup.domain import master_kinds
+
+# By `entity_type`: what an entry is about.
+KINDS: Final[dict[str, Text]] = {
+    "correspondence": Text("หนังสือรับ–ส่ง", "Correspondence"),
+    "rfa": Text("RFA", "RFA"),
+    "transmittal": Text("ใบนำส่ง", "Transmittal"),
+    "circulation": Text("ใบเวียน", "Circulation"),
+    "attachment": Text("ไฟล์แนบ", "Attachment"),
+    "user": Text("บัญชีผู้ใช้", "Account"),
+    "delegation": Text("การมอบหมายงาน", "Delegation"),
+    "workflow_definition": Text("กระบวนงาน", "Workflow"),
+    "workflow_choice": Text("กระบวนงานของเอกสาร", "Workflow assignment"),
+    "number_import": Text("การนำเข้าเลขที่", "Import of numbers"),
+    "webhook": Text("เว็บฮุก", "Webhook"),
+    "event": Text("เหตุการณ์", "Event"),
+    "audit_journal": Text("บันทึกการตรวจสอบ", "Audit journal"),
+    "role": Text("บทบาท", "Role"),
+    **{kind.name: kind.singular for kind in master_kinds.KINDS},
+}
+
+# Whole actions that no noun and verb make.
+_WHOLE: Final[dict[str, Text]] = {
+    "login.success": Text("ลงชื่อเข้าใช้", "Signed in"),
+    "login.failed": Text("ลงชื่อเข้าใช้ไม่สำเร็จ", "Sign-in failed"),
+    "login.throttled": Text("ถูกหน่วงการลงชื่อเข้าใช้", "Sign-in delayed after failures"),
+    "login.address_throttled": Text("ถูกหน่วงการลงชื่อเข้าใช้จากที่อยู่นี้", "Sign-in delayed from this address"),
+    "login.token_reused": Text("ใช้โทเคนที่ใช้ไปแล้วซ้ำ", "Token used a second time"),
+    "logout": Text("ลงชื่อออก", "Signed out"),
+    "user.limit": Text("กำหนดเพดานการออกเลขของบัญชี", "Limit of numbers set"),
+    "user.unlock": Text("ปลดล็อกบัญชี", "Account unlocked"),
+    "user.reset_password": Text("ตั้งรหัสผ่านใหม่ให้บัญชี", "Password set by an administrator"),
+    "user.change_password": Text("เปลี่ยนรหัสผ่านของตน", "Own password changed"),
+    "user.change_password_failed": Text("เปลี่ยนรหัสผ่านไม่สำเร็จ", "Change of password failed"),
+    "user.accept_invitation": Text("รับคำเชิญและตั้งรหัสผ่าน", "Invitation accepted"),
+    "user.invite": Text("ส่งคำเชิญ", "Invitation made"),
+    "user.grant_role": Text("มอบบทบาท", "Role given"),
+    "user.revoke_role": Text("ถอนบทบาท", "Role taken back"),
+    "project.reminders": Text("ตั้งการเตือนกำหนดของโครงการ", "Reminders of the project set"),
+    "project.apply": Text("นำไฟล์โครงการมาใช้", "Project file applied"),
+    "calendar.weekend": Text("กำหนดวันหยุดประจำสัปดาห์", "Weekend set"),
+    "calendar.day_added": Text("เพิ่มวันในปฏิทินโครงการ", "Day added to the project calendar"),
+    "calendar.day_removed": Text("ลบวันออกจากปฏิทินโครงการ", "Day removed from the project calendar"),
+    "review_team.saved": Text("บันทึกทีมพิจารณา", "Review team saved"),
+    "review_team.removed": Text("ลบทีมพิจารณา", "Review team removed"),
+    "review_team.member_saved": Text("บันทึกสมาชิกทีมพิจารณา", "Member of a review team saved"),
+    "review_team.member_removed": Text("นำสมาชิกออกจากทีมพิจารณา", "Member of a review team removed"),
+    "event.requeue": Text("นำเหตุการณ์กลับมาส่งใหม่", "Event put back into the queue"),
+    "event.drop": Text("ทิ้งเหตุการณ์ที่ส่งไม่สำเร็จ", "Failed event dropped"),
+    "audit.purge": Text("ลบแถวที่พ้นระยะเวลาเก็บรักษา", "Rows past their retention deleted"),
+    "number_import.uploaded": Text("อัปโหลดไฟล์นำเข้าเลขที่", "Import of numbers uploaded"),
+    "number_import.started": Text("เริ่มนำเข้าเลขที่", "Import of numbers started"),
+    "attachment.upload": Text("อัปโหลดไฟล์", "File uploaded"),
+    "attachment.refuse": Text("ปฏิเสธไฟล์ที่อัปโหลด", "Uploaded file refused"),
+    "webhook.rotate": Text("ออกรหัสลับของเว็บฮุกใหม่", "Secret of a webhook renewed"),
+    "webhook.switch_off": Text("ปิดเว็บฮุกที่ส่งไม่สำเร็จ", "Failing webhook switched off"),
+    "delegation.revoke": Text("ยกเลิกการมอบหมายงาน", "Delegation revoked"),
+    "workflow.transition": Text("ดำเนินการตามขั้นตอน", "Workflow action taken"),
+    "workflow.answer": Text("ตอบการพิจารณา", "Review answered"),
+    "workflow.force_proceed": Text("บังคับเปลี่ยนขั้นตอน", "Step overridden"),
+    "workflow.reassign": Text("มอบหมายขั้นตอนให้ผู้อื่น", "Step reassigned"),
+    "workflow.terminate": Text("ยุติกระบวนงาน", "Workflow terminated"),
+    "workflow.publish": Text("เผยแพร่เวอร์ชันของกระบวนงาน", "Version of a workflow published"),
+    "workflow.activate": Text("เปิดใช้กระบวนงาน", "Workflow activated"),
+    "workflow.deactivate": Text("ปิดใช้กระบวนงาน", "Workflow deactivated"),
+    "workflow.migrate": Text("ย้ายเวอร์ชันของกระบวนงาน", "Moved to another version of a workflow"),
+    "workflow.choose": Text("กำหนดกระบวนงานให้เอกสาร", "Workflow assigned to documents"),
+    "workflow.take_back": Text("ยกเลิกการกำหนดกระบวนงาน", "Workflow assignment taken back"),
+}
+
+# `<noun>.<verb>`: the Thai verb stands before its noun, the English one behind.
+_VERBS: Final[dict[str, Text]] = {
+    "create": Text("เพิ่ม", "created"),
+    "edit": Text("แก้ไข", "edited"),
+    "change": Text("แก้ไข", "changed"),
+    "close": Text("ปิดใช้", "closed"),
+    "reopen": Text("เปิดใช้อีกครั้ง", "reopened"),
+    "enable": Text("เปิดใช้", "opened"),
+    "disable": Text("ปิดใช้", "closed"),
+    "move": Text("ย้าย", "moved"),
+    "remove": Text("ลบ", "removed"),
+    "reorder": Text("จัดลำดับ", "put in another order"),
+    "revise": Text("ออกฉบับแก้ไขของ", "revised"),
+    "withdraw-revision": Text("ถอนฉบับแก้ไขของ", "revision withdrawn"),
+    "cancel": Text("ยกเลิก", "cancelled"),
+    "respond": Text("ตอบ", "answered"),
+    "renumber": Text("เปลี่ยนเลขที่", "renumbered"),
+}
+
+
+def action_words(code: str) -> Text:
+    """Return what an action is called; as it is written where nothing is known of it."""
+    if code in _WHOLE:
+        return _WHOLE[code]
+    module, _, verb = code.rpartition(".")
+    noun, said = KINDS.get(module), _VERBS.get(verb)
+    if noun is None or said is None:
+        return Text(code, code)
+    gap = " " if noun.th[:1].isascii() else ""
+    return Text(f"{said.th}{gap}{noun.th}", f"{noun.en} {said.en}")
+
+
+def kind_words(kind: str) -> Text:
+    return KINDS.get(kind, Text(kind, kind))
+
+
+_KEPT: Final = ("create", "edit", "close", "reopen")
+DOCUMENTS: Final = ("correspondence", "rfa", "transmittal", "circulation")
+# What can be chosen to narrow the trail; those of documents have the same verbs.
+ACTIONS: Final = (
+    *(f"{kind}.{verb}" for kind in DOCUMENTS for verb in ("create", "edit", "revise", "cancel")),
+    *_WHOLE,
+    *(f"user.{verb}" for verb in ("create", "edit", "enable", "disable")),
+    *(f"{thing}.{verb}" for thing in ("organization", "project", "contract", "role") for verb in _KEPT),
+    *(f"webhook.{verb}" for verb in ("create", "change", "remove")),
+    "delegation.create",
+)

@@ -1,0 +1,236 @@
+"""The audit trail as a page: filters as people type them, each entry in words, and what it changed field by field."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from saraban.kit.dates import parse_date
+from saraban.kit.errors import Forbidden, Invalid, Text
+from saraban.kit.http import PageCursor, ReadSession
+from saraban.kit.json import Json
+from saraban.ops import audit_trail, audit_words
+from saraban.ops.audit_trail import AuditEntryOut, AuditObjectOut, AuditQuery
+from saraban.setup.domain import master_kinds
+from saraban.web.shell import labels
+from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.forms import form_errors, validated
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest, day_text
+from saraban.web.shell.session import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+ROWS: Final = 50
+_LONGEST: Final = 300
+_YES, _NO = Text("ใช่", "Yes"), Text("ไม่ใช่", "No")
+# Fields of details that no form has; the others are called as forms call them.
+FIELDS: Final[Mapping[str, Text]] = {
+    "status": Text("สถานะ", "Status"),
+    "action": Text("การดำเนินการ", "Action"),
+    "documentNumber": Text("เลขที่เอกสาร", "Document number"),
+    "number": Text("เลขที่เอกสาร", "Document number"),
+    "oldNumber": Text("เลขที่เดิม", "Number before"),
+    "username": Text("ชื่อผู้ใช้", "User name"),
+    "email": Text("อีเมล", "E-mail"),
+    "role": Text("บทบาท", "Role"),
+    "level": Text("ระดับ", "Level"),
+    "place": Text("ที่", "Place"),
+    "name": Text("ชื่อ", "Name"),
+    "isActive": Text("ใช้งาน", "Active"),
+    "fileName": Text("ไฟล์", "File"),
+    "size": Text("ขนาด", "Size"),
+    "values": Text("ข้อมูลที่มากับขั้นตอน", "Values of the step"),
+    "onBehalfOfPublicId": Text("ดำเนินการแทน", "On behalf of"),
+    "version": Text("เวอร์ชัน", "Version"),
+    "migrated": Text("เวอร์ชัน", "Version"),
+    "reassigned": Text("มอบหมายใหม่", "Reassigned"),
+    "section": Text("ส่วนของไฟล์", "Part of the file"),
+    "operator": Text("ผู้ใช้ที่เครื่อง", "Operator at the terminal"),
+    "team": Text("ทีม", "Team"),
+    "user": Text("ผู้ใช้", "User"),
+    "url": Text("ที่อยู่ปลายทาง", "Address"),
+    "events": Text("เหตุการณ์", "Events"),
+    "fields": Text("ช่องที่แก้ไข", "Fields edited"),
+    "delegatorPublicId": Text("ผู้มอบหมาย", "Delegator"),
+    "kind": Text("ชนิด", "Kind"),
+    "day": Text("วัน", "Day"),
+}
+
+
+_MASTER_FIELDS: Final = {one.name: one.label for kind in master_kinds.KINDS for one in kind.fields}
+
+
+class AuditFilters(BaseModel):
+    """What the address bar says, as it was typed."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+    person: str = Field("", max_length=100)
+    object: str = Field("", max_length=255)
+    kind: str = Field("", max_length=50)
+    action: str = Field("", max_length=100)
+    since: str = Field("", alias="from", max_length=40)
+    until: str = Field("", max_length=40)
+
+    @property
+    def given(self) -> dict[str, str]:
+        return {name: value.strip() for name, value in self.model_dump(by_alias=True).items() if value.strip()}
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditTrailPage(PageModel):
+    template: ClassVar[str] = "operations/audit.html"
+    fragments: ClassVar[tuple[str, ...]] = ("operations/parts/audit_rows.html", "operations/parts/audit_list.html")
+
+    rows: Sequence["AuditLine"]
+    next_cursor: str | None
+    asked: AuditFilters
+    export: str
+    kind_names: Mapping[str, Text]
+    actions: Mapping[str, Text]
+    sees_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWords:
+    """One line of what changed, or of what else is known, in the reader's words."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """
+    An entry as the page shows it.
+
+    :param step: what was done in a step of a workflow
+    """
+
+    entry: AuditEntryOut
+    url: str
+    step: str
+    changes: list[FieldWords]
+    facts: list[FieldWords]
+
+
+@router.get("/audit")
+async def show(
+    page: CurrentPage, session: ReadSession, asked: Annotated[AuditFilters, Query()], cursor: PageCursor = None
+) -> Response:
+    """Newest first, as much of it as the reader may see."""
+    if not audit_trail.may_read(page.context):
+        raise Forbidden("The audit trail is for those who may see it.")
+    query, faults = _usable(page, asked)
+    reading = await audit_trail.read_trail(page.context, session, query, cursor=cursor, limit=ROWS)
+    shown = AuditTrailPage(
+        rows=[_row(page, one, reading.names) for one in reading.page.items],
+        next_cursor=reading.page.next_cursor,
+        asked=asked,
+        export=urlencode(query.model_dump(mode="json", by_alias=True, exclude_none=True)),
+        kind_names=audit_words.KINDS,
+        actions={code: audit_words.action_words(code) for code in audit_words.ACTIONS},
+        sees_all=audit_trail.sees_all(page.context),
+        faults=faults,
+    )
+    response = page.show_list(shown, cursor)
+    if page.is_fragment and not cursor:
+        response.headers["HX-Push-Url"] = "/audit" + (f"?{asked.query}" if asked.query else "")
+    return response
+
+
+def _usable(page: PageRequest, asked: AuditFilters) -> tuple[AuditQuery, FormErrors]:
+    """Return what can be asked, and what is wrong with the rest, by its field; two days are put in their order."""
+    given: dict[str, object] = dict(asked.given)
+    faults = NO_ERRORS
+    try:
+        query = validated(page.request, AuditQuery, given)
+    except Invalid as error:
+        faults = FormErrors(fields=form_errors(error, page.language).fields)
+        query = validated(
+            page.request, AuditQuery, {name: value for name, value in given.items() if name not in faults.fields}
+        )
+    if query.since and query.until and query.since > query.until:
+        query = query.model_copy(update={"since": query.until, "until": query.since})
+    return query, faults
+
+
+def _row(page: PageRequest, entry: AuditEntryOut, names: Mapping[str, str]) -> AuditLine:
+    return AuditLine(
+        entry,
+        _address(entry.object) if entry.object else "",
+        _step(page, entry),
+        [
+            FieldWords(
+                _field(page, one.field),
+                _words(page, one.field, one.before, names),
+                _words(page, one.field, one.after, names),
+            )
+            for one in entry.changes
+        ],
+        [FieldWords(_field(page, name), "", _words(page, name, value, names)) for name, value in entry.details.items()],
+    )
+
+
+def _step(page: PageRequest, entry: AuditEntryOut) -> str:
+    action = entry.details.get("action")
+    said = isinstance(action, str) and entry.action.startswith("workflow.")
+    return labels.action(str(action)).say(page.language) if said else ""
+
+
+def _address(thing: AuditObjectOut) -> str:
+    """Return where a thing has a page of its own; otherwise what else was done to it."""
+    if thing.reference is None:
+        return ""
+    if thing.kind in BY_NAME:
+        return f"{BY_NAME[thing.kind].url}/{thing.reference}"
+    own = {"event": "/events", "number_import": "/numbers/imports"}
+    if thing.kind in own:
+        return f"{own[thing.kind]}/{thing.reference}"
+    return "/audit?" + urlencode({"object": thing.reference, "kind": thing.kind})
+
+
+def _field(page: PageRequest, name: str) -> str:
+    """Say a field as forms do; of a place in a file the last part."""
+    if not name:
+        return ""
+    *place, last = name.split(" · ")
+    words = FIELDS.get(last) or labels.FIELDS.get(last) or _MASTER_FIELDS.get(last)
+    return " · ".join([*place, words.say(page.language) if words else last])
+
+
+def _words(page: PageRequest, field: str, value: Json, names: Mapping[str, str]) -> str:
+    """Write a value as people read it: names for public ids, days in their era, states by their labels."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return (_YES if value else _NO).say(page.language)
+    if isinstance(value, str):
+        return names.get(value) or _said(page, field, value)
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return ", ".join(names.get(one, one) for one in value) or "–"
+    return value if isinstance(value, str) else _cut(orjson.dumps(value).decode())
+
+
+def _said(page: PageRequest, field: str, value: str) -> str:
+    if field == "status" and (state := labels.state(value)) is not None:
+        return state.say(page.language)
+    if field == "action":
+        return labels.action(value).say(page.language)
+    if field.endswith(("Date", "On", "day")) and (day := parse_date(value)) is not None:
+        return day_text(day, page.language)
+    return _cut(value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

@@ -1,0 +1,124 @@
+"""Every action that the code writes into the audit trail has words in both languages, and so has every kind of thing."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import saraban
+from saraban.documents.core.service import DocumentAct
+from saraban.ops.audit_words import ACTIONS, DOCUMENTS, KINDS, action_words
+from saraban.setup.domain import master_kinds
+
+SOURCE = Path(saraban.__file__).parent
+# What stands there for an action that is no text: a kind of documents, or a thing that was done to one.
+COMPUTED = {
+    "name": DOCUMENTS,
+    "kind.rules.name": DOCUMENTS,
+    "act.value": tuple(act.value for act in DocumentAct),
+    "kind.name": tuple(kind.name for kind in master_kinds.KINDS),
+    # Those that are not ordinary are first arguments of `StepRecord`.
+    **dict.fromkeys(("one.record.audited", "record.audited"), ("workflow.transition",)),
+}
+PLACES = {"AuditEntry": 0, "StepRecord": 0}  # where a call has its action
+
+
+@cache
+def modules() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
+    named = next((one.value for one in node.keywords if one.arg == name), None)
+    return named or (node.args[place] if place < len(node.args) else None)
+
+
+def enclosing(tree: ast.Module, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    functions = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return next((one for one in reversed(functions) if any(inner is node for inner in ast.walk(one))), None)
+
+
+def values(tree: ast.Module, path: Path, node: ast.expr, at: ast.AST) -> Iterator[str]:
+    """Yield what an expression may be: a text, one of two, or whatever the callers of its function hand in."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from values(tree, path, node.body, at)
+        yield from values(tree, path, node.orelse, at)
+    elif isinstance(node, ast.JoinedStr):
+        texts = [""]
+        for part in node.values:
+            inner = part.value if isinstance(part, ast.FormattedValue) else part
+            texts = [text + more for text in texts for more in values(tree, path, inner, at)]
+        yield from texts
+    elif ast.unparse(node) in COMPUTED:
+        yield from COMPUTED[ast.unparse(node)]
+    else:
+        function = enclosing(tree, at)
+        assert function is not None, f"{path}: what is {ast.unparse(node)}?"
+        names = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
+        assert ast.unparse(node) in names, f"{path}: what is {ast.unparse(node)}?"
+        yield from handed_in(path, function, names.index(ast.unparse(node)))
+
+
+def handed_in(path: Path, function: ast.FunctionDef | ast.AsyncFunctionDef, place: int) -> Iterator[str]:
+    names = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
+    place_in_call = place - (names[0] == "self")
+    private = function.name.startswith("_") or names[0] == "self"
+    for other, tree in modules().items():
+        if private and other != path:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and called(node) == function.name and not lower(node):
+                given = argument(node, place_in_call, names[place])
+                if given is not None and (other == path or isinstance(given, ast.Constant | ast.JoinedStr | ast.IfExp)):
+                    yield from values(tree, other, given, node)
+
+
+def lower(node: ast.Call) -> bool:
+    """`audit.record` takes an entry, and `events.record` an event: features have functions of that name for an action."""
+    return isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) in {"audit", "events"}
+
+
+def entries() -> Iterator[tuple[Path, ast.Module, ast.Call]]:
+    for path, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and called(node) in PLACES:
+                yield path, tree, node
+
+
+def written_actions() -> set[str]:
+    found: set[str] = set()
+    for path, tree, node in entries():
+        given = argument(node, 0, "action" if called(node) == "AuditEntry" else "audited")
+        if given is not None:
+            found |= {one for one in values(tree, path, given, node) if one == "logout" or "." in one}
+    return found
+
+
+def test_every_action_has_words() -> None:
+    found = written_actions()
+
+    assert {"rfa.edit", "user.grant_role", "workflow.force_proceed", "webhook.rotate"} <= found
+    assert sorted(code for code in found if action_words(code).en == code) == []
+
+
+def test_what_can_be_chosen_has_words() -> None:
+    assert [code for code in ACTIONS if action_words(code).en == code] == []
+
+
+def test_every_kind_of_thing_has_words() -> None:
+    kinds = {
+        value
+        for path, tree, node in entries()
+        if called(node) == "AuditEntry"
+        and (given := argument(node, 1, "entity_type")) is not None
+        and isinstance(given, ast.Constant)
+        for value in values(tree, path, given, node)
+    }
+
+    assert sorted(kinds - set(KINDS)) == []
