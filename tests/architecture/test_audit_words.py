@@ -17,10 +17,11 @@ COMPUTED = {
     "kind.rules.name": DOCUMENTS,
     "act.value": tuple(act.value for act in DocumentAct),
     "kind.name": tuple(kind.name for kind in master_kinds.KINDS),
+    "origin.action": ("project.apply",),  # the others are first arguments of `Origin`
     # Those that are not ordinary are first arguments of `StepRecord`.
     **dict.fromkeys(("one.record.audited", "record.audited"), ("workflow.transition",)),
 }
-PLACES = {"AuditEntry": 0, "StepRecord": 0}  # where a call has its action
+PLACES = {"AuditEntry": 0, "StepRecord": 0, "Origin": 0}  # where a call has its action
 
 
 @cache
