@@ -20,6 +20,7 @@ from saraban.web.numbers import formats, imports, manual_number, ranges, registe
 from saraban.web.operations import audit, system
 from saraban.web.people import my_tasks, notifications, project_calendar, review_teams, roles
 from saraban.web.projects import first_run, new_project
+from saraban.web.setup import grid, overview
 from saraban.web.shell import assets, session
 from saraban.web.shell.page import (
     NotSetUpPage,
@@ -58,6 +59,8 @@ ROUTERS: Final = (
     roles.router,
     audit.router,
     system.router,
+    overview.router,
+    grid.router,
     definitions.router,
     registers.router,
     document_forms.router,

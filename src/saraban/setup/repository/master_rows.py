@@ -229,3 +229,27 @@ async def rename_in_settings(session: AsyncSession, row: MasterRow, *, new: str)
     for column, where in named[row.kind.name]:
         statement = sa.update(column.class_).where(column == row.code, *where).values({column.key: new})
         await session.execute(statement, execution_options={"synchronize_session": False})
+
+
+async def open_counts(
+    session: AsyncSession, kinds: Collection[MasterKind], *, project: int | None
+) -> dict[tuple[str, int], int]:
+    """
+    How many open rows each list of a project and of its contracts has, by the kind's name and the owner's key; those of the
+    installation stand under 0. The organizations of a project and of a contract are counted as `organization`.
+    """
+    of_project = sa.select(Contract.id).where(Contract.project_id == project).scalar_subquery()
+    counted = []
+    for name, table, column in [
+        *((kind.name, _table(kind.table), kind.owner_column) for kind in kinds),
+        *(("organization", _table(f"{owner}_organizations"), f"{owner}_id") for owner in ("project", "contract")),
+    ]:
+        owner: sa.ColumnElement[int] = table.c[column] if column else sa.literal(0)
+        statement = sa.select(sa.literal(name), owner.label("owner"), sa.func.count())
+        if column:
+            statement = statement.where(owner.in_(of_project) if column == "contract_id" else owner == project)
+        if "is_active" in table.c:
+            statement = statement.where(_is_open(table))
+        counted.append(statement.group_by(sa.text("owner")))
+    found = await session.execute(sa.union_all(*counted))
+    return {(name, owner): count for name, owner, count in found}

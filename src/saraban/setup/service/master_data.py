@@ -5,7 +5,7 @@ in the kind.
 Nothing is deleted. What is closed stays on the documents that have it and leaves the forms.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -25,7 +25,7 @@ from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.setup.domain import master_rows
-from saraban.setup.domain.master_kinds import ORGANIZATION, PROJECT, FieldForm, MasterKind, Owner
+from saraban.setup.domain.master_kinds import CONTRACT, ORGANIZATION, PROJECT, FieldForm, MasterKind, Owner
 from saraban.setup.domain.master_rows import (
     PLACE,
     CodeOfTheProduct,
@@ -393,3 +393,15 @@ async def record(
     named = {"code": row.code, **({"within": row.within} if row.within else {}), **place.named}
     thing = str(row.public_id) if row.public_id else row.code
     await audit.record(ctx, session, audit.AuditEntry(action, row.kind.name, thing, {**named, **details}))
+
+
+async def open_counts(
+    ctx: RequestContext, session: AsyncSession, kinds: Collection[MasterKind], *, project_public_id: UUID | None = None
+) -> dict[tuple[str, int], int]:
+    """
+    Return how many open rows lists have, by the name of the kind and the key of the owner; 0 for the installation.
+
+    :raises NotFound: for a project that the caller may not see
+    """
+    place = await place_of(ctx, session, CONTRACT, project_public_id)
+    return await repository.open_counts(session, kinds, project=place.owner)

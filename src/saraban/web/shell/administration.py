@@ -21,8 +21,24 @@ class AdministrationPage:
     permissions: tuple[str, ...]
 
 
+_LISTS: Final = (
+    *("master_data.manage", "master_data.discipline.manage"),
+    *("master_data.tag.manage", "master_data.drawing_category.manage"),
+)
 # In the order of the menu.
 PAGES: Final = (
+    AdministrationPage(
+        "/project-setup", "check", Text("ตั้งค่าโครงการ", "Project set-up"), ("project.edit", "contract.edit", *_LISTS)
+    ),
+    AdministrationPage(
+        "/organizations", "users", Text("องค์กร", "Organizations"), ("organization.create", "organization.edit")
+    ),
+    AdministrationPage(
+        "/master",
+        "list",
+        Text("ข้อมูลหลัก", "Master data"),
+        ("master_data.correspondence_type.manage", "master_data.document_status.manage"),
+    ),
     AdministrationPage("/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)),
     AdministrationPage("/calendar", "clock", Text("ปฏิทินวันทำการ", "Project calendar"), ("project.edit",)),
     AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),

@@ -1,0 +1,477 @@
+"""
+The grid: a list of master data that people read and, with the right to it, edit in place. One row is one form.
+
+With htmx a row comes and goes alone; without it the whole page does, with the same row open.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, ClassVar, Final
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import APIRouter, Depends, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
+from saraban.kit.http import ReadSession
+from saraban.kit.text import control_character
+from saraban.projects import service as projects
+from saraban.setup.domain.master_kinds import MasterField, MasterKind
+from saraban.setup.domain.master_rows import EndingSeries, MasterAddress, MasterRow, PrintedCodeChanges
+from saraban.setup.schemas.master_data import new_row, row_change
+from saraban.setup.service import master_data as setup
+from saraban.web.setup.places import CurrentGrid, GridPlace
+from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page, id_of
+from saraban.web.shell.labels import PARTY_ROLES
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest
+from saraban.web.shell.session import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+FAMILIES: Final = (
+    "/organizations",
+    "/master/{kind}",
+    "/projects/{project}/setup/{kind}",
+    "/projects/{project}/setup/contracts/{contract}/{kind}",
+)
+ROWS: Final = 50
+APART: Final = "\t"  # between a code and what tells rows of one code apart; no code has it
+COLORS: Final[Mapping[str, Text]] = {
+    "default": Text("ค่าเริ่มต้น", "Default"),
+    "slate": Text("เทา", "Slate"),
+    "red": Text("แดง", "Red"),
+    "orange": Text("ส้ม", "Orange"),
+    "amber": Text("เหลืองอำพัน", "Amber"),
+    "yellow": Text("เหลือง", "Yellow"),
+    "green": Text("เขียว", "Green"),
+    "teal": Text("เขียวหัวเป็ด", "Teal"),
+    "blue": Text("น้ำเงิน", "Blue"),
+    "indigo": Text("คราม", "Indigo"),
+    "violet": Text("ม่วงคราม", "Violet"),
+    "purple": Text("ม่วง", "Purple"),
+    "pink": Text("ชมพู", "Pink"),
+    "rose": Text("กุหลาบ", "Rose"),
+}
+
+MOST: Final = 5000  # rows of a list that is put in order
+MASTER: Final = Text("ข้อมูลหลัก", "Master data")
+SET_UP: Final = Text("ตั้งค่าโครงการ", "set-up")
+
+Query200 = Annotated[str, Query(max_length=200)]
+RowWork = Callable[[GridPlace, "SentForm", AsyncSession], Awaitable[MasterRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class GridColumn:
+    """
+    A field of the rows.
+
+    :param choices: what can be chosen, where its values are chosen
+    :param is_fixed: it is stated of a new row and stays
+    """
+
+    field: MasterField
+    choices: Mapping[str, Text] = dataclasses.field(default_factory=dict)
+    is_fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GridHead:
+    """
+    What a grid is about.
+
+    :param about: says what the list is for
+    :param crumbs: addresses and names of the pages above it
+    :param kind: of the rows; those of a list that is no kind have none, and can neither be pasted, imported nor exported
+    :param export: address of the workbook
+    :param closes: False where rows are taken out instead
+    """
+
+    url: str
+    title: Text
+    singular: Text
+    about: Text
+    crumbs: Sequence[tuple[str, Text]]
+    columns: Sequence[GridColumn]
+    may_add: bool
+    may_reorder: bool = False
+    kind: MasterKind | None = None
+    export: str = ""
+    closes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GridLine:
+    """
+    One row as the grid shows it.
+
+    :param ref: names the row in forms; empty for the one that is new
+    :param was: the values as they were when the row was opened
+    :param theirs: of fields that somebody else has changed since, what they say now
+    :param series: that begin anew, if this is saved
+    :param done: what has just happened to it
+    """
+
+    ref: str = ""
+    etag: str = ""
+    values: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    is_active: bool = True
+    is_open: bool = True
+    may_change: bool = True
+    may_close: bool = False
+    faults: FormErrors = NO_ERRORS
+    was: str = "{}"
+    theirs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    is_stale: bool = False
+    series: Sequence[EndingSeries] = ()
+    done: str = ""
+    has_cursor: bool = False
+
+    @property
+    def id(self) -> str:
+        return line_id(self.ref)
+
+    @property
+    def others(self) -> list[str]:
+        """What is wrong with the row and with none of its cells."""
+        return [one for name, said in self.faults.fields.items() if name not in self.values for one in said]
+
+    @property
+    def code(self) -> str:
+        return next(iter(self.values.values()), "")
+
+
+@dataclass(frozen=True, slots=True)
+class GridView:
+    """
+    What of a list is looked at.
+
+    :param row: is open
+    :param done: what has just happened, to the row of `code`
+    """
+
+    q: str = ""
+    closed: bool = False
+    cursor: str | None = None
+    row: str = ""
+    done: str = ""
+    code: str = ""
+
+    @property
+    def query(self) -> str:
+        return urlencode(({"q": self.q} if self.q else {}) | ({"closed": "1"} if self.closed else {}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridPage(PageModel):
+    template: ClassVar[str] = "setup/grid.html"
+    fragments: ClassVar[tuple[str, ...]] = ("setup/parts/grid_rows.html", "setup/parts/grid_list.html")
+
+    head: GridHead
+    view: GridView
+    lines: Sequence[GridLine]
+    new_line: GridLine | None
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridLines(PageModel):
+    """Rows alone, for htmx: the one that was asked for, or the one that was saved and the next new one."""
+
+    template: ClassVar[str] = "setup/parts/grid_lines.html"
+
+    head: GridHead
+    lines: Sequence[GridLine]
+
+
+async def grid_view(
+    q: Query200 = "",
+    closed: bool = False,
+    cursor: Annotated[str | None, Query(max_length=500)] = None,
+    row: Query200 = "",
+    done: Annotated[str, Query(max_length=20)] = "",
+    code: Query200 = "",
+) -> GridView:
+    text = "" if control_character(q) is not None else q.strip()
+    return GridView(text, closed, cursor, row, done, code)
+
+
+CurrentView = Annotated[GridView, Depends(grid_view)]
+
+
+async def listing(place: CurrentGrid, view: CurrentView, page: CurrentPage, session: ReadSession) -> Response:
+    """The rows of a list, the first fifty or those after, and the form for a new one."""
+    opened = await _open(place, page, session, view.row) if view.row else None
+    return await _show(place, view, page, session, opened)
+
+
+async def line(
+    place: CurrentGrid, page: CurrentPage, session: ReadSession, row: Query200 = "", shut: bool = False
+) -> Response:
+    """One row: as it stands, or as its form."""
+    if not page.is_fragment:
+        return RedirectResponse(place.url + (f"?{urlencode({'row': row})}" if row and not shut else ""), 303)
+    head = await grid_head(place, page, session)
+    if not row:
+        return page.show(GridLines(head=head, lines=[new_line(head, has_cursor=True)]))
+    found = await setup.read(page.context, session, place.kind, address_of(place, row))
+    shown = line_of(place, page, found, is_open=not shut)
+    return page.show(GridLines(head=head, lines=[replace(shown, has_cursor=True)]))
+
+
+async def save(place: CurrentGrid, form: CurrentForm) -> Response:
+    """Add a row, or change one."""
+    return await _carried_out(place, form, _save, "saved" if form.text("ref") else "added")
+
+
+async def close(place: CurrentGrid, form: CurrentForm) -> Response:
+    return await _carried_out(place, form, _close, "closed")
+
+
+async def reopen(place: CurrentGrid, form: CurrentForm) -> Response:
+    return await _carried_out(place, form, _reopen, "reopened")
+
+
+async def move(place: CurrentGrid, form: CurrentForm) -> Response:
+    """Put a row before another one, or one place up or down."""
+    await form.db.transact(partial(_move, place, form))
+    return Response(status_code=204) if form.page.is_fragment else RedirectResponse(place.url, 303)
+
+
+for _base in FAMILIES:
+    router.add_api_route(_base, listing, methods=["GET"])
+    router.add_api_route(f"{_base}/line", line, methods=["GET"])
+    for _action in (save, close, reopen, move):
+        router.add_api_route(f"{_base}/{_action.__name__}", _action, methods=["POST"])
+
+
+async def grid_head(place: GridPlace, page: PageRequest, session: AsyncSession) -> GridHead:
+    kind = place.kind
+    columns = []
+    for one in kind.fields:
+        choices: Mapping[str, Text] = PARTY_ROLES if one.name == "role" else COLORS if one.name == "color" else {}
+        if one.reference is not None and not one.choices:
+            types = await projects.correspondence_types(session)
+            choices = {
+                each.code: Text(f"{each.code} – {each.name_th}", f"{each.code} – {each.name_en}") for each in types
+            }
+        columns.append(GridColumn(one, choices, is_fixed=one.name == kind.within))
+    return GridHead(
+        url=place.url,
+        title=kind.plural,
+        singular=kind.singular,
+        about=place.about,
+        crumbs=crumbs_of(place),
+        columns=columns,
+        may_add=place.may_add(page.caller),
+        may_reorder=place.may_reorder(page.caller),
+        kind=kind,
+        export="",
+    )
+
+
+def crumbs_of(place: GridPlace) -> list[tuple[str, Text]]:
+    if place.project is None:
+        return [("/master", MASTER)] if place.url.startswith("/master") else []
+    above = f"/projects/{place.project.public_id}/setup"
+    crumbs = [(above, Text(f"{SET_UP.th} {place.project.code}", f"{place.project.code} {SET_UP.en}"))]
+    if place.contract is not None:
+        crumbs.append((f"{above}#{place.contract.public_id}", Text(place.contract.code, place.contract.code)))
+    return crumbs
+
+
+def new_line(head: GridHead, *, has_cursor: bool = False) -> GridLine:
+    return GridLine(values={one.field.name: one.field.default or "" for one in head.columns}, has_cursor=has_cursor)
+
+
+def line_of(place: GridPlace, page: PageRequest, row: MasterRow, *, is_open: bool = False) -> GridLine:
+    values = {name: "" if value is None else str(value) for name, value in row.values.items()}
+    return GridLine(
+        ref=ref_of(row),
+        etag=row.etag,
+        values=values,
+        is_active=row.is_active,
+        is_open=is_open,
+        may_change=place.may(page.caller, place.kind.change, row),
+        may_close=row.code not in row.kind.written and place.may(page.caller, place.kind.close, row),
+        was=orjson.dumps(values).decode(),
+    )
+
+
+def ref_of(row: MasterRow) -> str:
+    if row.public_id is not None:
+        return str(row.public_id)
+    return f"{row.code}{APART}{row.within}" if row.within else row.code
+
+
+def line_id(ref: str) -> str:
+    return hashlib.blake2b(ref.encode(), digest_size=6).hexdigest() if ref else "new"
+
+
+def address_of(place: GridPlace, ref: str) -> MasterAddress:
+    """:raises NotFound: for what is no address of a row of this kind"""
+    if place.kind.has_public_id:
+        public_id = id_of(ref)
+        if public_id is None:
+            raise NotFound(f"There is no {place.kind.name} {ref}.")
+        return MasterAddress(public_id=public_id)
+    code, _, within = ref.partition(APART)
+    return MasterAddress(code, place.owner, within or None)
+
+
+async def _open(place: GridPlace, page: PageRequest, session: AsyncSession, ref: str) -> GridLine:
+    row = await setup.read(page.context, session, place.kind, address_of(place, ref))
+    found = line_of(place, page, row)
+    return replace(found, is_open=found.may_change, has_cursor=True)
+
+
+async def _show(
+    place: GridPlace, view: GridView, page: PageRequest, session: AsyncSession, opened: GridLine | None = None
+) -> Response:
+    found = await setup.list_rows(
+        page.context,
+        session,
+        place.kind,
+        owner=place.owner,
+        search=view.q or None,
+        include_closed=view.closed,
+        cursor=view.cursor,
+        limit=ROWS,
+    )
+    head = await grid_head(place, page, session)
+    lines = [line_of(place, page, row) for row in found.items]
+    new = new_line(head, has_cursor=view.done == "added") if head.may_add else None
+    if opened is not None and not opened.ref:
+        new = opened
+    elif opened is not None:
+        shown = [opened if one.ref == opened.ref else one for one in lines]
+        lines = shown if opened in shown else [opened, *lines]
+    faults = opened.faults if opened else NO_ERRORS
+    model = GridPage(head=head, view=view, lines=lines, new_line=new, next_cursor=found.next_cursor, faults=faults)
+    response = page.show_list(model, view.cursor)
+    if page.is_fragment and not view.cursor:
+        response.headers["HX-Push-Url"] = place.url + (f"?{view.query}" if view.query else "")
+    return response
+
+
+async def _carried_out(place: GridPlace, form: SentForm, work: RowWork, done: str) -> Response:
+    """Do something with one row; what is refused stands at its cells, with all that was typed."""
+    try:
+        row = await form.db.transact(partial(work, place, form))
+    except DomainError as error:
+        if has_own_page(error):
+            raise
+        async with form.db.reading() as session:
+            return await _refused(place, form, session, error)
+    if not form.page.is_fragment:
+        told = urlencode({"done": done, "code": row.code})
+        return RedirectResponse(f"{place.url}?{told}#line-{'new' if done == 'added' else line_id(ref_of(row))}", 303)
+    async with form.db.reading() as session:
+        head = await grid_head(place, form.page, session)
+    saved = replace(line_of(place, form.page, row), done=done, has_cursor=done != "added")
+    return form.page.show(
+        GridLines(head=head, lines=[saved, new_line(head, has_cursor=True)] if done == "added" else [saved])
+    )
+
+
+async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> MasterRow:
+    kind, ref = place.kind, form.text("ref")
+    typed = {one.name: form.text(one.name) for one in kind.fields}
+    # What is needed and empty is refused by name; what has a default has it again.
+    given = {one.name: typed[one.name] or ("" if one.required else None) for one in kind.fields}
+    stated = {name: value for name, value in given.items() if value is not None or not kind.field(name).default}
+    if ref is None:
+        return await setup.create(form.context, session, kind, owner=place.owner, new=form.order(new_row(kind), stated))
+    stated = {name: value for name, value in stated.items() if name != kind.within}
+    if form.text("confirm"):
+        stated |= {"confirmSeries": "1"}
+    wanted = form.order(row_change(kind), stated)
+    return await setup.change(
+        form.context, session, kind, address_of(place, ref), wanted=wanted, if_match=form.text("etag")
+    )
+
+
+async def _close(place: GridPlace, form: SentForm, session: AsyncSession) -> MasterRow:
+    address = address_of(place, form.text("ref") or "")
+    return await setup.close(form.context, session, place.kind, address, if_match=form.text("etag"))
+
+
+async def _reopen(place: GridPlace, form: SentForm, session: AsyncSession) -> MasterRow:
+    address = address_of(place, form.text("ref") or "")
+    return await setup.reopen(form.context, session, place.kind, address, if_match=form.text("etag"))
+
+
+async def _move(place: GridPlace, form: SentForm, session: AsyncSession) -> None:
+    found = await setup.list_rows(form.context, session, place.kind, owner=place.owner, include_closed=True, limit=MOST)
+    refs = [ref_of(row) for row in found.items]
+    offered = [ref_of(row) for row in found.items if row.is_active]
+    before = form.text("before")
+    if form.text("step"):
+        before = neighbour(offered, form.text("ref") or "", up=form.text("step") == "up")
+    order = put_before(refs, form.text("ref") or "", before)
+    named = {ref_of(row): f"{row.code} {row.within}".strip() for row in found.items}
+    await setup.reorder(form.context, session, place.kind, owner=place.owner, codes=[named[one] for one in order])
+
+
+def neighbour(refs: Sequence[str], ref: str, *, up: bool) -> str | None:
+    """Return the row before which a row stands after one step; None for the end."""
+    if ref not in refs:
+        return None
+    place = refs.index(ref) + (-1 if up else 2)
+    return refs[max(place, 0)] if place < len(refs) else None
+
+
+def put_before(refs: Sequence[str], ref: str, before: str | None) -> list[str]:
+    """Return the order in which one row stands before another, or at the end; what is not there moves nothing."""
+    if ref not in refs or before == ref:
+        return list(refs)
+    rest = [one for one in refs if one != ref]
+    place = rest.index(before) if before in rest else len(rest)
+    return [*rest[:place], ref, *rest[place:]]
+
+
+async def _refused(place: GridPlace, form: SentForm, session: AsyncSession, error: DomainError) -> Response:
+    page, ref = form.page, form.text("ref") or ""
+    typed = {one.name: form.text(one.name) or "" for one in place.kind.fields}
+    opened = GridLine(values=typed, faults=form_errors(error, page.language), has_cursor=True)
+    if ref:
+        row = await setup.read(page.context, session, place.kind, address_of(place, ref))
+        opened = _retyped(line_of(place, page, row, is_open=True), opened, form, error)
+    if not page.is_fragment:
+        return await _show(place, GridView(), page, session, opened)
+    head = await grid_head(place, page, session)
+    return page.show(GridLines(head=head, lines=[opened], faults=opened.faults))
+
+
+def _retyped(now: GridLine, typed: GridLine, form: SentForm, error: DomainError) -> GridLine:
+    """The row with what was typed; where somebody else has changed it, with what it says now beside that."""
+    stale = error.kind is ErrorKind.STALE
+    was = _was(form.text("was"))
+    series = error.series if isinstance(error, PrintedCodeChanges) else ()
+    # What this reader has not touched is taken as it is now.
+    mine = {name: now.values[name] if value == was.get(name) else value for name, value in typed.values.items()}
+    theirs = {name: now.values[name] for name, value in mine.items() if stale and value != now.values[name]}
+    return replace(
+        now,
+        values=mine if stale else typed.values,
+        etag=now.etag if stale else form.text("etag") or "",
+        was=now.was if stale else form.text("was") or "{}",
+        faults=replace(typed.faults, fields={}) if series else typed.faults,
+        theirs=theirs,
+        is_stale=stale,
+        series=series,
+        has_cursor=True,
+    )
+
+
+def _was(sent: str | None) -> Mapping[str, object]:
+    try:
+        found = orjson.loads(sent or "{}")
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

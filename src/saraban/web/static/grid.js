@@ -1,0 +1,156 @@
+// Lists that are edited in place. The server opens, saves and shuts rows; this gives them a keyboard, dragging and pasting.
+import { $, all } from "./dom.js";
+
+const list = $("#grid-list");
+const status = $("#grid-said");
+const say = (text) => { status.textContent = ""; status.textContent = text; };
+const lines = () => all(".line:not(.is-new)", list);
+const opener = (line) => $(".line-open", line);
+
+// A click on a cell opens its row with the cursor in that cell.
+let wanted = "";
+list.addEventListener("click", (event) => {
+  const take = event.target.closest("[data-take]");
+  if (take) {
+    const field = $("input, select, textarea", take.closest("td"));
+    field.value = take.dataset.take;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+    take.closest(".grid-theirs").remove();
+    field.focus();
+    return;
+  }
+  const mover = event.target.closest("[data-move]");
+  if (mover) {
+    event.preventDefault();
+    return move(mover.closest(".line"), Number(mover.dataset.move), mover);
+  }
+  const row = event.target.closest("[data-opens]");
+  if (!row || !event.isTrusted || getSelection().toString()) return;
+  wanted = event.target.closest("td")?.dataset.field || "";
+  if (!event.target.closest("a, button")) opener(row).click();
+});
+
+// What was typed is not lost by leaving the page.
+const typed = (line) => all("input:not([type=hidden]), textarea", line).some((field) => field.value !== field.defaultValue)
+  || all("select", line).some((field) => !field.selectedOptions[0]?.defaultSelected && field.selectedIndex > 0);
+let isLeaving = false;
+addEventListener("beforeunload", (event) => { if (!isLeaving && all(".line.is-open", list).some(typed)) event.preventDefault(); });
+document.addEventListener("submit", (event) => { if (!event.target.id.startsWith("form-")) isLeaving = true; });
+
+document.addEventListener("htmx:afterSettle", (event) => {
+  const line = event.detail.elt?.closest?.(".line") || (event.target.matches?.(".line") ? event.target : null);
+  for (const told of all(".line[data-said]", list)) {
+    say(told.dataset.said);
+    delete told.dataset.said;
+  }
+  const field = wanted && line && $(`[data-field="${wanted}"] :is(input:not([type=hidden]), select, textarea)`, line);
+  wanted = "";
+  if (field) field.focus();
+  const focused = document.activeElement;
+  if (list.contains(focused) && focused.matches("input, textarea")) focused.select();
+});
+
+// The keyboard of an open row, and of one that is shut.
+const inOpen = (event, line) => {
+  if (event.key === "Escape") {
+    event.preventDefault();
+    return $("[data-cancel]", line).click();
+  }
+  if (event.key === "Enter" && event.target.matches("select, textarea") && !event.shiftKey) {
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  }
+};
+const neighbour = (line, step) => {
+  const known = lines();
+  return known[known.indexOf(line) + step];
+};
+const inShut = (event, line) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const next = neighbour(line, step);
+  const target = next ? $("a, input:not([type=hidden]), select", next) : step > 0 && $(".line.is-new input:not([type=hidden])", list);
+  if (target) target.focus();
+};
+list.addEventListener("keydown", (event) => {
+  const line = event.target.closest(".line");
+  if (!line || event.isComposing) return;
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (event.altKey && step && !line.matches(".is-new")) {
+    event.preventDefault();
+    return move(line, step, event.target);
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (line.matches(".is-open")) inOpen(event, line);
+  else inShut(event, line);
+});
+
+// Moving: the row goes at once, the server hears of it when it has come to rest.
+const resting = new Map();
+const send = (line) => {
+  resting.delete(line);
+  const after = neighbour(line, 1);
+  const values = { ref: line.dataset.ref, before: after ? after.dataset.ref : ($(".more-row", list) ? neighbour(line, -1).dataset.ref : "") };
+  htmx.ajax("POST", `${list.dataset.url}/move`, { source: list, target: list, swap: "none", values })
+    .then(() => say(`${line.dataset.ref.split("\t")[0]}: ${lines().indexOf(line) + 1} / ${lines().length}`));
+};
+const moved = (line) => {
+  clearTimeout(resting.get(line));
+  resting.set(line, setTimeout(send, 400, line));
+};
+const canMove = () => Boolean($(".grid-handle, [data-move]", list));
+function move(line, step, focused) {
+  const next = neighbour(line, step);
+  if (!next || !canMove()) return;
+  if (step < 0) next.before(line); else next.after(line);
+  focused.focus();
+  line.scrollIntoView({ block: "nearest" });
+  moved(line);
+}
+let dragged = null;
+list.addEventListener("dragstart", (event) => {
+  if (!event.target.matches?.(".grid-handle")) return;
+  dragged = event.target.closest(".line");
+  event.dataTransfer.effectAllowed = "move";
+  event.dataTransfer.setData("text/plain", dragged.dataset.ref);
+  event.dataTransfer.setDragImage($("tr", dragged), 10, 10);
+  dragged.classList.add("is-dragged");
+});
+list.addEventListener("dragover", (event) => {
+  const over = dragged && event.target.closest(".line:not(.is-new)");
+  if (!over) return;
+  event.preventDefault();
+  if (over === dragged) return;
+  const { top, height } = over.getBoundingClientRect();
+  if (event.clientY < top + height / 2) over.before(dragged); else over.after(dragged);
+});
+list.addEventListener("drop", (event) => { if (dragged) event.preventDefault(); });
+list.addEventListener("dragend", () => {
+  if (!dragged) return;
+  dragged.classList.remove("is-dragged");
+  moved(dragged);
+  dragged = null;
+});
+
+// Several cells of a spreadsheet, pasted into the new row, go to be checked.
+list.addEventListener("paste", (event) => {
+  const form = $("#paste-form");
+  const text = event.clipboardData.getData("text/plain").replace(/\r\n?/g, "\n").replace(/\n+$/, "");
+  if (!form || !event.target.closest(".is-new") || !/[\t\n]/.test(text)) return;
+  event.preventDefault();
+  $("#sheets").open = true;
+  form.elements.pasted.value = text;
+  isLeaving = true;
+  form.requestSubmit();
+});
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-sheets]")) return;
+  event.preventDefault();
+  $("#sheets").open = true;
+  $("#f-pasted").focus();
+});
+list.addEventListener("change", (event) => {
+  const swatch = $(".swatch", event.target.closest("td"));
+  if (swatch && event.target.matches("select")) swatch.dataset.color = event.target.value;
+});
