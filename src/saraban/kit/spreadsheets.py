@@ -20,6 +20,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from saraban.kit.errors import Invalid, invalid
+from saraban.kit.text import FORMULA
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take 300 MB
 SECONDS = 60  # of processor time; the same rows take 6
@@ -28,16 +29,18 @@ _MOST_UNPACKED = 400 * 1024 * 1024
 _LONGEST_ROW = 16 * 1024 * 1024
 _NO_MEMORY = 3
 _CELL = re.compile(rb'<(?:\w+:)?c\s[^>]*?\br="([A-Z]{1,7})([0-9]{1,9})"[^>]*(?<!/)>(?!</)')
+_FORMULA = re.compile(_CELL.pattern + rb"<(?:\w+:)?f[\s/>]")
 
 
-def read_rows(path: Path, *, columns: int, rows: int) -> Iterator[list[object]]:
+def read_rows(path: Path, *, columns: int, rows: int, formulas: bool = False) -> Iterator[list[object]]:
     """
     Yield the rows of a CSV, or of the first sheet of an XLSX, from the headings on.
 
+    :param formulas: mark cells that have one: what was worked out of it comes as text after `FORMULA`
     :raises Invalid: at `/file`, for what is no spreadsheet, has something in a cell beyond `columns` and `rows`, or needs
         more memory or time than a spreadsheet of that size may
     """
-    command = [sys.executable, "-I", "-m", __name__, str(path.resolve()), str(columns), str(rows)]
+    command = [sys.executable, "-I", "-m", __name__, str(path.resolve()), str(columns), str(rows), str(int(formulas))]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **pipes, env={}) as child:  # noqa: S603  this very module
         said: Any = child.stdout
@@ -94,12 +97,14 @@ class _Outside(Exception):
     """Something stands in a cell beyond the bounds, which the message names."""
 
 
-def _main(path: Path, columns: int, rows: int) -> None:
+def _main(path: Path, columns: int, rows: int, *, formulas: bool) -> None:
     for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(limit, (most, most))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        for row in _bounded(_csv(path) if path.suffix.lower() == ".csv" else _xlsx(path, columns, rows), columns, rows):
+        is_csv = path.suffix.lower() == ".csv"
+        table = _csv(path) if is_csv else _xlsx(path, columns, rows, formulas=formulas)
+        for row in _bounded(table, columns, rows):
             _say(row)
     except _Outside as error:
         _say(str(error))
@@ -138,15 +143,23 @@ def _csv(path: Path) -> Iterator[Sequence[object]]:
             yield [cell[1:] if cell[:1] == "'" and cell[1:].startswith(DANGEROUS) else cell for cell in row]
 
 
-def _xlsx(path: Path, columns: int, rows: int) -> Iterator[Sequence[object]]:
+def _xlsx(path: Path, columns: int, rows: int, *, formulas: bool) -> Iterator[Sequence[object]]:
     from python_calamine import CalamineWorkbook
 
     with zipfile.ZipFile(path) as packed:
         if sum(one.file_size for one in packed.infolist()) > _MOST_UNPACKED:
             raise MemoryError
         _look_for_far_cells(packed, columns, rows)
+        worked_out = {b"".join(one.groups()).decode() for one in _FORMULA.finditer(packed.read(_first_sheet(packed)))}
     with CalamineWorkbook.from_path(str(path)) as book:
-        yield from book.get_sheet_by_index(0).iter_rows()
+        for number, row in enumerate(book.get_sheet_by_index(0).iter_rows(), 1):
+            if formulas and worked_out:
+                yield [
+                    f"{FORMULA}{cell}" if f"{_letters(at)}{number}" in worked_out else cell
+                    for at, cell in enumerate(row)
+                ]
+            else:
+                yield row
 
 
 def _look_for_far_cells(packed: zipfile.ZipFile, columns: int, rows: int) -> None:
@@ -167,4 +180,4 @@ def _first_sheet(packed: zipfile.ZipFile) -> str:
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    _main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), formulas=sys.argv[4] == "1")

@@ -13,6 +13,7 @@ from typing import Any, Final
 import saraban
 from saraban.kit.errors import REQUIRED, DomainError, FieldProblem
 from saraban.kit.problem import STATUS
+from saraban.setup.domain.master_kinds import CONTRACT, KINDS, ORGANIZATION, PROJECT, MasterKind
 
 # A part of the API description; FastAPI makes it, and gives it no other type.
 OpenApi = dict[str, Any]
@@ -272,6 +273,35 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "attachments_content": ("FILE_UNAVAILABLE", "RANGE_NOT_SATISFIABLE"),
 }
 
+_ROOMS = {ORGANIZATION.name: "organizations", PROJECT.name: "projects", CONTRACT.name: "contracts"}
+
+
+def _of_master_data(kind: MasterKind) -> dict[str, tuple[str, ...]]:
+    """What the operations of one kind refuse."""
+    room = _ROOMS.get(kind.name, "master_data")
+    fixed = ("MASTER_CODE_OF_THE_PRODUCT",) if kind.written else ()
+    series = ("PRINTED_CODE_CHANGES",) if kind.printed else ()
+    made = {
+        f"{room}_create_{kind.name}": ("MASTER_CODE_TAKEN",),
+        f"{room}_import_{kind.name}": ("NOT_A_WORKBOOK", "MASTER_CODE_TAKEN", *series),
+    }
+    return ({} if kind is PROJECT else made) | {
+        f"{room}_change_{kind.name}": ("MASTER_ROW_CHANGED", "MASTER_CODE_TAKEN", *fixed, *series),
+        f"{room}_close_{kind.name}": ("MASTER_ROW_CHANGED", *fixed),
+        f"{room}_reopen_{kind.name}": ("MASTER_ROW_CHANGED",),
+    }
+
+
+for _kind in KINDS:
+    BY_OPERATION.update(_of_master_data(_kind))
+BY_OPERATION.update(
+    {
+        "projects_remove_member": ("MEMBER_IN_USE",),
+        "contracts_save_party": ("PARTY_NOT_IN_PROJECT",),
+        "contracts_remove_party": ("MEMBER_IN_USE",),
+    }
+)
+
 # What fills the sentences of the examples: as a caller of the demo project would read them.
 _VALUES: Final[dict[str, object]] = {
     "found": "latin1; ANSI_QUOTES",
@@ -285,6 +315,7 @@ _VALUES: Final[dict[str, object]] = {
     "size": 1024,
     "limit": 50,
     "number": "คคง.-สคฉ.3-0001-2569",
+    "count": 2,
     "seconds": 12,
     "first": 100,
     "last": 120,
@@ -306,6 +337,8 @@ _POINTERS: Final[dict[str, tuple[str, str]]] = {
     "INVALID_ATTACHMENTS": ("/attachmentPublicIds/0", "unknown"),
     "NUMBER_ALREADY_DRAWN": ("/recipients", "printed_in_number"),
     "NUMBER_TEMPLATE_INVALID": ("/template", "token_unknown"),
+    "MASTER_CODE_TAKEN": ("/code", "taken"),
+    "PRINTED_CODE_CHANGES": ("/code", "series_begins_anew"),
     "INVALID_WORKFLOW_DSL": ("/dsl/states/0/on/submit/to", "unknown_state"),
 }
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from saraban.identity.dependencies import Context, CurrentCaller
+from saraban.identity.dependencies import Context
 from saraban.kit.clock import local_date
 from saraban.kit.http import Db, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.schema import Day, SingleLine
@@ -17,14 +17,12 @@ from saraban.projects.schemas import (
     ContractList,
     NewCalendarDay,
     PartyList,
-    ProjectDetail,
     ProjectPage,
     ReviewTeamIn,
     ReviewTeamList,
     ReviewTeamOut,
     SubTypeList,
     TeamMemberIn,
-    TypeList,
     WeekendIn,
 )
 
@@ -52,12 +50,6 @@ async def list_projects(
 ) -> ProjectPage:
     """The projects you take part in, newest first."""
     return await service.list_projects(ctx, session, search=search, cursor=cursor, limit=limit)
-
-
-@router.get("/projects/{publicId}", tags=["projects"], summary="Read a project")
-async def read_project(ctx: Context, session: ReadSession, public_id: PathId) -> ProjectDetail:
-    """One project with the organizations that take part and its contracts."""
-    return await service.read_project(ctx, session, public_id=public_id)
 
 
 @router.get("/projects/{publicId}/organizations", tags=["projects"], summary="List a project's organizations")
@@ -101,12 +93,6 @@ async def sub_types(
         ctx, session, project_public_id=public_id, contract_public_id=contract, type_code=type_code
     )
     return SubTypeList(items=items)
-
-
-@router.get("/correspondence-types", tags=["projects"], summary="List document types")
-async def correspondence_types(_caller: CurrentCaller, session: ReadSession) -> TypeList:
-    """The kinds of document there are, in the order forms offer them."""
-    return TypeList(items=await service.correspondence_types(session))
 
 
 @router.get("/projects/{publicId}/calendar", tags=["projects"], summary="Read a year of a project's working days")

@@ -202,17 +202,15 @@ async def sub_types(
         CorrespondenceSubType.sub_type_number.label("number"),
         CorrespondenceType.type_code,
     ).join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
+    statement = statement.where(CorrespondenceSubType.is_active)
     if type_id is not None:
         statement = statement.where(CorrespondenceType.id == type_id)
     if type_code is not None:
         statement = statement.where(CorrespondenceType.type_code == type_code)
-    order = CorrespondenceSubType.sub_type_number
-    return await _of_contracts(session, statement, CorrespondenceSubType.sub_type_code, wanted, order=order)
+    return await _of_contracts(session, statement, CorrespondenceSubType.sub_type_code, wanted)
 
 
-async def _of_contracts(
-    session: AsyncSession, statement: AnySelect, code: Any, wanted: CodeFilter, *, order: Any = None
-) -> Rows:
+async def _of_contracts(session: AsyncSession, statement: AnySelect, code: Any, wanted: CodeFilter) -> Rows:
     contract = code.class_.contract_id
     statement = (
         statement.add_columns(
@@ -220,7 +218,7 @@ async def _of_contracts(
         )
         .join(Contract, Contract.id == contract)
         .where(Contract.project_id == wanted.project_id, Contract.is_active, Contract.deleted_at.is_(None))
-        .order_by(Contract.contract_code, code if order is None else order)
+        .order_by(Contract.contract_code, code.class_.sort_order, code)
     )
     if wanted.contract is not None:
         statement = statement.where(Contract.public_id == wanted.contract)

@@ -75,12 +75,13 @@ class ContractSummary(Schema):
 
 
 class ProjectDetail(Schema):
-    model_config = _example({**_PROJECT, "organizations": [_MEMBER], "contracts": [_CONTRACT]})
+    model_config = _example({**_PROJECT, "isActive": True, "organizations": [_MEMBER], "contracts": [_CONTRACT]})
 
     public_id: UUID
     project_code: str
     project_name: str
     project_name_en: str | None = None
+    is_active: bool = Field(description="False once it is closed.")
     organizations: list[PartySummary]
     contracts: list[ContractSummary]
 
@@ -136,11 +137,6 @@ class CodeList(Schema):
 
 class SubTypeList(Schema):
     items: list[SubTypeSummary]
-    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
-
-
-class TypeList(Schema):
-    items: list[TypeSummary]
     next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
 
 

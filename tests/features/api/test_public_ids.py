@@ -4,15 +4,18 @@ import base64
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import httpx
+import orjson
 from fastapi import FastAPI
 
 from saraban import bootstrap
 from saraban.config import Settings
 from saraban.kit.clock import local_date
 from saraban.numbering.service import ImportWorker
+from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, TAG
 from tests.conftest import SignIn
 from tests.features.api.openapi_walk import Operation, operations
 from tests.password_reads import password_reads
@@ -67,6 +70,8 @@ def cursor_leaks(body: Any) -> list[str]:
         return []
     raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     last = body["items"][-1]
+    if "sortOrder" in last and orjson.loads(raw)[:2] == [last["sortOrder"], last["code"]]:
+        return []
     if raw == last.get("series", "").encode() or ("last" in last and int.from_bytes(raw, "big") == last["last"]):
         return []  # a list in the order of what its rows show
     UUID(bytes=raw[8:])
@@ -82,10 +87,13 @@ class Known:
         self.attachment: str | None = None
         self.number: str | None = None
         self.series: str | None = None
+        self.codes: dict[str, str] = {}
 
     def learn(self, path: str, body: Any) -> None:
         items = body.get("items") if isinstance(body, dict) else None
         first = items[0].get("data", items[0]) if items and isinstance(items[0], dict) else {}
+        if "sortOrder" in first:
+            self.codes[path] = quote(first["code"]) + (f"?typeCode={first['typeCode']}" if "typeCode" in first else "")
         if "publicId" in first:
             self.by_list.setdefault(path, first["publicId"])
             self.by_list.setdefault(f"/api/v1/{path.rpartition('/')[2]}", first["publicId"])  # a project's webhooks
@@ -109,6 +117,10 @@ class Known:
             return path.replace("{publicId}", self.attachment) if self.attachment else None
         if path.startswith("/api/v1/workflow/definitions/"):
             return path.replace("{code}", "RFA_APPROVAL").replace("{version}", "1")
+        if path.endswith("/{code}") and (code := self.codes.get(path.removesuffix("/{code}"))):
+            path = path.replace("{code}", code)
+        if "{" not in path:
+            return path
         start = path.partition("/{")[0]
         return re.sub(r"\{\w*[pP]ublicId\}", self.by_list[start], path) if start in self.by_list else None
 
@@ -120,6 +132,8 @@ def needed_of(operation: Operation) -> list[str]:
 async def ask(client: httpx.AsyncClient, operation: Operation, address: str, known: Known) -> httpx.Response:
     met = {"projectPublicId": known.by_list.get("/api/v1/projects"), "number": known.number, "series": known.series}
     needed = {name: met.get(name) or "1" for name in needed_of(operation)}
+    if "typeCode=" in address:
+        needed |= dict(httpx.URL(address).params)
     return await client.request(operation.method, address, params=needed)
 
 
@@ -148,6 +162,14 @@ async def lend_steps(admin: httpx.AsyncClient, day: str) -> None:
     assert (await admin.post("/api/v1/delegations", json=body)).status_code == 201
 
 
+async def add_master_rows(admin: httpx.AsyncClient) -> None:
+    """Of the lists of a project the demo has none."""
+    project = (await admin.get("/api/v1/projects")).json()["items"][0]["publicId"]
+    for kind in (TAG, *DRAWING_CATEGORIES):
+        body = {one.name: one.example for one in kind.fields if one.required}
+        assert (await admin.post(f"/api/v1/projects/{project}/{kind.path}", json=body)).status_code == 201
+
+
 class TestEveryAnswer:
     async def test_carries_public_ids_and_reads_no_password(
         self, settings: Settings, app: FastAPI, signed_in: SignIn
@@ -157,6 +179,7 @@ class TestEveryAnswer:
         admin = await signed_in("admin")
         await send_a_sheet(admin, app.state)
         await add_a_webhook(admin)
+        await add_master_rows(admin)
         await lend_steps(admin, local_date(app.state.clock.now(), app.state.clock.zone).isoformat())
         known, found, unasked = Known(), [], []
         reads = [one for one in operations(app.openapi()) if one.method == "get" and one.path.startswith("/api/")]

@@ -10,13 +10,12 @@ from saraban.identity.schemas import (
     LogIn,
     OrganizationPage,
     OrganizationSearch,
-    OrganizationSummary,
     PasswordChange,
     Profile,
     RefreshRequest,
     TokenPair,
 )
-from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession, async_dependency
+from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, ReadSession, async_dependency
 
 router = APIRouter()
 
@@ -89,9 +88,3 @@ async def list_organizations(
 ) -> OrganizationPage:
     """The register of organizations, newest first. Retired ones are shown to administrators only."""
     return await service.list_organizations(ctx, session, wanted, cursor=cursor, limit=limit)
-
-
-@router.get("/organizations/{publicId}", tags=["organizations"], summary="Read an organization")
-async def read_organization(ctx: Context, session: ReadSession, public_id: PathId) -> OrganizationSummary:
-    """One organization of the register."""
-    return await service.read_organization(ctx, session, public_id=public_id)

@@ -31,7 +31,6 @@ from saraban.identity.schemas import (
 from saraban.identity.service.sessions import NotSignedIn
 from saraban.kit.clock import Clock
 from saraban.kit.db import AnyRow, Database
-from saraban.kit.errors import NotFound
 from saraban.kit.pagination import page_of
 
 
@@ -42,16 +41,6 @@ async def list_organizations(
     rows = await repository.organization_page(session, wanted, inactive_too=all_of_them, cursor=cursor, limit=limit)
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
     return OrganizationPage(items=[organization_summary(row) for row in page.items], next_cursor=page.next_cursor)
-
-
-async def read_organization(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> OrganizationSummary:
-    """
-    :raises NotFound: when there is none, or it is retired and the caller may not see those
-    """
-    row = await repository.organization(session, public_id)
-    if row is None or not (row.is_active or ctx.caller.may_anywhere("organization.view")):
-        raise NotFound(f"There is no organization {public_id}.")
-    return organization_summary(row)
 
 
 def organization_summary(row: AnyRow) -> OrganizationSummary:

@@ -52,16 +52,20 @@ async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[Proje
     return tuple(ProjectRef(*row) for row in rows)
 
 
-async def read_project(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> ProjectDetail:
+async def read_project(
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, closed: bool = False
+) -> ProjectDetail:
     """
+    :param closed: one that is closed, too
     :raises NotFound: when there is none that the caller may see
     """
-    project = await visible_project(ctx, session, public_id)
+    project = await visible_project(ctx, session, public_id, closed=closed)
     return ProjectDetail(
         public_id=project.public_id,
         project_code=project.project_code,
         project_name=project.project_name,
         project_name_en=project.project_name_en,
+        is_active=project.is_active,
         organizations=await _members(session, project),
         contracts=await _contracts(session, project),
     )

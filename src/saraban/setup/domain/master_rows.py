@@ -5,7 +5,7 @@ import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 import orjson
@@ -17,6 +17,7 @@ from saraban.setup.domain.master_kinds import FieldForm, MasterKind
 PLACE: Final = 10  # between neighbours of a list
 Values = Mapping[str, Json]
 Position = tuple[int, str, str]
+Verdict = Literal["add", "change", "same"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +195,23 @@ def position_of(cursor: str) -> Position:
 
 def faulty(fields: Sequence[FieldProblem]) -> Invalid:
     return Invalid("The rows have faults.", fields=fields)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRow:
+    """:param line: of the sheet"""
+
+    line: int
+    code: str
+    change: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class MasterImport:
+    """:param applied: false for a dry run"""
+
+    rows: Sequence[ImportedRow]
+    applied: bool
+
+    def count(self, change: Verdict) -> int:
+        return sum(row.change == change for row in self.rows)

@@ -2,10 +2,8 @@
 
 from fastapi import APIRouter
 
-from saraban.setup.endpoints import new_project, project_files
+from saraban.setup.endpoints import master_data, members, new_project, project_files
 
 router = APIRouter()
-router.include_router(project_files.router)
-router.include_router(new_project.router)
-
-__all__ = ["router"]
+for room in (project_files, new_project, members, master_data):
+    router.include_router(room.router)

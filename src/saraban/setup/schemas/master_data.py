@@ -9,7 +9,7 @@ from pydantic import Field, create_model
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
 from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
-from saraban.setup.domain.master_rows import MasterRow
+from saraban.setup.domain.master_rows import MasterImport, MasterRow
 
 MOST: Final = 5000  # rows that are reordered or imported at once
 
@@ -46,6 +46,10 @@ class MasterOrder(Schema):
 
 class PartyIn(Schema):
     role: PartyRole = Field(description="What it is in this project or contract.", examples=["CONTRACTOR"])
+
+
+class MemberOut(PartyIn):
+    organization_public_id: UUID
 
 
 class ImportedRowOut(Schema):
@@ -134,3 +138,14 @@ def shown(row: MasterRow) -> MasterRowOut:
     if kind.has_public_id:
         values["publicId"] = row.public_id
     return row_out(kind).model_validate(values)
+
+
+def imported(done: MasterImport) -> MasterImportOut:
+    """Return what an import comes to as the API answers it."""
+    return MasterImportOut(
+        applied=done.applied,
+        added=done.count("add"),
+        changed=done.count("change"),
+        same=done.count("same"),
+        rows=[ImportedRowOut(row=one.line, code=one.code, change=one.change) for one in done.rows],
+    )

@@ -102,7 +102,7 @@ async def list_rows(
         session,
         kind,
         owner=place.owner,
-        only=await projects.visible_keys(ctx, session) if kind is PROJECT else None,
+        only=await seen(ctx, session, kind),
         search=fold(search) if search else None,
         include_closed=include_closed,
         after=master_rows.position_of(cursor) if cursor else None,
@@ -110,6 +110,11 @@ async def list_rows(
     )
     more = len(found) > limit
     return Page(found[:limit], master_rows.cursor_of(found[limit - 1]) if more else None)
+
+
+async def seen(ctx: RequestContext, session: AsyncSession, kind: MasterKind) -> frozenset[int] | None:
+    """Return the keys of the rows that the caller may know of; None for all of them."""
+    return await projects.visible_keys(ctx, session) if kind is PROJECT else None
 
 
 async def read(ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress) -> MasterRow:
@@ -170,7 +175,7 @@ async def create(
     ctx.caller.require(kind.create, place.scope)
     values = with_defaults(kind, new.model_dump(mode="json", by_alias=True))
     master_rows.require_sensible(kind, values)
-    columns = await columns_of(session, kind, values)
+    columns = as_columns(kind, values, await reference_keys(session, kind))
     if kind.ordered:
         columns["sort_order"] = await repository.last_place(session, kind, owner=place.owner) + PLACE
     await write_new(ctx, session, kind, place, [(values, columns)])
@@ -186,7 +191,16 @@ def with_defaults(kind: MasterKind, values: Mapping[str, Json]) -> dict[str, Jso
     return {field.name: values.get(field.name) or field.default for field in kind.fields}
 
 
-async def columns_of(session: AsyncSession, kind: MasterKind, values: Values) -> dict[str, object]:
+async def reference_keys(session: AsyncSession, kind: MasterKind) -> dict[str, dict[str, int]]:
+    """Return what the fields of a kind can refer to: its keys by code, by the name of the field."""
+    return {
+        field.name: await repository.keys(session, field.reference)
+        for field in kind.fields
+        if field.reference is not None
+    }
+
+
+def as_columns(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
     """
     Return values as the columns have them.
 
@@ -196,10 +210,9 @@ async def columns_of(session: AsyncSession, kind: MasterKind, values: Values) ->
     for name, value in values.items():
         field = kind.field(name)
         if field.reference is not None:
-            keys = await repository.keys(session, field.reference)
-            if value not in keys and field.reference.absent is None:
+            if value not in keys[name] and field.reference.absent is None:
                 raise unknown(f"/{name}", str(value))
-            columns[field.column] = keys.get(str(value))
+            columns[field.column] = keys[name].get(str(value))
         elif field.form is FieldForm.DAY:
             columns[field.column] = date.fromisoformat(str(value)) if value else None
         else:
@@ -265,8 +278,8 @@ async def change(
     if renamed and row.code in kind.known:
         raise CodeOfTheProduct(values={"value": row.code})
     if not wanted.confirm_series:
-        await require_no_series(session, row, changed)
-    columns = await columns_of(session, kind, changed)
+        await require_no_series(session, kind, [(row, changed)])
+    columns = as_columns(kind, changed, await reference_keys(session, kind))
     await _save(ctx, session, row, columns, {**row.values, **changed})
     if renamed and kind.owner is Owner.CONTRACT and not await repository.other_contract_has(session, kind, row):
         await repository.rename_in_settings(session, row, new=str(renamed))
@@ -292,16 +305,22 @@ async def _to_change(
     return row, place
 
 
-async def require_no_series(session: AsyncSession, row: MasterRow, changed: Values) -> None:
+async def require_no_series(
+    session: AsyncSession, kind: MasterKind, changes: Sequence[tuple[MasterRow, Values]]
+) -> None:
     """
+    :param changes: rows, each with the values that change
     :raises PrintedCodeChanges: when numbers print what changes
     """
-    for field in row.kind.printed:
-        before = row.values.get(field.name)
-        if field.name in changed and before:
-            found = await numbering.series_printing(session, columns=row.kind.counter, key=row.key, text=str(before))
-            if found:
-                raise PrintedCodeChanges.of(field.name, [EndingSeries(*one) for one in found])
+    for field in kind.printed:
+        texts = {
+            row.key: str(row.values[field.name])
+            for row, values in changes
+            if field.name in values and row.values.get(field.name)
+        }
+        found = await numbering.series_printing(session, columns=kind.counter, texts=texts) if texts else []
+        if found:
+            raise PrintedCodeChanges.of(field.name, [EndingSeries(*one) for one in found])
 
 
 async def _save(

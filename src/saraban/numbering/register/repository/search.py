@@ -57,14 +57,13 @@ async def _counted_series(
     return [SeriesRow(*row) for row in rows.all()]
 
 
-async def series_printing(session: AsyncSession, *, columns: Collection[str], key: int, text: str) -> Sequence[AnyRow]:
-    """Rows of (project code, series, last number): those that refer to a row of master data, and hold its text."""
+async def series_of(session: AsyncSession, *, columns: Sequence[str], keys: Collection[int]) -> Sequence[AnyRow]:
+    """Rows of (project code, series, last number, the columns): those that refer to rows of master data."""
+    referring = [COUNTERS.c[name] for name in columns]
     statement = (
-        sa.select(Project.project_code, NumberCounter.series, NumberCounter.last_number)
+        sa.select(Project.project_code, NumberCounter.series, NumberCounter.last_number, *referring)
         .join(Project, Project.id == NumberCounter.project_id)
-        .where(
-            sa.or_(*(COUNTERS.c[name] == key for name in columns)), NumberCounter.series.contains(text, autoescape=True)
-        )
+        .where(sa.or_(*(column.in_(keys) for column in referring)))
         .where(NumberCounter.range == 0, NumberCounter.last_number > 0)
         .order_by(Project.project_code, NumberCounter.series)
     )

@@ -119,17 +119,20 @@ async def list_series(
 
 
 async def series_printing(
-    session: AsyncSession, *, columns: Collection[str], key: int, text: str
+    session: AsyncSession, *, columns: Sequence[str], texts: Mapping[int, str]
 ) -> list[tuple[str, str, int]]:
     """
-    Return the series that print a code, each with the code of its project and its last number.
+    Return the series that print rows of master data, each with the code of its project and its last number.
 
-    :param columns: of the counters, that may refer to the row of the code
-    :param key: of that row
+    :param columns: of the counters, that refer to the rows
+    :param texts: what numbers print, by the keys of the rows
     """
-    rows = await search.series_printing(session, columns=columns, key=key, text=text)
-    # SQLite finds `str` where `STR` is asked for.
-    return [(project, series, last) for project, series, last in rows if text in series]
+    rows = await search.series_of(session, columns=columns, keys=texts)
+    return [
+        (project, series, last)
+        for project, series, last, *keys in rows
+        if any(key in texts and texts[key] in series for key in keys)
+    ]
 
 
 def _series_after(cursor: str, mark: str) -> str:

@@ -1,0 +1,382 @@
+"""Master data over HTTP: the same operations for each kind, under the path and with the fields of that kind."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.identity.dependencies import Context, CurrentCaller, KeyedContext
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.http import (
+    BINARY,
+    MEDIA,
+    Db,
+    Idempotent,
+    PageLimit,
+    PathId,
+    ReadSession,
+    async_dependency,
+    read_after_commit,
+    respond,
+    workbook_response,
+)
+from saraban.kit.idempotency import Idempotency
+from saraban.kit.json import Json
+from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import SingleLine
+from saraban.setup.domain.master_kinds import KINDS, PROJECT, MasterKind, Owner
+from saraban.setup.domain.master_rows import MasterAddress, MasterRow
+from saraban.setup.schemas import master_data as schemas
+from saraban.setup.service import master_data as service
+from saraban.setup.service import master_import
+
+router = APIRouter()
+
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=100, description="The `ETag` of the row as you have seen it.")
+]
+Search = Annotated[
+    Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or of a name.", examples=["A"])
+]
+Cursor = Annotated[str | None, Query(max_length=500, description="`nextCursor` of the page before.")]
+Closed = Annotated[bool, Query(alias="includeClosed", description="Those that are closed, too.")]
+Code = Annotated[str, Path(min_length=1, max_length=50, description="Code of the row.")]
+TypeCode = Annotated[
+    Annotated[str, SingleLine(50)] | None,
+    Query(alias="typeCode", description="Needed where the code stands under two document types."),
+]
+
+_WORKBOOK: Final[dict[str, Json]] = {
+    "requestBody": {
+        "required": True,
+        "description": "A workbook (XLSX), as the export gives it, with at most 5,000 rows.",
+        "content": {MEDIA["xlsx"]: {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+class NotAWorkbook(DomainError):
+    """Master data is imported from a workbook: XLSX, sent with its own content type."""
+
+    kind, code = ErrorKind.UNSUPPORTED, "NOT_A_WORKBOOK"
+    says = Text("ต้องส่งไฟล์ XLSX", "Send a workbook (XLSX).")
+    recovery = (Text("ตั้ง Content-Type ให้ตรงกับ XLSX", "Set the Content-Type to the one of XLSX."),)
+
+
+async def _workbook(request: Request, _caller: CurrentCaller) -> bytes:
+    """
+    Give the body, once it is known who sends it.
+
+    :raises NotAWorkbook: for another content type
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA["xlsx"]:
+        raise NotAWorkbook
+    return await request.body()
+
+
+def _nobody() -> None:
+    """Whose rows they are: the installation's."""
+
+
+def _owner(public_id: PathId) -> UUID:
+    return public_id
+
+
+def _of_itself(public_id: PathId) -> MasterAddress:
+    return MasterAddress(public_id=public_id)
+
+
+def _of_installation(code: Code) -> MasterAddress:
+    return MasterAddress(code)
+
+
+def _of_owner(public_id: PathId, code: Code) -> MasterAddress:
+    return MasterAddress(code, public_id)
+
+
+def _of_type(public_id: PathId, code: Code, type_code: TypeCode = None) -> MasterAddress:
+    return MasterAddress(code, public_id, type_code)
+
+
+def _depends(function: Callable[..., object]) -> Any:
+    return Depends(async_dependency(function))
+
+
+class _Routes:
+    """
+    The operations of one kind. FastAPI reads what each takes from its annotations; those that differ by kind are put in their
+    place here.
+    """
+
+    def __init__(self, kind: MasterKind) -> None:
+        self.kind = kind
+        above = {Owner.INSTALLATION: "", Owner.PROJECT: "/projects/{publicId}", Owner.CONTRACT: "/contracts/{publicId}"}
+        self.list_path = f"{above[kind.owner]}/{kind.path}"
+        self.path = f"/{kind.path}/{{publicId}}" if kind.has_public_id else f"{self.list_path}/{{code}}"
+        self.owner: Any = _depends(_nobody if kind.owner is Owner.INSTALLATION else _owner)
+        address: Callable[..., MasterAddress] = _of_owner
+        if kind.has_public_id:
+            address = _of_itself
+        elif kind.within:
+            address = _of_type
+        elif kind.owner is Owner.INSTALLATION:
+            address = _of_installation
+        self.address: Any = _depends(address)
+        self.out: Any = schemas.row_out(kind)
+
+    def add(self, method: str, path: str, verb: str, function: Callable[..., Any], summary: str, **more: Any) -> None:
+        kind = self.kind
+        for name, annotation in {"owner": UUID | None, "address": MasterAddress}.items():
+            if name in function.__annotations__:
+                function.__annotations__[name] = Annotated[annotation, getattr(self, name)]
+        tag = kind.plural.en if kind.has_public_id else "master data"
+        router.add_api_route(
+            path,
+            function,
+            methods=[method],
+            tags=[tag],
+            summary=summary,
+            name=f"{verb}_{kind.name}",
+            **more,
+        )
+
+    def add_reading(self) -> None:
+        kind = self.kind
+
+        async def read(ctx: Context, session: ReadSession, response: Response, address: MasterAddress) -> Any:
+            """Closed ones, too. The `ETag` is for the change that follows."""
+            row = await service.read(ctx, session, kind, address)
+            response.headers["ETag"] = row.etag
+            return schemas.shown(row)
+
+        self.add("GET", self.path, "read", read, f"Read a row: {kind.singular.en}", response_model=self.out)
+
+    def add_list(self) -> None:
+        kind = self.kind
+        page: Any = schemas.row_page(kind)
+
+        async def list_of(
+            ctx: Context,
+            session: ReadSession,
+            owner: UUID | None,
+            search: Search = None,
+            include_closed: Closed = False,
+            cursor: Cursor = None,
+            limit: PageLimit = 50,
+        ) -> Any:
+            """In the order of forms."""
+            found = await service.list_rows(
+                ctx,
+                session,
+                kind,
+                owner=owner,
+                search=search,
+                include_closed=include_closed,
+                cursor=cursor,
+                limit=limit,
+            )
+            return page(items=[schemas.shown(row) for row in found.items], nextCursor=found.next_cursor)
+
+        self.add("GET", self.list_path, "list", list_of, f"List {kind.plural.en}", response_model=page)
+
+    def add_changes(self) -> None:
+        kind, wanted = self.kind, schemas.row_change(self.kind)
+
+        async def change(
+            body: schemas.MasterRowChange,
+            ctx: KeyedContext,
+            db: Db,
+            idempotency: Idempotent,
+            address: MasterAddress,
+            if_match: IfMatch = None,
+        ) -> Response:
+            """
+            What is left out stays. A code that document numbers print is changed once `confirmSeries` says so; until then the
+            answer is 409 with each series that would begin anew at 1.
+            """
+            work = partial(service.change, ctx, kind=kind, address=address, wanted=body, if_match=if_match)
+            asked = {**body.values, "confirmSeries": body.confirm_series, "of": _named(address)}
+            operation = Operation.of(ctx, f"PATCH {kind.name}", asked)
+            return await self._done(ctx, db, idempotency, operation, partial(_by_session, work), owner=address.owner)
+
+        change.__annotations__["body"] = wanted
+        self.add("PATCH", self.path, "change", change, f"Change a row: {kind.singular.en}", response_model=self.out)
+        for verb, use_case in (("close", service.close), ("reopen", service.reopen)):
+            self._add_ending(verb, use_case)
+
+    def _add_ending(self, verb: str, use_case: Callable[..., Awaitable[MasterRow]]) -> None:
+        kind = self.kind
+
+        async def end(
+            ctx: KeyedContext, db: Db, idempotency: Idempotent, address: MasterAddress, if_match: IfMatch = None
+        ) -> Response:
+            """What is closed stays on documents and leaves the forms. A second time it changes nothing."""
+            work = partial(use_case, ctx, kind=kind, address=address, if_match=if_match)
+            operation = Operation.of(ctx, f"POST {kind.name} {verb}", {"of": _named(address)})
+            return await self._done(ctx, db, idempotency, operation, partial(_by_session, work), owner=address.owner)
+
+        summary = f"{verb.capitalize()} a row: {kind.singular.en}"
+        self.add("POST", f"{self.path}/{verb}", verb, end, summary, response_model=self.out)
+
+    def add_creation(self) -> None:
+        kind, new = self.kind, schemas.new_row(self.kind)
+
+        async def create(
+            body: schemas.MasterRowNew, ctx: KeyedContext, db: Db, idempotency: Idempotent, owner: UUID | None
+        ) -> Response:
+            """It stands at the end of its list."""
+            asked = {**body.model_dump(mode="json", by_alias=True), "owner": str(owner)}
+            operation = Operation.of(ctx, f"POST {kind.name}", asked)
+            work = partial(service.create, ctx, kind=kind, owner=owner, new=body)
+            return await self._done(
+                ctx, db, idempotency, operation, partial(_by_session, work), owner=owner, status=201
+            )
+
+        create.__annotations__["body"] = new
+        self.add(
+            "POST",
+            self.list_path,
+            "create",
+            create,
+            f"Add a row: {kind.singular.en}",
+            response_model=self.out,
+            status_code=201,
+        )
+
+    def add_order(self) -> None:
+        kind = self.kind
+
+        async def order(
+            body: schemas.MasterOrder, ctx: KeyedContext, idempotency: Idempotent, owner: UUID | None
+        ) -> None:
+            """The rows that are named first, in that order; the others follow as they stand."""
+
+            async def work(session: AsyncSession) -> Receipt:
+                await service.reorder(ctx, session, kind, owner=owner, codes=body.codes)
+                return Receipt("master_order")
+
+            asked = {"codes": body.codes, "owner": str(owner)}
+            await idempotency.run(Operation.of(ctx, f"PUT {kind.name} order", asked), work)
+
+        self.add("PUT", f"{self.list_path}/order", "order", order, f"Put {kind.plural.en} in order", status_code=204)
+
+    def add_workbooks(self) -> None:
+        kind = self.kind
+
+        async def export(
+            ctx: Context, session: ReadSession, owner: UUID | None, include_closed: Closed = False
+        ) -> Response:
+            """A workbook that can be changed and imported again. What begins like a formula is text in it."""
+            rows = await master_import.export_rows(ctx, session, kind, owner=owner, closed=include_closed)
+            folder = TemporaryDirectory()
+            path = FilePath(folder.name) / f"{kind.path.replace('/', '-')}.xlsx"
+            await asyncio.to_thread(master_import.write_workbook, kind, rows, path)
+            return workbook_response(path, "xlsx", folder)
+
+        async def import_(
+            ctx: Context,
+            content: Annotated[bytes, Depends(_workbook)],
+            db: Db,
+            owner: UUID | None,
+            dry_run: Annotated[
+                bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")
+            ] = False,
+            confirm_series: Annotated[
+                bool, Query(alias="confirmSeries", description="Change what numbers print, too.")
+            ] = False,
+        ) -> schemas.MasterImportOut:
+            """Adds what is new and changes what differs, all or nothing. A fault is named by its row and field: `/3/nameEn`."""
+            rows = await asyncio.to_thread(_rows_of, kind, content)
+            how = {"dry_run": dry_run, "confirm_series": confirm_series}
+            done = await db.transact(
+                lambda session: master_import.import_rows(ctx, session, kind, owner=owner, rows=rows, **how)
+            )
+            return schemas.imported(done)
+
+        responses = {
+            200: {**BINARY[200], "content": {MEDIA["xlsx"]: {"schema": {"type": "string", "format": "binary"}}}}
+        }
+        path = f"{self.list_path}/export"
+        self.add(
+            "GET", path, "export", export, f"Export {kind.plural.en}", response_class=Response, responses=responses
+        )
+        self.add(
+            "POST", f"{self.list_path}/import", "import", import_, f"Import {kind.plural.en}", openapi_extra=_WORKBOOK
+        )
+
+    async def _done(
+        self,
+        ctx: RequestContext,
+        db: Database,
+        idempotency: Idempotency,
+        operation: Operation,
+        work: Callable[[AsyncSession], Awaitable[MasterRow]],
+        *,
+        owner: UUID | None,
+        status: int = 200,
+    ) -> Response:
+        """Do it once for a key; of a repetition show the row as it is now."""
+        done: list[MasterRow] = []
+
+        async def once(session: AsyncSession) -> Receipt:
+            row = await work(session)
+            done[:] = [row]
+            return Receipt("master_row", row.public_id, {"code": row.code, "within": row.within or None})
+
+        receipt = await idempotency.run(operation, once)
+        if not done:
+            told = receipt.outcome
+            within = str(told["within"]) if told["within"] else None
+            address = MasterAddress(str(told["code"]), owner, within, receipt.public_id)
+            async with read_after_commit(db) as session:
+                done.append(await service.read(ctx, session, self.kind, address))
+        row = done[0]
+        headers = {"ETag": row.etag} | ({"Location": self._location(row, owner)} if status == 201 else {})
+        return respond(schemas.shown(row), status=status, receipt=receipt, headers=headers)
+
+    def _location(self, row: MasterRow, owner: UUID | None) -> str:
+        path = self.path.replace("{publicId}", str(row.public_id or owner)).replace("{code}", quote(row.code, safe=""))
+        return f"/api/v1{path}"
+
+
+def _rows_of(kind: MasterKind, content: bytes) -> list[list[object]]:
+    with TemporaryDirectory() as folder:
+        path = FilePath(folder) / "rows.xlsx"
+        path.write_bytes(content)
+        return master_import.read_workbook(kind, path)
+
+
+def _named(address: MasterAddress) -> list[str | None]:
+    ids = (address.public_id, address.owner)
+    return [address.code, address.within, *(str(one) if one else None for one in ids)]
+
+
+async def _by_session(work: Callable[..., Awaitable[MasterRow]], session: AsyncSession) -> MasterRow:
+    return await work(session=session)
+
+
+def _add(kind: MasterKind) -> None:
+    """What stands at a word of its own comes before the rows, whose codes may be any word."""
+    routes = _Routes(kind)
+    if kind.ordered:  # organizations, projects and contracts have lists of their own
+        routes.add_order()
+        routes.add_list()
+    if kind is not PROJECT:  # it is made with its formats and read with its parties: by others
+        routes.add_workbooks()
+        routes.add_creation()
+        routes.add_reading()
+    routes.add_changes()
+
+
+for _kind in KINDS:
+    _add(_kind)

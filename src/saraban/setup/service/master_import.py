@@ -1,0 +1,187 @@
+"""
+Rows of master data out of a spreadsheet and into one. An import adds what is new and changes what differs, all of it or nothing;
+what the sheet leaves out stays.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.kit.json import Json
+from saraban.kit.spreadsheets import read_rows
+from saraban.kit.workbooks import SheetWriter
+from saraban.setup.domain import master_rows, master_workbook
+from saraban.setup.domain.master_kinds import MasterKind
+from saraban.setup.domain.master_rows import PLACE, ImportedRow, MasterImport, MasterRow, Values
+from saraban.setup.domain.master_workbook import SheetRow
+from saraban.setup.repository import master_rows as repository
+from saraban.setup.schemas.master_data import MOST, new_row
+from saraban.setup.service import master_data
+from saraban.setup.service.master_data import MasterPlace
+
+_TAKEN: Final = Text("“{value}” มีอยู่แล้ว", "“{value}” is there already.")
+
+
+@dataclass
+class _Plan:
+    """What a sheet comes to, held against the rows that are there."""
+
+    kind: MasterKind
+    there: Mapping[tuple[str, str], MasterRow]
+    keys: Mapping[str, Mapping[str, int]]
+    added: list[tuple[Values, Mapping[str, object]]] = field(default_factory=list)
+    changed: list[tuple[MasterRow, dict[str, Json]]] = field(default_factory=list)
+    rows: list[ImportedRow] = field(default_factory=list)
+    faults: list[FieldProblem] = field(default_factory=list)
+
+    def take(self, row: SheetRow) -> None:
+        values, faults = master_workbook.checked(row, new_row(self.kind))
+        if faults:
+            self.faults += faults
+            return
+        try:
+            self._decide(row.line, values)
+        except DomainError as fault:
+            self.faults += [master_workbook.at_line(row.line, one) for one in fault.fields]
+
+    def _decide(self, line: int, values: Mapping[str, Json]) -> None:
+        kind = self.kind
+        code = str(values[kind.code.name])
+        within = str(values.get(kind.within) or kind.field(kind.within).default) if kind.within else ""
+        known = self.there.get((code, within))
+        if known is None:
+            whole = master_data.with_defaults(kind, values)
+            master_rows.require_sensible(kind, whole)
+            self.added.append((whole, master_data.as_columns(kind, whole, self.keys)))
+            self.rows.append(ImportedRow(line, code, "add"))
+            return
+        given = {name: value or kind.field(name).default for name, value in values.items()}
+        changed = master_rows.changes(known, given)
+        master_rows.require_sensible(kind, {**known.values, **changed})
+        if changed or not known.is_active:
+            self.changed.append((known, changed))
+        self.rows.append(ImportedRow(line, code, "change" if changed or not known.is_active else "same"))
+
+    def require_unique(self, lines: Mapping[str, int]) -> None:
+        """A further field that is unique must be so when all is done."""
+        name = self.kind.unique
+        if name is None:
+            return
+        final = {row.code: row.values[name] for row in self.there.values()}
+        final |= {row.code: changed.get(name, row.values[name]) for row, changed in self.changed}
+        final |= {str(values[self.kind.code.name]): values[name] for values, _ in self.added}
+        first: dict[Json, str] = {}
+        for code, value in final.items():
+            if first.setdefault(value, code) != code:
+                line = lines.get(code) or lines.get(first[value], 0)
+                self.faults.append(FieldProblem(f"/{line}/{name}", "taken", _TAKEN, {"value": value}))
+
+
+async def import_rows(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    *,
+    owner: UUID | None = None,
+    rows: Iterable[Sequence[object]],
+    pasted: bool = False,
+    dry_run: bool = False,
+    confirm_series: bool = False,
+) -> MasterImport:
+    """
+    Add and change what a sheet says. A row that was closed is open again once a sheet has it.
+
+    :param rows: the headings first; `pasted` ones may do without
+    :param dry_run: say what it would do, and do nothing
+    :raises Invalid: with every fault, at `/row/field`; nothing is written then
+    :raises PrintedCodeChanges: naming the series that begin anew, unless that is confirmed
+    """
+    place = await master_data.place_of(ctx, session, kind, owner)
+    for permission in dict.fromkeys((kind.create, kind.change)):
+        ctx.caller.require(permission, place.scope)
+    sheet, faults = master_workbook.read_sheet(kind, rows, pasted=pasted)
+    there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.owner)}
+    plan = _Plan(kind, there, await master_data.reference_keys(session, kind), faults=faults)
+    for row in sheet[: MOST + 1]:
+        plan.take(row)
+    plan.require_unique({str(row.values[kind.code.name]): row.line for row in sheet})
+    if plan.faults:
+        raise master_rows.faulty(sorted(plan.faults, key=_line)[: master_workbook.MOST_FAULTS])
+    if not confirm_series:
+        await master_data.require_no_series(session, kind, plan.changed)
+    if not dry_run:
+        await _apply(ctx, session, place, plan)
+    return MasterImport(plan.rows, applied=not dry_run)
+
+
+def _line(fault: FieldProblem) -> int:
+    return int(fault.pointer.split("/")[1])
+
+
+async def _apply(ctx: RequestContext, session: AsyncSession, place: MasterPlace, plan: _Plan) -> None:
+    kind = plan.kind
+    last = await repository.last_place(session, kind, owner=place.owner) if kind.ordered else 0
+    added = [
+        (values, {**columns, **({"sort_order": last + PLACE * at} if kind.ordered else {})})
+        for at, (values, columns) in enumerate(plan.added, 1)
+    ]
+    if added:
+        await master_data.write_new(ctx, session, kind, place, added)
+    # Every column of each, so that one statement serves all of them.
+    open_ = {"is_active": True} | dict.fromkeys(repository.stamps(kind, "deleted_at"))
+    open_ |= dict.fromkeys(repository.stamps(kind, "updated_at"), ctx.now)
+    changed = [
+        (row.key, {**master_data.as_columns(kind, {**row.values, **values}, plan.keys), **open_})
+        for row, values in plan.changed
+    ]
+    await repository.update(session, kind, changed)
+    if added or changed:
+        details = {
+            **place.named,
+            "added": [dict(values) for values, _ in added],
+            "changed": [_told(row, values) for row, values in plan.changed],
+        }
+        entry = audit.AuditEntry(f"{kind.name}.import", kind.name, kind.path[:50], details)
+        await audit.record(ctx, session, entry)
+
+
+def _told(row: MasterRow, changed: Mapping[str, Json]) -> dict[str, Json]:
+    opened = {} if row.is_active else {"isActive": row.is_active}
+    before = {**{name: row.values.get(name) for name in changed}, **opened}
+    return {"code": row.code, "before": before, "after": {**changed, **dict.fromkeys(opened, True)}}
+
+
+def read_workbook(kind: MasterKind, path: Path) -> list[list[object]]:
+    """
+    Read a sheet of a kind; it takes its time, so call it in a thread.
+
+    :raises Invalid: at `/file`, for what is no spreadsheet or has more than 5,000 rows
+    """
+    return list(read_rows(path, columns=len(kind.fields) + 5, rows=MOST + 1, formulas=True))
+
+
+def write_workbook(kind: MasterKind, rows: Sequence[MasterRow], path: Path) -> None:
+    """Write a sheet that can be imported; what begins like a formula stays text. Call it in a thread."""
+    with SheetWriter(path, [master_workbook.title(one) for one in kind.fields], kind.plural.en[:31]) as sheet:
+        for row in rows:
+            sheet.add([row.values[one.name] for one in kind.fields])
+
+
+async def export_rows(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID | None = None, closed: bool = False
+) -> list[MasterRow]:
+    """
+    Return every row, for a workbook.
+
+    :raises NotFound: for a project or contract that the caller may not see
+    """
+    place = await master_data.place_of(ctx, session, kind, owner)
+    only = await master_data.seen(ctx, session, kind)
+    return await repository.rows(session, kind, owner=place.owner, only=only, include_closed=closed)

@@ -1,0 +1,174 @@
+"""
+The organizations of a project and the parties of its contracts, each with its role there.
+
+Steps that are in progress ask those who had a role when they began; the next step asks those who have it then.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.audit import service as audit
+from saraban.identity.domain.catalogue import PartyRole
+from saraban.identity.domain.context import RequestContext, Scope
+from saraban.identity.service import lock_rights
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
+from saraban.projects import service as projects
+from saraban.projects.models import ContractOrganization, ProjectOrganization
+from saraban.setup.domain.master_kinds import ORGANIZATION
+from saraban.setup.domain.master_rows import MasterRow
+from saraban.setup.repository import master_rows, project_contents
+from saraban.setup.service.master_data import visible_contract
+
+OF_PROJECT, OF_CONTRACT = "project.manage_members", "contract.manage_members"
+
+
+class MemberInUse(DomainError):
+    """An organization stays in a project in which it has numbers or is a party of a contract, and in a contract of such a project."""
+
+    kind, code = ErrorKind.CONFLICT, "MEMBER_IN_USE"
+    says = Text(
+        "นำ {value} ออกไม่ได้ เพราะมีเลขที่เอกสารในโครงการนี้",
+        "{value} has document numbers in this project: it stays a member.",
+    )
+    recovery = (Text("ปิดองค์กรหากไม่ใช้แล้ว", "Close the organization if it is to leave the forms."),)
+
+
+class NoMemberOfTheProject(DomainError):
+    """The parties of a contract are organizations of its project."""
+
+    kind, code = ErrorKind.CONFLICT, "PARTY_NOT_IN_PROJECT"
+    says = Text("{value} ยังไม่อยู่ในโครงการ", "{value} is no member of the project.")
+    recovery = (Text("เพิ่มองค์กรในโครงการก่อน", "Add it to the project first."),)
+
+
+_IN_CONTRACT = Text("{value} เป็นคู่สัญญาอยู่ นำออกจากสัญญาก่อน", "{value} is a party of a contract: take it out there first.")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An organization with its role in a project or contract."""
+
+    organization: MasterRow
+    role: PartyRole
+
+
+async def save_project_member(
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    project_public_id: UUID,
+    organization_public_id: UUID,
+    role: PartyRole,
+) -> Member:
+    """
+    Make an organization a member, or give it another role.
+
+    :raises NotFound: for a project that the caller may not see, and an organization that is closed or not there
+    """
+    project = await projects.visible_project(ctx, session, project_public_id, closed=True)
+    ctx.caller.require(OF_PROJECT, Scope(project=project.id))
+    organization = await _organization(session, organization_public_id)
+    await lock_rights(session)
+    key = {"project_id": project.id, "organization_id": organization.key}
+    row = await session.get(ProjectOrganization, key)
+    before = row.role_in_project if row else None
+    if before != role:
+        await session.merge(ProjectOrganization(**key, role_in_project=role))
+        await _record(ctx, session, "project", project_public_id, organization, (before, role))
+    return Member(organization, role)
+
+
+async def save_party(
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    contract_public_id: UUID,
+    organization_public_id: UUID,
+    role: PartyRole,
+) -> Member:
+    """
+    Make an organization of the project a party of a contract, or give it another role there.
+
+    :raises NotFound: for a contract that the caller may not see, and an organization that is closed or not there
+    :raises NoMemberOfTheProject: for an organization of no such project
+    """
+    contract = await visible_contract(ctx, session, contract_public_id)
+    ctx.caller.require(OF_CONTRACT, Scope(project=contract.project_id, contract=contract.id))
+    organization = await _organization(session, organization_public_id)
+    await lock_rights(session)
+    if await session.get(ProjectOrganization, (contract.project_id, organization.key)) is None:
+        raise NoMemberOfTheProject(values={"value": organization.code})
+    key = {"contract_id": contract.id, "organization_id": organization.key}
+    row = await session.get(ContractOrganization, key)
+    before = row.role_in_contract if row else None
+    if before != role:
+        await session.merge(ContractOrganization(**key, role_in_contract=role))
+        await _record(ctx, session, "contract", contract_public_id, organization, (before, role))
+    return Member(organization, role)
+
+
+async def remove_project_member(
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, organization_public_id: UUID
+) -> None:
+    """
+    :raises NotFound: for a project that the caller may not see, and an organization that is no member
+    :raises MemberInUse: when it has numbers, or is a party of a contract
+    """
+    project = await projects.visible_project(ctx, session, project_public_id, closed=True)
+    ctx.caller.require(OF_PROJECT, Scope(project=project.id))
+    await lock_rights(session)
+    organization = await _organization(session, organization_public_id, closed=True)
+    asked = {"project_id": project.id, "organization_id": organization.key}
+    row = await session.get(ProjectOrganization, asked)
+    if row is None:
+        raise NotFound(f"{organization.code} is no member of {project.project_code}.")
+    if await project_contents.is_party(session, **asked):
+        raise MemberInUse(words=_IN_CONTRACT, values={"value": organization.code})
+    if await project_contents.has_numbers(session, **asked):
+        raise MemberInUse(values={"value": organization.code})
+    await session.delete(row)
+    await _record(ctx, session, "project", project_public_id, organization, (row.role_in_project, None))
+
+
+async def remove_party(
+    ctx: RequestContext, session: AsyncSession, *, contract_public_id: UUID, organization_public_id: UUID
+) -> None:
+    """
+    :raises NotFound: for a contract that the caller may not see, and an organization that is no party
+    :raises MemberInUse: when it has numbers in the project
+    """
+    contract = await visible_contract(ctx, session, contract_public_id)
+    ctx.caller.require(OF_CONTRACT, Scope(project=contract.project_id, contract=contract.id))
+    await lock_rights(session)
+    organization = await _organization(session, organization_public_id, closed=True)
+    row = await session.get(ContractOrganization, (contract.id, organization.key))
+    if row is None:
+        raise NotFound(f"{organization.code} is no party of {contract.contract_code}.")
+    asked = {"project_id": contract.project_id, "organization_id": organization.key}
+    if await project_contents.has_numbers(session, **asked):
+        raise MemberInUse(values={"value": organization.code})
+    await session.delete(row)
+    await _record(ctx, session, "contract", contract_public_id, organization, (row.role_in_contract, None))
+
+
+async def _organization(session: AsyncSession, public_id: UUID, *, closed: bool = False) -> MasterRow:
+    row = await master_rows.by_public_id(session, ORGANIZATION, public_id)
+    if row is None or not (row.is_active or closed):
+        raise NotFound(f"There is no organization {public_id}.")
+    return row
+
+
+async def _record(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: str,
+    public_id: UUID,
+    organization: MasterRow,
+    roles: tuple[str | None, str | None],
+) -> None:
+    before, after = (None if role is None else {"role": role} for role in roles)
+    details = {"organization": organization.code, "before": before, "after": after}
+    action = f"{kind}.{'remove' if after is None else 'save'}_member"
+    await audit.record(ctx, session, audit.AuditEntry(action, kind, str(public_id), details))
