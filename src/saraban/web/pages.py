@@ -19,7 +19,7 @@ from saraban.web.documents import document_actions, document_forms, document_pag
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
 from saraban.web.operations import audit, system
 from saraban.web.people import my_tasks, notifications, project_calendar, review_teams, roles
-from saraban.web.projects import first_run, new_project
+from saraban.web.projects import first_run, new_project, project_file
 from saraban.web.setup import grid, overview
 from saraban.web.shell import assets, session
 from saraban.web.shell.page import (
@@ -43,6 +43,7 @@ ROUTERS: Final = (
     session.guarded,
     first_run.router,
     new_project.router,
+    project_file.router,
     my_tasks.router,
     notifications.router,
     formats.router,

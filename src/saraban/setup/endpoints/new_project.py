@@ -38,7 +38,6 @@ async def _create(ctx: RequestContext, body: NewProjectIn, session: AsyncSession
 @router.get("/projects/{publicId}/checklist", summary="Read what a project lacks")
 async def checklist(ctx: Context, session: ReadSession, public_id: PathId) -> ChecklistOut:
     """What a project needs until its first number, for those who manage it."""
-    items = await service.read_checklist(ctx, session, public_id=public_id)
-    return ChecklistOut(
-        items=[ChecklistItemOut.model_validate(one) for one in items], complete=all(one.done for one in items)
-    )
+    found = await service.read_checklist(ctx, session, public_id=public_id)
+    items = [ChecklistItemOut.model_validate(one) for one in found.items]
+    return ChecklistOut(items=items, complete=found.complete)

@@ -273,15 +273,16 @@ async def checklist_counts(session: AsyncSession, *, project_id: int) -> AnyRow:
     return (await session.execute(statement)).one()
 
 
-async def contract_sizes(session: AsyncSession, *, project_id: int) -> Sequence[int]:
+async def contract_sizes(session: AsyncSession, *, project_id: int) -> Rows:
     """Of each open contract, how many parties it has."""
     statement = (
-        sa.select(sa.func.count(ContractOrganization.organization_id))
-        .join(Contract, Contract.id == ContractOrganization.contract_id)
+        sa.select(Contract.public_id, sa.func.count(ContractOrganization.organization_id).label("parties"))
+        .outerjoin(ContractOrganization, ContractOrganization.contract_id == Contract.id)
         .where(Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None))
-        .group_by(Contract.id)
+        .group_by(Contract.id, Contract.public_id, Contract.contract_code)
+        .order_by(Contract.contract_code)
     )
-    return (await session.scalars(statement)).all()
+    return await _rows(session, statement)
 
 
 async def rights_in(session: AsyncSession, *, project_id: int, permissions: Collection[str]) -> Rows:

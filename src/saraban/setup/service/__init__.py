@@ -2,7 +2,7 @@
 
 from saraban.setup.domain.checklist import ChecklistItem
 from saraban.setup.domain.comparison import Difference
-from saraban.setup.service.checklist import may_complete, read_checklist
+from saraban.setup.service.checklist import read_checklist
 from saraban.setup.service.new_project import CREATE, begin, closed_projects, new_project
 from saraban.setup.service.previews import ProjectPreview, previews
 from saraban.setup.service.project_files import MANAGE, TEMPLATES, demo, export, template
@@ -23,7 +23,6 @@ __all__ = [
     "closed_projects",
     "demo",
     "export",
-    "may_complete",
     "new_project",
     "previews",
     "read_checklist",

@@ -1,21 +1,34 @@
 """What is missing of a project until its first number, for those who can do something about it."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.kit.errors import Forbidden, NotFound
+from saraban.kit.errors import NotFound
 from saraban.projects import service as projects
-from saraban.projects.service import ProjectRef
 from saraban.setup.domain.checklist import CREATES, REVIEWS, ChecklistItem, ProjectFacts, checklist
 from saraban.setup.repository import project_contents as repository
 from saraban.setup.service.project_files import MANAGE
 from saraban.workflow.language.registers import REGISTERS
 
 
-async def read_checklist(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> list[ChecklistItem]:
+@dataclass(frozen=True, slots=True)
+class ProjectChecklist:
+    """:param contract: the first one, which most of it is about"""
+
+    items: Sequence[ChecklistItem]
+    contract: UUID | None
+
+    @property
+    def complete(self) -> bool:
+        return all(one.done for one in self.items)
+
+
+async def read_checklist(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> ProjectChecklist:
     """
     :raises NotFound: when there is no such project that the caller may see
     :raises Forbidden: when the caller does not manage it
@@ -24,17 +37,13 @@ async def read_checklist(ctx: RequestContext, session: AsyncSession, *, public_i
     project = next((one for one in seen if one.public_id == public_id), None)
     if project is None:
         raise NotFound(f"There is no project {public_id}.")
-    if not may_complete(ctx, project):
-        raise Forbidden(f"The permission {MANAGE} is needed here.")
-    return checklist(await _facts(session, project.id))
+    ctx.caller.require(MANAGE, Scope(project=project.id))
+    contracts = await repository.contract_sizes(session, project_id=project.id)
+    facts = await _facts(session, project.id, [row.parties for row in contracts])
+    return ProjectChecklist(checklist(facts), contracts[0].public_id if contracts else None)
 
 
-def may_complete(ctx: RequestContext, project: ProjectRef) -> bool:
-    """Return whether somebody may do something about what a project lacks."""
-    return ctx.caller.may(MANAGE, Scope(project=project.id))
-
-
-async def _facts(session: AsyncSession, key: int) -> ProjectFacts:
+async def _facts(session: AsyncSession, key: int, contract_parties: Sequence[int]) -> ProjectFacts:
     counts = await repository.checklist_counts(session, project_id=key)
     rights: dict[int, set[str]] = defaultdict(set)
     for row in await repository.rights_in(session, project_id=key, permissions=CREATES | {REVIEWS}):
@@ -44,7 +53,7 @@ async def _facts(session: AsyncSession, key: int) -> ProjectFacts:
     }
     return ProjectFacts(
         members=counts.members,
-        contract_parties=await repository.contract_sizes(session, project_id=key),
+        contract_parties=contract_parties,
         disciplines=counts.disciplines,
         rfa_types=counts.rfa_types,
         formats=counts.formats,

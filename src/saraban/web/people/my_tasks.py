@@ -10,13 +10,17 @@ from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import Scope
 from saraban.identity.service import OrganizationMember
 from saraban.kit.clock import local_date
 from saraban.kit.errors import Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
+from saraban.setup import service as setup
+from saraban.setup.domain.checklist import Missing
 from saraban.web.shell import labels
+from saraban.web.shell.administration import checklist_page
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
 from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit, texts
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -48,6 +52,28 @@ PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
 }
 
 
+# What a project needs, as somebody is told to see to it.
+TO_DO: Final[Mapping[Missing, Text]] = {
+    Missing.ORGANIZATIONS: Text("องค์กรที่เข้าร่วมและบทบาท อย่างน้อยสององค์กร", "Organizations and their roles: two at least"),
+    Missing.CONTRACTS: Text("สัญญาและคู่สัญญา", "A contract with its parties"),
+    Missing.DISCIPLINES: Text("สาขางาน", "Disciplines"),
+    Missing.TYPES: Text("ประเภท RFA", "RFA types"),
+    Missing.FORMATS: Text("รูปแบบเลขที่", "Number formats"),
+    Missing.PEOPLE: Text(
+        "บุคคล: ผู้จัดทำเอกสาร และผู้พิจารณาจากอีกองค์กร", "People: somebody who creates, and a reviewer of another organization"
+    ),
+    Missing.WORKFLOWS: Text("กระบวนงานของเอกสาร", "Workflows that documents start on"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectToDo:
+    """What is to be done of a project until its first number: a line with its address, and whether it is done."""
+
+    project: ProjectRef
+    lines: Sequence[tuple[Text, str, bool]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MyTasksPage(PageModel):
     template: ClassVar[str] = "people/my_tasks.html"
@@ -57,6 +83,8 @@ class MyTasksPage(PageModel):
     next_cursor: str | None
     today: date
     by_name: Mapping[str, WebKind]
+    to_do: ProjectToDo | None
+    may_begin: bool
 
 
 @router.get("/inbox")
@@ -67,8 +95,30 @@ async def inbox(
     found = await workflow.list_tasks(ctx, session, subjects=subjects, cursor=cursor, limit=ROWS, now=ctx.now)
     today = local_date(ctx.now, ctx.zone)
     return page.show_list(
-        MyTasksPage(items=found.items, next_cursor=found.next_cursor, today=today, by_name=BY_NAME), cursor
+        MyTasksPage(
+            items=found.items,
+            next_cursor=found.next_cursor,
+            today=today,
+            by_name=BY_NAME,
+            to_do=None if page.is_fragment else await _to_do(page, session),
+            may_begin=not page.is_fragment and not page.projects and page.caller.may(setup.CREATE, Scope()),
+        ),
+        cursor,
     )
+
+
+async def _to_do(page: PageRequest, session: AsyncSession) -> ProjectToDo | None:
+    """What the chosen project lacks, or the first of those that the reader manages; None once it lacks nothing."""
+    managed = await page.projects_with(session, setup.MANAGE)
+    project = next((one for one in managed if page.project in {None, one.public_id}), None)
+    if project is None:
+        return None
+    found = await setup.read_checklist(page.context, session, public_id=project.public_id)
+    if found.complete:
+        return None
+    places = {one.kind: checklist_page(one.kind, project.public_id, found.contract) for one in found.items}
+    lines = [(TO_DO[one.kind], places[one.kind], one.done) for one in found.items]
+    return ProjectToDo(project, lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ class ProjectsPage(PageModel):
     closed: Sequence[ProjectRef]
     managed: frozenset[int]
     may_add: bool
+    may_apply: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,7 @@ async def listing(page: CurrentPage, session: ReadSession) -> Response:
             closed=await setup.closed_projects(page.context, session),
             managed=frozenset(one.id for one in seen if page.may(setup.MANAGE, one)),
             may_add=page.caller.may(setup.CREATE, Scope()),
+            may_apply=page.caller.may(EVERYTHING, Scope()),
         )
     )
 

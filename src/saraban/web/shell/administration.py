@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from saraban.identity.domain.context import Caller
 from saraban.kit.errors import Text
+from saraban.setup.domain.checklist import Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ PAGES: Final = (
         Text("ข้อมูลหลัก", "Master data"),
         ("master_data.correspondence_type.manage", "master_data.document_status.manage"),
     ),
+    AdministrationPage("/projects", "package", Text("โครงการ", "Projects"), ("project.edit", "project.create")),
     AdministrationPage("/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)),
     AdministrationPage("/calendar", "clock", Text("ปฏิทินวันทำการ", "Project calendar"), ("project.edit",)),
     AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),
@@ -51,6 +54,24 @@ PAGES: Final = (
     AdministrationPage("/system", "info", Text("สถานะระบบ", "System"), ("system.view_logs",)),
     AdministrationPage("/workflows", "flow", Text("กระบวนงาน", "Workflows"), ("workflow.view_definitions",)),
 )
+
+
+def setup_page(project: UUID, kind: str, contract: UUID | None = None) -> str:
+    """Return the address of a list of a project's set-up, or of one of its contracts."""
+    return f"/projects/{project}/setup/" + (f"contracts/{contract}/{kind}" if contract else kind)
+
+
+def checklist_page(missing: Missing, project: UUID, contract: UUID | None) -> str:
+    """Return where something is done that a project lacks; without a contract that comes first."""
+    of_contract = {Missing.CONTRACTS: "parties", Missing.DISCIPLINES: "disciplines", Missing.TYPES: "rfa-types"}
+    if missing in of_contract:
+        return setup_page(project, of_contract[missing] if contract else "contracts", contract)
+    return {
+        Missing.ORGANIZATIONS: setup_page(project, "members"),
+        Missing.FORMATS: f"/numbers/formats?project={project}",
+        Missing.PEOPLE: "/users",
+        Missing.WORKFLOWS: f"/workflows/choices?kind=rfa&project={project}",
+    }[missing]
 
 
 def pages_for(caller: Caller) -> list[AdministrationPage]:

@@ -1,0 +1,263 @@
+"""The project file on a page: downloaded; uploaded, its differences shown, and then applied as they were shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Final, NamedTuple
+
+from fastapi import APIRouter, Depends, Path, Request
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from saraban.identity.domain.context import EVERYTHING, Scope
+from saraban.identity.service import Invitation
+from saraban.kit.errors import DomainError, Forbidden, Invalid, NotFound, Text
+from saraban.kit.http import Db, ReadSession
+from saraban.projects.service import ProjectRef
+from saraban.setup import service as setup
+from saraban.setup.domain.comparison import ChangeType, Difference
+from saraban.setup.domain.project_yaml import LARGEST, read_file
+from saraban.web.shell.forms import form_errors, id_of, text
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.session import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/projects")
+
+MOST_ROWS: Final = 1000
+ROOM: Final = 64 * 1024  # around the file, in the form
+CHANGES: Final[Mapping[str, tuple[Text, str]]] = {
+    ChangeType.ADD: (Text("เพิ่ม", "Add"), "green"),
+    ChangeType.CHANGE: (Text("แก้ไข", "Change"), "blue"),
+    ChangeType.CLOSE: (Text("ปิดหรือนำออก", "Close or remove"), "red"),
+    ChangeType.KEEP: (Text("คงไว้ เพราะมีการใช้งาน", "Keep, in use"), "grey"),
+    ChangeType.CONFLICT: (Text("ขัดกับข้อมูลร่วม", "Conflict"), "orange"),
+}
+SECTIONS: Final[Mapping[str, Text]] = {
+    "organizations": Text("องค์กร", "Organization"),
+    "correspondenceTypes": Text("ประเภทเอกสาร", "Document type"),
+    "project": Text("โครงการ", "Project"),
+    "members": Text("สมาชิกโครงการ", "Member"),
+    "contracts": Text("สัญญา", "Contract"),
+    "parties": Text("คู่สัญญา", "Party"),
+    "disciplines": Text("สาขางาน", "Discipline"),
+    "rfaTypes": Text("ประเภท RFA", "RFA type"),
+    "subTypes": Text("ประเภทย่อย", "Sub type"),
+    "numberFormats": Text("รูปแบบเลขที่", "Number format"),
+    "assignments": Text("กระบวนงานของเอกสาร", "Workflow assignment"),
+    "calendar": Text("ปฏิทิน", "Calendar"),
+    "days": Text("วัน", "Day"),
+    "reviewTeams": Text("ทีมพิจารณา", "Review team"),
+    "people": Text("บุคคล", "Person"),
+    "roles": Text("บทบาท", "Role"),
+}
+_TEAM_MEMBER: Final = Text("ผู้พิจารณา", "Reviewer")
+
+Place = Annotated[str, Path(max_length=60)]
+
+
+class FileFault(NamedTuple):
+    """What is wrong with a file, and where."""
+
+    line: object
+    key: str
+    says: str
+
+
+class ChangeRow(NamedTuple):
+    """A difference in words."""
+
+    change: str
+    parts: Sequence[tuple[Text, str]]
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectFilePage(PageModel):
+    """:param rows: None before a file was looked at"""
+
+    template: ClassVar[str] = "projects/project_file.html"
+
+    place: ProjectRef | None
+    address: str
+    may_apply: bool
+    content: str = ""
+    prune: bool = False
+    update_shared: bool = False
+    rows: Sequence[ChangeRow] | None = None
+    count: int = 0
+    digest: str = ""
+    conflicts: bool = False
+    applied: bool = False
+    invitations: Sequence[Invitation] = ()
+    file_faults: Sequence[FileFault] = ()
+    changes: Mapping[str, tuple[Text, str]]
+
+
+class SentProjectFile(NamedTuple):
+    """What the form has: a file that was chosen, or the text of one that was shown."""
+
+    content: str
+    prune: bool
+    update_shared: bool
+    shown: str | None
+
+
+async def _sent(request: Request) -> SentProjectFile:
+    async with request.form(max_files=1, max_fields=10, max_part_size=LARGEST + ROOM) as form:
+        chosen, typed = form.get("file"), form.get("content")
+        content = typed.replace("\r\n", "\n") if isinstance(typed, str) else ""
+        if isinstance(chosen, UploadFile) and chosen.filename:
+            content = (await chosen.read()).decode("utf-8", "surrogateescape")
+        return SentProjectFile(
+            content, text(form, "prune") == "1", text(form, "updateShared") == "1", text(form, "shown")
+        )
+
+
+Sent = Annotated[SentProjectFile, Depends(_sent)]
+
+
+@router.get("/file")
+async def any_project(page: CurrentPage) -> Response:
+    """A file of whichever project, also of one that is not there yet."""
+    page.caller.require(EVERYTHING, Scope())
+    return page.show(_page(page, None))
+
+
+@router.post("/file")
+async def look_or_apply_any(page: CurrentPage, db: Db, sent: Sent) -> Response:
+    page.caller.require(EVERYTHING, Scope())
+    return await _answer(page, db, None, sent)
+
+
+@router.get("/{place}/file")
+async def show(place: Place, page: CurrentPage, session: ReadSession) -> Response:
+    return page.show(_page(page, await _managed(page, session, place)))
+
+
+@router.get("/{place}/file/download")
+async def download(place: Place, page: CurrentPage, session: ReadSession) -> Response:
+    """The file as `saraban project export` prints it."""
+    project = await _managed(page, session, place)
+    content = await setup.export(page.context, session, code=project.code)
+    headers = {"Content-Disposition": 'attachment; filename="project.yaml"', "Cache-Control": "no-store"}
+    return Response(content, media_type="application/yaml; charset=utf-8", headers=headers)
+
+
+@router.post("/{place}/file")
+async def look_or_apply(place: Place, page: CurrentPage, db: Db, sent: Sent) -> Response:
+    """Show what a file would do; with the digest of what was shown, do that."""
+    async with db.reading() as session:
+        project = await _managed(page, session, place)
+    return await _answer(page, db, project, sent)
+
+
+async def _managed(page: PageRequest, session: ReadSession, place: str) -> ProjectRef:
+    """
+    :raises NotFound: when the caller sees no such project
+    :raises Forbidden: when the caller does not manage it
+    """
+    wanted = id_of(place)
+    seen = await page.projects_with(session, None)
+    project = next((one for one in seen if wanted == one.public_id or place == one.code), None)
+    if project is None:
+        raise NotFound(f"There is no project {place}.")
+    if not page.may(setup.MANAGE, project):
+        raise Forbidden(f"The permission {setup.MANAGE} is needed here.")
+    return project
+
+
+async def _answer(page: PageRequest, db: Db, project: ProjectRef | None, sent: SentProjectFile) -> Response:
+    shown = _page(page, project, sent)
+    try:
+        found = await _reconciled(page, db, project, sent, dry_run=sent.shown is None)
+    except setup.ProjectChangedMeanwhile as error:
+        found = await _reconciled(page, db, project, sent, dry_run=True)
+        return page.show(_with(replace(shown, faults=form_errors(error, page.language)), found))
+    except DomainError as error:
+        if not isinstance(error, Invalid | setup.ProjectConflict):
+            raise
+        faults = form_errors(error, page.language)
+        listed = [_fault(one.pointer, one.values, one.text, page.language) for one in error.fields]
+        return page.show(replace(shown, faults=replace(faults, fields={}), file_faults=listed))
+    return page.show(_with(shown, found))
+
+
+async def _reconciled(
+    page: PageRequest, db: Db, project: ProjectRef | None, sent: SentProjectFile, *, dry_run: bool
+) -> setup.AppliedFile:
+    """:raises Invalid: also for a file of another project than that of the page"""
+    content = sent.content.encode("utf-8", "surrogateescape")
+    page.caller.require(EVERYTHING, Scope())
+    read = read_file(content)
+    if project is not None and read.file.project.code != project.code:
+        th, en = "ไฟล์นี้เป็นของโครงการ {value}", "This file is of the project {value}."
+        fault = read.fault(("project", "code"), "differs", th, en, value=read.file.project.code)
+        raise Invalid("The file is of another project.", fields=[fault])
+    return await db.transact(
+        lambda session: setup.apply(
+            page.context,
+            session,
+            content=content,
+            prune=sent.prune,
+            update_shared=sent.update_shared,
+            dry_run=dry_run,
+            shown=None if dry_run else sent.shown,
+        )
+    )
+
+
+def _page(page: PageRequest, project: ProjectRef | None, sent: SentProjectFile | None = None) -> ProjectFilePage:
+    kept = sent or SentProjectFile("", prune=False, update_shared=False, shown=None)
+    return ProjectFilePage(
+        place=project,
+        address=f"/projects/{project.public_id}/file" if project else "/projects/file",
+        may_apply=page.caller.may(EVERYTHING, Scope()),
+        content=kept.content.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+        prune=kept.prune,
+        update_shared=kept.update_shared,
+        changes=CHANGES,
+    )
+
+
+def _with(shown: ProjectFilePage, found: setup.AppliedFile) -> ProjectFilePage:
+    return replace(
+        shown,
+        rows=[_row(one) for one in found.differences[:MOST_ROWS]],
+        count=len(found.differences),
+        digest=found.digest,
+        conflicts=any(one.what is ChangeType.CONFLICT for one in found.differences),
+        applied=found.applied,
+        invitations=found.invitations,
+    )
+
+
+def _row(one: Difference) -> ChangeRow:
+    after = None if one.what is ChangeType.KEEP else one.after
+    return ChangeRow(one.what.value, _parts(one.path), _told(one.before), _told(after))
+
+
+def _parts(path: Sequence[str]) -> list[tuple[Text, str]]:
+    """Name each thing of a path by its kind and its code."""
+    found: list[tuple[Text, str]] = []
+    rest = list(path)
+    while rest:
+        kind = rest.pop(0)
+        is_seat = kind == "members" and bool(found)
+        code = rest.pop(0) if rest and kind not in {"project", "calendar"} else ""
+        found.append((_TEAM_MEMBER if is_seat else SECTIONS[kind], code))
+    return found
+
+
+def _told(values: Mapping[str, object] | None) -> str:
+    return ", ".join(f"{name}: {_plain(value)}" for name, value in (values or {}).items())
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    return "–" if value is None else str(value)
+
+
+def _fault(pointer: str, values: Mapping[str, object], words: Text, language: str) -> FileFault:
+    said = words.say(language, values)
+    return FileFault(values.get("line", "–"), pointer.strip("/").replace("/", " › "), said.partition(": ")[2] or said)
