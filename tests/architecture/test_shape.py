@@ -12,7 +12,7 @@ import shape
 
 BOUNDS = {
     "lines of Python in src": 90_000,
-    "modules in src": 450,
+    "modules in src": 470,
     "modules with one importer and under 60 lines": 14,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,

@@ -272,7 +272,7 @@ def import_(
     from saraban.kit.spreadsheets import read_rows, unreadable
 
     if template:
-        _write_template(file)
+        identity.write_template(file)
         typer.echo(str(file))
         return
     if not file.is_file():
@@ -315,22 +315,3 @@ def _title(key: str) -> str:
     from saraban.identity.domain.people_workbook import COLUMNS
 
     return next((column.heading.say(language()) for column in COLUMNS if column.key == key), key)
-
-
-def _write_template(file: Path) -> None:
-    from xlsxwriter import Workbook
-
-    from saraban.identity.domain.catalogue import ROLES
-    from saraban.identity.domain.people_workbook import COLUMNS
-
-    with Workbook(str(file)) as book:
-        bold = book.add_format({"bold": True})
-        people = book.add_worksheet("People")
-        people.freeze_panes(1, 0)
-        people.set_column(0, len(COLUMNS) - 1, 24)
-        people.write_row(0, 0, [column.title for column in COLUMNS], bold)
-        roles = book.add_worksheet("Roles")
-        roles.set_column(0, 3, 30)
-        roles.write_row(0, 0, ["บทบาท / Role", "", "ระดับ / Level", "คำอธิบาย / Explanation"], bold)
-        for row, offer in enumerate(ROLES, 1):
-            roles.write_row(row, 0, [offer.name, offer.called.th, offer.scope, offer.says.th])

@@ -64,6 +64,12 @@ def log_in_throttle(request: Request) -> LogInThrottle:
     return request.app.state.throttle  # type: ignore[no-any-return]
 
 
+def invitation_base(request: Request) -> str | None:
+    """Return what stands before the path of a link that is shown; None where links are mailed."""
+    settings = request.app.state.settings
+    return None if settings.mails_invitations else str(settings.public_url or request.base_url).rstrip("/")
+
+
 Tokens = Annotated[TokenIssuer, Depends(async_dependency(token_issuer))]
 Attempts = Annotated[RateLimiter, Depends(async_dependency(limiter))]
 Throttle = Annotated[LogInThrottle, Depends(async_dependency(log_in_throttle))]

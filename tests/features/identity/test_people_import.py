@@ -102,6 +102,7 @@ class TestImportPeople:
             ("/11/email", "differs"),
             ("/12/username", "required"),
             ("/13/level", "without_role"),
+            ("/13/firstName", "malformed"),
         ]
 
     async def test_a_dry_run_finds_the_same_and_changes_nothing(self, office: Office) -> None:

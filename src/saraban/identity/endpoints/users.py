@@ -5,11 +5,11 @@ from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.dependencies import Context, KeyedContext, invitation_base
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.schemas import (
     HeldRoleOut,
@@ -46,12 +46,6 @@ IfMatch = Annotated[
 ]
 RoleId = Annotated[UUID, Path(alias="rolePublicId", description="The `publicId` of the role as it was given.")]
 Work = Callable[[RequestContext, AsyncSession], Awaitable[Any]]
-
-
-def invitation_base(request: Request) -> str | None:
-    """Return what stands before the path of a link that is shown; None where links are mailed."""
-    settings = request.app.state.settings
-    return None if settings.mails_invitations else str(settings.public_url or request.base_url).rstrip("/")
 
 
 InvitationBase = Annotated[str | None, Depends(async_dependency(invitation_base))]

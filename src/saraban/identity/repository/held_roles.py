@@ -151,3 +151,46 @@ async def lock_due_periods(session: AsyncSession, *, limit: int) -> Sequence[tup
     )
     rows = await session.execute(statement.execution_options(populate_existing=True))
     return [(row[0], row[1]) for row in rows]
+
+
+class PlaceRow(NamedTuple):
+    """Where a role can be given; the keys stay inside."""
+
+    level: str
+    id: int
+    project_id: int | None
+    public_id: UUID
+    code: str
+    name: str | None
+
+
+async def places(session: AsyncSession) -> list[PlaceRow]:
+    """Every open organization, every project and every contract, by their codes."""
+    statements = (
+        sa.select(
+            sa.literal(ORGANIZATION),
+            Organization.id,
+            sa.null(),
+            Organization.public_id,
+            Organization.organization_code,
+            Organization.organization_name,
+        )
+        .where(Organization.is_active, Organization.deleted_at.is_(None))
+        .order_by(Organization.organization_code),
+        sa.select(
+            sa.literal(PROJECT), PROJECTS.c.id, PROJECTS.c.id, PROJECTS.c.uuid, PROJECTS.c.project_code, sa.null()
+        ).order_by(PROJECTS.c.project_code),
+        sa.select(
+            sa.literal(CONTRACT),
+            CONTRACTS.c.id,
+            CONTRACTS.c.project_id,
+            CONTRACTS.c.uuid,
+            CONTRACTS.c.contract_code,
+            sa.null(),
+        ).order_by(CONTRACTS.c.contract_code),
+    )
+    return [PlaceRow._make(row) for one in statements for row in await session.execute(one)]
+
+
+async def roles(session: AsyncSession) -> Sequence[Role]:
+    return (await session.scalars(sa.select(Role).where(Role.deleted_at.is_(None)).order_by(Role.role_id))).all()

@@ -67,7 +67,7 @@ from saraban.identity.service.invitations import (
     renew_invitation,
 )
 from saraban.identity.service.passwords import PasswordsBusy
-from saraban.identity.service.people_import import KnownPerson, PeopleImport, import_people
+from saraban.identity.service.people_import import KnownPerson, PeopleImport, import_people, write_template
 from saraban.identity.service.sessions import (
     Device,
     NotSignedIn,
@@ -172,4 +172,5 @@ __all__ = [
     "system_context",
     "unlock",
     "users_of",
+    "write_template",
 ]

@@ -30,7 +30,7 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.callers import display_name, lock_rights
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, required
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, NotFound, Text, required
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 
@@ -331,6 +331,18 @@ async def load_manageable(
         raise NotFound(f"There is no account “{username}”.")
     await require_power_over(ctx, session, user, permission)
     return user
+
+
+async def rights_over(ctx: RequestContext, session: AsyncSession, person: UUID) -> frozenset[str]:
+    """Return which of the rights over accounts the caller has over this one."""
+    held = set()
+    for permission in ("user.edit", "user.delete"):
+        try:
+            await load_manageable(ctx, session, person, permission)
+        except Forbidden:
+            continue
+        held.add(permission)
+    return frozenset(held)
 
 
 async def replace_password(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from math import ceil
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -237,7 +237,7 @@ async def _invite(ctx: RequestContext, session: AsyncSession, user: User) -> Inv
     return Invitation(user.public_id, user.username, display_name(user), token)
 
 
-def _opened(token: str, now: datetime) -> dict[str, Any]:
+def _opened(token: str, now: datetime) -> dict[str, object]:
     return {"token_hash": digest(token), "expires_at": now + LIFE, "updated_at": now}
 
 

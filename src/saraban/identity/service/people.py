@@ -5,16 +5,20 @@ The tag of an account is a digest of what may be changed of it, compared under t
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import groupby
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
 from saraban.identity.domain.account import UserState
+from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
-from saraban.identity.repository import account_rows, held_roles
+from saraban.identity.models import Role
+from saraban.identity.repository import account_rows, held_roles, role_rows
 from saraban.identity.schemas import (
     HeldRoleOut,
     HeldRoleScope,
@@ -33,8 +37,6 @@ from saraban.identity.service.assignments import (
     RoleGrant,
     grant_role,
     record,
-    require_no_more_than_own,
-    scope_of,
     visible_assignments,
 )
 from saraban.identity.service.callers import lock_rights
@@ -43,7 +45,7 @@ from saraban.kit.db import AnyRow
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, NotFound, Text, invalid, required
 from saraban.kit.pagination import page_of
 
-VIEW = "user.view"
+VIEW, GIVE = "user.view", "user.manage_assignments"
 
 
 class AccountChanged(DomainError):
@@ -278,13 +280,44 @@ async def read_role(ctx: RequestContext, session: AsyncSession, person: UUID, as
     raise NotFound("The person has no such role.")
 
 
-async def may_give(ctx: RequestContext, session: AsyncSession, role: str, place: held_roles.HeldRoleRow) -> bool:
-    """Return whether the caller could take this role back, or give it again."""
-    row = await repository.role_named(session, role)
-    if row is None:
-        return False
-    try:
-        await require_no_more_than_own(session, ctx.caller, row, scope_of(place))
-    except Forbidden:
-        return False
-    return True
+@dataclass(frozen=True, slots=True)
+class OfferedRoles:
+    """
+    What somebody may give: the roles, and the places in which they may give one of them.
+
+    :param homes: organizations whose people they may open accounts for
+    """
+
+    roles: Sequence[Role]
+    places: Sequence[held_roles.PlaceRow]
+    homes: Sequence[held_roles.PlaceRow]
+
+    @property
+    def levels(self) -> dict[str, list[held_roles.PlaceRow]]:
+        """The places under the names of their levels."""
+        return {level: list(rows) for level, rows in groupby(self.places, key=lambda one: one.level)}
+
+
+async def offered_roles(ctx: RequestContext, session: AsyncSession) -> OfferedRoles:
+    """Return what a form for the roles of people offers to the caller."""
+    caller, places = ctx.caller, await held_roles.places(session)
+    homes = [one for one in places if one.level == ORGANIZATION and caller.may("user.create", _scope(one))]
+    here = [one for one in places if caller.may(GIVE, _scope(one))]
+    known = await held_roles.roles(session)
+    rights = await role_rows.permissions_of_roles(session, [role.role_id for role in known])
+
+    def gives(role: Role, scope: Scope) -> bool:
+        return caller.may(GIVE, scope) and all(caller.may(name, scope) for name in rights.get(role.role_id, ()))
+
+    def somewhere(role: Role) -> bool:
+        scopes = [Scope()] if role.scope == GLOBAL else [_scope(one) for one in here if one.level == role.scope]
+        return any(gives(role, scope) for scope in scopes)
+
+    roles = [role for role in known if somewhere(role)]
+    levels = {role.scope for role in roles}
+    return OfferedRoles(roles, [one for one in here if one.level in levels], homes)
+
+
+def _scope(place: held_roles.PlaceRow) -> Scope:
+    organizations = frozenset({place.id} if place.level == ORGANIZATION else ())
+    return Scope(organizations, place.project_id, place.id if place.level == CONTRACT else None)

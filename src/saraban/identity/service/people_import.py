@@ -7,6 +7,7 @@ Who has an account already stays as that is; what the sheet says else is reporte
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -14,7 +15,7 @@ from saraban.identity import repository
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.people_workbook import ImportedPerson, RequestedRole, at_workbook_row, read_people
+from saraban.identity.domain.people_workbook import COLUMNS, ImportedPerson, RequestedRole, at_workbook_row, read_people
 from saraban.identity.models import User, UserAssignment
 from saraban.identity.repository import held_roles
 from saraban.identity.repository.held_roles import AssignmentColumns
@@ -71,11 +72,14 @@ async def import_people(
     return PeopleImport(invitations, known)
 
 
+_ABOUT_ROLE = frozenset({"role", "level", "place"})
+
+
 async def _invite(
     ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: list[FieldProblem]
 ) -> list[Invitation]:
-    """Invite those whose rows have no fault, and add what is wrong with them otherwise."""
-    wrong = {fault.pointer.split("/")[1] for fault in faults}
+    """Invite those of whom the sheet says enough, and add what is wrong with them."""
+    wrong = {line for _, line, key in (fault.pointer.split("/") for fault in faults) if key not in _ABOUT_ROLE}
     sound = [person for person in people if str(person.line) not in wrong]
 
     @contextmanager
@@ -153,3 +157,20 @@ def _differences(user: User, cells: Mapping[str, str], organization: int | None)
 
 def _line(fault: FieldProblem) -> int:
     return int(fault.pointer.split("/")[1])
+
+
+def write_template(file: Path) -> None:
+    """Write an empty sheet of people, and a second one that tells the roles."""
+    from xlsxwriter import Workbook  # what few servers ever write need not be in the memory of all
+
+    with Workbook(str(file)) as book:
+        bold = book.add_format({"bold": True})
+        people = book.add_worksheet("People")
+        people.freeze_panes(1, 0)
+        people.set_column(0, len(COLUMNS) - 1, 24)
+        people.write_row(0, 0, [column.title for column in COLUMNS], bold)
+        roles = book.add_worksheet("Roles")
+        roles.set_column(0, 3, 30)
+        roles.write_row(0, 0, ["บทบาท / Role", "", "ระดับ / Level", "คำอธิบาย / Explanation"], bold)
+        for row, offer in enumerate(catalogue.ROLES, 1):
+            roles.write_row(row, 0, [offer.name, offer.called.th, offer.scope, offer.says.th])

@@ -42,6 +42,7 @@ PAGES: Final = (
         ("master_data.correspondence_type.manage", "master_data.document_status.manage"),
     ),
     AdministrationPage("/projects", "package", Text("โครงการ", "Projects"), ("project.edit", "project.create")),
+    AdministrationPage("/people", "user", Text("ผู้ใช้งาน", "People"), ("user.view",)),
     AdministrationPage("/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)),
     AdministrationPage("/calendar", "clock", Text("ปฏิทินวันทำการ", "Project calendar"), ("project.edit",)),
     AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),

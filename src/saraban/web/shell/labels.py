@@ -214,9 +214,13 @@ PARTY_ROLES: Final[dict[str, Text]] = {
 # What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.
 FIELDS: Final[dict[str, Text]] = {
     "username": Text("ชื่อผู้ใช้", "User name"),
+    "email": Text("อีเมล", "E-mail"),
     "firstName": Text("ชื่อ", "First name"),
     "lastName": Text("นามสกุล", "Last name"),
-    "email": Text("อีเมล", "E-mail"),
+    "drawsPerMinute": Text("จำนวนเลขต่อนาที", "Numbers a minute"),
+    "level": Text("บทบาท", "Role"),
+    "placePublicId": Text("ที่", "Place"),
+    "until": Text("ถึงวันที่", "Last day"),
     "current": Text("รหัสผ่านปัจจุบัน", "Current password"),
     "password": Text("รหัสผ่านใหม่", "New password"),
     "repeat": Text("ยืนยันรหัสผ่านใหม่", "Repeat new password"),
