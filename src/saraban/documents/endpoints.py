@@ -1,10 +1,11 @@
-"""`/correspondences`, `/rfas`, `/transmittals`, `/circulations`: the shared routes for each kind of documents, and its own."""
+"""`/correspondences`, `/rfas`, `/transmittals`, `/circulations`: the shared routes for each kind of documents, and its own; and `/access`."""
 
 from typing import Annotated
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from saraban.documents.access.endpoints import router as access
 from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.domain import VIEW
 from saraban.documents.circulation.schemas import AssigneeResponse, CirculationAnswer, CirculationPage
@@ -71,5 +72,5 @@ async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, servic
 
 
 router = APIRouter()
-for one in (_correspondences, _rfas, _transmittals, _circulations):
+for one in (_correspondences, _rfas, _transmittals, _circulations, access):
     router.include_router(one)

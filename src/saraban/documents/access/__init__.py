@@ -1,0 +1,1 @@
+"""Why somebody may, or may not, do something with a document."""

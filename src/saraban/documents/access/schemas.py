@@ -1,0 +1,47 @@
+"""What “why may they?” answers over the API."""
+
+from datetime import date, datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from saraban.identity.domain.access import Reason
+from saraban.identity.schemas import Words
+from saraban.kit.schema import Schema
+
+
+class PersonOut(Schema):
+    public_id: UUID
+    display_name: str = Field(examples=["ปกรณ์ คุมโครงการ"])
+
+
+class DecidingRole(Schema):
+    """A role that decides, or that would if it counted here and now."""
+
+    public_id: UUID = Field(description="Of the assignment.")
+    role: str = Field(examples=["Contract Admin"])
+    called: Words
+    level: str = Field(examples=["Contract"])
+    place: str | None = Field(description="Code of its place; null for everywhere.", examples=["LCBP3-C2"])
+    standing: Literal["in_force", "upcoming", "ended", "role_closed"]
+    first: date | None = Field(alias="from")
+    last: date | None = Field(alias="until")
+    given_by: str | None
+    given_at: datetime
+
+
+class AccessOut(Schema):
+    """Whether somebody may, and what decides."""
+
+    allowed: bool
+    user: PersonOut
+    document: str | None = Field(description="Number of the document.", examples=["คคง.-สคฉ.3-0001-2569"])
+    reason: Reason
+    says: Words = Field(description="The reason as a sentence.")
+    roles: list[DecidingRole] = Field(description="That decide; or that would: elsewhere, at another time, if open.")
+    missing: list[str] = Field(description="Permissions of which one is needed.", examples=[["workflow.action_review"]])
+    role_names: list[str] = Field(description="Roles of which the step asks for one.")
+    givers: list[PersonOut] = Field(description="Who can give what is missing: they give roles there and hold it.")
+    on_behalf_of: list[PersonOut] = Field(description="In whose place it is allowed.")
+    asked: list[str] = Field(description="Whom the step waits for: organizations by code, then people.")

@@ -1,0 +1,362 @@
+"""
+Why somebody may, or may not, do something with a document: what the real guards say of them, with the reason.
+
+Sight, edits, permissions and the actions of the workflow are each asked where they are decided; nothing is decided here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation.domain import ACKNOWLEDGE, RESPOND
+from saraban.documents.circulation.domain import VIEW as VIEW_CIRCULATION
+from saraban.documents.circulation.service import CIRCULATION
+from saraban.documents.core import service as core
+from saraban.documents.core.domain import VIEW
+from saraban.documents.core.schemas import RegisterQuery
+from saraban.documents.core.service.drafts import ADMIN_EDIT, home_scope, require_withdraw
+from saraban.documents.core.service.kind import AnyKind
+from saraban.documents.correspondence import CORRESPONDENCE
+from saraban.documents.rfa.service import RFA
+from saraban.documents.transmittal.service import TRANSMITTAL
+from saraban.identity.domain.access import Reason
+from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.identity.service.access import (
+    Explanation,
+    PersonName,
+    Subject,
+    explain_guard,
+    explain_permission,
+    load_subject,
+    place_scope,
+)
+from saraban.kit.errors import Forbidden, NotFound, Text, invalid
+from saraban.projects import service as projects
+from saraban.workflow.engine import decisions
+from saraban.workflow.engine.decisions import Obstacle
+from saraban.workflow.language.review import ANSWER
+from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
+from saraban.workflow.runtime.domain import delegation, interventions
+from saraban.workflow.runtime.service import assignees, branches
+from saraban.workflow.runtime.service.subjects import InstanceState
+
+KINDS: Final[tuple[AnyKind, ...]] = (CORRESPONDENCE, RFA, TRANSMITTAL, CIRCULATION)
+SEE, EDIT = "view", "edit"
+OWN_ACTIONS: Final[dict[str, Text]] = {
+    SEE: Text("เปิดดูเอกสาร", "Open the document"),
+    EDIT: Text("แก้ไขฉบับร่าง", "Change the draft"),
+}
+REVIEW: Final = Text("ตอบการพิจารณา", "Answer the review")
+# A state that a document comes to once it is issued: whoever would see it then is kept out by its being a draft alone.
+_ISSUED = "issued"
+_OF_OBSTACLE: Final = {
+    Obstacle.NO_ACTION: Reason.NO_ACTION,
+    Obstacle.ASSIGNED: Reason.ASSIGNED,
+    Obstacle.SUBMITTER: Reason.SUBMITTER,
+    Obstacle.NAMED: Reason.NAMED,
+    Obstacle.ROLE: Reason.ROLE,
+    Obstacle.SEAT: Reason.SEAT,
+    Obstacle.CONDITION: Reason.CONDITION,
+    Obstacle.NOT_EDITABLE: Reason.NOT_EDITABLE,
+}
+_ROLES_DECIDE = frozenset({Reason.UPCOMING, Reason.ENDED, Reason.ROLE_CLOSED})
+
+
+@dataclass(frozen=True, slots=True)
+class AccessQuestion:
+    """
+    What is asked.
+
+    :param person: None for oneself
+    :param action: of the document: `view`, `edit`, or one of its workflow; or a `permission`, there or in a place
+    :param level: of the place, where no document is named
+    """
+
+    person: UUID | None = None
+    action: str | None = None
+    permission: str | None = None
+    document: UUID | None = None
+    level: str | None = None
+    place: UUID | None = None
+    username: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """:param document: the number of the one that it is about"""
+
+    subject: Subject
+    explanation: Explanation
+    document: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedAction:
+    """Something that can be asked about one document; `now` where its workflow offers it to somebody at present."""
+
+    code: str
+    says: Text
+    now: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A document as its asker sees it, and where the workflow of that revision stands for the one whom it is about."""
+
+    ctx: RequestContext
+    kind: AnyKind
+    row: Any
+    facts: SubjectFacts
+    one: InstanceState | None
+
+    @property
+    def state(self) -> str:
+        return self.one.row.current_state if self.one else _ISSUED
+
+    @property
+    def view(self) -> str:
+        return VIEW_CIRCULATION if self.kind is CIRCULATION else VIEW
+
+    def runs(self) -> bool:
+        return self.one is not None and self.one.row.status == InstanceStatus.ACTIVE and not self.one.state.terminal
+
+
+async def explain(ctx: RequestContext, session: AsyncSession, asked: AccessQuestion) -> Answer:
+    """
+    :raises NotFound: for a person, a document or a place of which the caller may not know
+    :raises Invalid: naming the parameter that cannot be used
+    """
+    subject = await load_subject(ctx, session, public_id=asked.person, username=asked.username)
+    if asked.document is None:
+        if asked.permission is None:
+            raise invalid("query:permission", "required", "ระบุสิทธิ์", "Name a permission.")
+        scope = await _place(ctx, session, asked)
+        found = await explain_permission(session, subject, permission=asked.permission, scope=scope)
+        return Answer(subject, found)
+    kind, row = await find_document(ctx, session, asked.document)
+    if subject.caller is None:
+        return Answer(subject, Explanation(allowed=False, reason=Reason.ACCOUNT_CLOSED), row.number)
+    there = await _standing(replace(ctx, caller=subject.caller), session, kind, row)
+    return Answer(subject, await _explain(session, subject, there, asked), row.number)
+
+
+async def find_document(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> tuple[AnyKind, Any]:
+    """
+    Return a document of whatever kind, as the caller sees it.
+
+    :raises NotFound: when there is none that the caller may know of
+    """
+    for kind in KINDS:
+        try:
+            return kind, await kind.find(ctx, session, public_id)
+        except NotFound:
+            continue
+    raise NotFound(f"There is no document {public_id}.")
+
+
+async def document_numbered(ctx: RequestContext, session: AsyncSession, number: str) -> UUID:
+    """
+    :raises NotFound: when the caller may know of none that bears this number
+    """
+    for kind in KINDS:
+        page = await core.listing(ctx, session, kind, search=RegisterQuery(q=number))
+        for item in page.items:
+            if item.data.document_number == number:
+                return item.data.public_id  # type: ignore[no-any-return]
+    raise NotFound(f"There is no document {number}.")
+
+
+async def offered_actions(
+    ctx: RequestContext, session: AsyncSession, document: UUID
+) -> tuple[str, list[OfferedAction]]:
+    """
+    Return the number of a document, and what can be asked about it, what its workflow offers now first.
+
+    :raises NotFound: when there is none that the caller may know of
+    """
+    kind, row = await find_document(ctx, session, document)
+    there = await _standing(ctx, session, kind, row)
+    found = {code: OfferedAction(code, says, now=True) for code, says in OWN_ACTIONS.items()}
+    if there.one is not None:
+        if there.one.state.review is not None:
+            found[ANSWER] = OfferedAction(ANSWER, REVIEW, now=True)
+        now = there.one.state.on if there.runs() else {}
+        found |= {code: OfferedAction(code, step.label, now=True) for code, step in now.items()}
+        for state in there.one.definition.states.values():
+            for code, step in state.on.items():
+                found.setdefault(code, OfferedAction(code, step.label, now=False))
+    return row.number, list(found.values())
+
+
+async def _place(ctx: RequestContext, session: AsyncSession, asked: AccessQuestion) -> Scope:
+    """Everybody may know of an organization; a project and its contracts are for those who take part."""
+    if asked.level is None or asked.place is None:
+        return Scope()
+    scope = await place_scope(session, asked.level, asked.place)
+    if scope is not None and scope.project is not None:
+        seen = await projects.projects_of(ctx, session)
+        scope = scope if scope.project in {one.id for one in seen} else None
+    if scope is None:
+        raise NotFound("There is no such place.")
+    return scope
+
+
+async def _standing(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: Any) -> _Standing:
+    facts = (await kind.facts(session, [row], zone=ctx.zone))[row.entity_id]
+    states = await kind.states(ctx, session, [row], now=ctx.now)
+    return _Standing(ctx, kind, row, facts, states.get(row.entity_id))
+
+
+async def _explain(session: AsyncSession, subject: Subject, there: _Standing, asked: AccessQuestion) -> Explanation:
+    sight = await _explain_sight(session, subject, there)
+    if not sight.allowed or asked.action == SEE or asked.permission == there.view:
+        return sight
+    if asked.permission is not None:
+        return await _explain_permission(session, subject, there, asked.permission)
+    if asked.action is None:
+        raise invalid("query:action", "required", "ระบุการดำเนินการหรือสิทธิ์", "Name an action or a permission.")
+    if there.one is not None and asked.action in there.one.definition.actions:
+        return await _explain_action(session, subject, there, there.one, asked.action)
+    if there.one is not None and asked.action == ANSWER:
+        return await _explain_review(session, there, there.one)
+    if asked.action == EDIT:
+        return await _explain_edit(session, subject, there)
+    th, en = "ไม่มีการดำเนินการ “{value}”", "There is no action “{value}”."
+    raise invalid("query:action", "unknown", th, en, value=asked.action)
+
+
+async def _explain_sight(session: AsyncSession, subject: Subject, there: _Standing) -> Explanation:
+    def guard(person: Caller) -> bool:
+        return there.facts.seen_by(person, there.state)
+
+    found = await explain_guard(session, subject, guard, permissions=(there.view,), scope=there.facts.scope)
+    if found.allowed or found.reason in _ROLES_DECIDE or subject.caller is None:
+        return found
+    if there.facts.seen_by(subject.caller, _ISSUED):
+        return replace(found, reason=Reason.NOT_ISSUED, missing=(), givers=())
+    # Whoever may look at documents elsewhere lacks no permission: their organizations have no part in this one.
+    return replace(found, reason=Reason.NO_PARTY) if found.reason is Reason.ELSEWHERE else found
+
+
+async def _explain_permission(
+    session: AsyncSession, subject: Subject, there: _Standing, permission: str
+) -> Explanation:
+    """A right over the originator's document counts where the real guard looks for it; any other where the document is."""
+    ctx, kind, row, facts = there.ctx, there.kind, there.row, there.facts
+    scope = Scope(ctx.caller.organization_ids & facts.scope.organizations, facts.scope.project, facts.scope.contract)
+    if permission == interventions.PERMISSION and there.one is not None:
+        waiting = assignees.pending_by_definition(there.one)
+        return await explain_guard(
+            session,
+            subject,
+            lambda person: interventions.may_push(person, facts, waiting),
+            permissions=(permission,),
+            scope=facts.scope,
+        )
+    if kind is CIRCULATION:
+        if permission in {RESPOND, ACKNOWLEDGE} and ctx.caller.user_id not in facts.assignee_user_ids:
+            return Explanation(allowed=False, reason=Reason.SEAT, asked=await _asked(session, there))
+        return await explain_permission(session, subject, permission=permission, scope=scope)
+    if permission == ADMIN_EDIT:
+        guard = _passes(there, lambda own: require_withdraw(own, row.document))
+        return await explain_guard(
+            session, subject, guard, permissions=(permission,), scope=home_scope(ctx, row.document)
+        )
+    if permission in {kind.rules.edit, kind.rules.create}:
+        return await explain_guard(
+            session,
+            subject,
+            lambda person: person.may(permission, home_scope(replace(ctx, caller=person), row.document)),
+            permissions=(permission,),
+            scope=home_scope(ctx, row.document),
+        )
+    return await explain_permission(session, subject, permission=permission, scope=scope)
+
+
+def _passes(there: _Standing, require: Callable[[RequestContext], None]) -> Callable[[Caller], bool]:
+    """Return a guard that raises as one that answers."""
+
+    def guard(person: Caller) -> bool:
+        try:
+            require(replace(there.ctx, caller=person))
+        except Forbidden:
+            return False
+        return True
+
+    return guard
+
+
+async def _explain_edit(session: AsyncSession, subject: Subject, there: _Standing) -> Explanation:
+    if there.one is None or not there.runs():
+        return Explanation(allowed=False, reason=Reason.FINISHED)
+    state, row = there.one.state, there.row
+    may = _passes(there, lambda own: there.kind.require_edit(own, row))
+
+    def guard(person: Caller) -> bool:
+        return may(person) and decisions.can_edit(state, person, there.facts)
+
+    scope = decisions.originators_scope(there.facts)
+    found = await explain_guard(session, subject, guard, permissions=(there.facts.edit_permission,), scope=scope)
+    return await _with_obstacle(session, there, found, decisions.obstacle_to_edit(state, there.ctx.caller, there.facts))
+
+
+async def _explain_action(
+    session: AsyncSession, subject: Subject, there: _Standing, one: InstanceState, action: str
+) -> Explanation:
+    if not there.runs():
+        return Explanation(allowed=False, reason=Reason.FINISHED)
+    state, person = one.row.current_state, there.ctx.caller
+    own = decisions.Facts(person, one.facts, context=one.row.context or {}, assigned_user_id=one.row.assigned_user_id)
+
+    def guard(other: Caller) -> bool:
+        return decisions.obstacle_to(one.definition, state, action, replace(own, caller=other)) is None
+
+    step = one.state.on.get(action)
+    scope = (decisions.seat_scope(step.require, own) if step else None) or one.facts.scope
+    asked = step.require.permissions if step else frozenset[str]()
+    found = await explain_guard(session, subject, guard, permissions=asked, scope=scope)
+    if found.allowed:
+        return found
+    offered = delegation.choices(one.definition, state, own, one.seats)
+    lent = next((choice for choice in offered if choice.code == action and choice.on_behalf_of), None)
+    if lent is not None:
+        people = tuple(PersonName(who.public_id, who.display_name) for who in lent.on_behalf_of)
+        return Explanation(allowed=True, reason=Reason.DELEGATED, on_behalf_of=people)
+    obstacle = decisions.obstacle_to(one.definition, state, action, own)
+    found = await _with_obstacle(session, there, found, obstacle)
+    wanted = step.require.roles if step is not None and found.reason is Reason.ROLE else ()
+    return replace(found, role_names=tuple(sorted(wanted)))
+
+
+async def _with_obstacle(
+    session: AsyncSession, there: _Standing, found: Explanation, obstacle: Obstacle | None
+) -> Explanation:
+    """What the guard itself names comes before permissions, but for a role that would be enough at another time."""
+    if found.allowed or found.reason in _ROLES_DECIDE or obstacle in {None, Obstacle.PERMISSION}:
+        return found
+    assert obstacle is not None
+    return Explanation(allowed=False, reason=_OF_OBSTACLE[obstacle], asked=await _asked(session, there))
+
+
+async def _explain_review(session: AsyncSession, there: _Standing, one: InstanceState) -> Explanation:
+    if not there.runs() or one.state.review is None:
+        return Explanation(allowed=False, reason=Reason.NO_ACTION if there.runs() else Reason.FINISHED)
+    seen = (await branches.visible_branches(there.ctx, session, [one])).get(one.row.id, ())
+    mine = [branch for branch in seen if branch.may_answer]
+    if any(branch.in_own_right for branch in mine):
+        return Explanation(allowed=True, reason=Reason.NO_ROLE_NEEDED)
+    if mine:
+        people = tuple(PersonName(who.public_id, who.display_name) for each in mine for who in each.in_place_of)
+        return Explanation(allowed=True, reason=Reason.DELEGATED, on_behalf_of=people)
+    names = tuple(dict.fromkeys(branch.assignee.display_name for branch in seen))
+    return Explanation(allowed=False, reason=Reason.SEAT, asked=names)
+
+
+async def _asked(session: AsyncSession, there: _Standing) -> tuple[str, ...]:
+    if there.one is None or not there.runs():
+        return ()
+    waits = await assignees.pending_with_exactly(session, there.one)
+    return (*(one.code for one in waits.organizations), *(one.display_name for one in waits.people))

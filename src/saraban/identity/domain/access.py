@@ -1,0 +1,150 @@
+"""
+Which of somebody's roles decides that they may do a thing, and which would if it counted now.
+
+No rule stands here a second time: the guard of the thing itself is asked, of the person with fewer roles or with more.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from saraban.identity.domain.context import Caller, Grant, Scope
+from saraban.identity.domain.period import PeriodState
+from saraban.kit.errors import Text
+
+Guard = Callable[[Caller], bool]
+
+MANAGES = "user.manage_assignments"
+
+
+class Standing(StrEnum):
+    """Whether a role that was given counts."""
+
+    IN_FORCE = "in_force"
+    UPCOMING = "upcoming"
+    ENDED = "ended"
+    CLOSED = "role_closed"
+
+
+OF_PERIOD = {
+    PeriodState.ACTIVE: Standing.IN_FORCE,
+    PeriodState.UPCOMING: Standing.UPCOMING,
+    PeriodState.ENDED: Standing.ENDED,
+}
+
+
+class Reason(StrEnum):
+    """What decides."""
+
+    GRANTED = "granted"
+    NO_ROLE_NEEDED = "no_role_needed"
+    DELEGATED = "delegated"
+    MISSING = "missing"
+    ELSEWHERE = "elsewhere"
+    UPCOMING = "upcoming"
+    ENDED = "ended"
+    ROLE_CLOSED = "role_closed"
+    ACCOUNT_CLOSED = "account_closed"
+    # Of a document and its workflow.
+    NOT_ISSUED = "not_issued"
+    NO_PARTY = "no_party"
+    FINISHED = "finished"
+    NO_ACTION = "no_action"
+    ASSIGNED = "assigned"
+    SUBMITTER = "submitter"
+    NAMED = "named"
+    ROLE = "role"
+    SEAT = "seat"
+    CONDITION = "condition"
+    NOT_EDITABLE = "not_editable"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRole:
+    """
+    A role that was given to somebody, whether it counts or not.
+
+    :param called: the role's name in both languages
+    :param place: the code of its organization, project or contract; None for everywhere
+    """
+
+    public_id: UUID
+    grant: Grant
+    standing: Standing
+    called: Text
+    level: str
+    place: str | None
+    starts: datetime | None
+    ends: datetime | None
+    given_by: str | None
+    given_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    What the guard says, and because of what.
+
+    :param deciding: the fewest roles that are enough; none where it takes no role
+    :param not_now: a role that would be enough, if it counted
+    :param elsewhere: roles that give one of the permissions in another place
+    """
+
+    allowed: bool
+    deciding: tuple[HeldRole, ...] = ()
+    not_now: HeldRole | None = None
+    elsewhere: tuple[HeldRole, ...] = ()
+
+
+def decide(person: Caller, held: Collection[HeldRole], guard: Guard, permissions: Collection[str] = ()) -> Decision:
+    """
+    Ask the guard, and find the roles because of which it says so.
+
+    :param permissions: of which one would do, as far as it is a matter of these
+    """
+    now = [one for one in held if one.standing is Standing.IN_FORCE]
+    if guard(person):
+        return Decision(allowed=True, deciding=_fewest(person, now, guard))
+    asleep = (one for one in held if one.standing is not Standing.IN_FORCE)
+    return Decision(
+        allowed=False,
+        not_now=next((one for one in asleep if guard(_with(person, [*now, one]))), None),
+        elsewhere=tuple(one for one in now if any(map(one.grant.gives, permissions))),
+    )
+
+
+def _fewest(person: Caller, held: Iterable[HeldRole], guard: Guard) -> tuple[HeldRole, ...]:
+    """Leave out one after the other, the widest first, as long as the guard still says yes."""
+    kept = sorted(held, key=lambda one: not one.grant.is_global)
+    for one in list(kept):
+        fewer = [other for other in kept if other is not one]
+        if guard(_with(person, fewer)):
+            kept = fewer
+    return tuple(kept)
+
+
+def _with(person: Caller, held: Collection[HeldRole]) -> Caller:
+    """The same person with these roles alone; whoever has one in an organization acts for it."""
+    grants = tuple(one.grant for one in held)
+    own = {grant.organization for grant in grants if grant.organization is not None}
+    return replace(person, grants=grants, organization_ids=person.organization_ids | own)
+
+
+def places_in(scope: Scope) -> tuple[Scope, ...]:
+    """Return the places in which a role could be given so that it counts for a scope."""
+    found = [Scope(frozenset({one})) for one in sorted(scope.organizations)]
+    if scope.project is not None:
+        found.append(Scope(project=scope.project))
+    if scope.contract is not None:
+        found.append(Scope(project=scope.project, contract=scope.contract))
+    return tuple(found) or (Scope(),)
+
+
+def can_give(person: Caller, permissions: Collection[str], scope: Scope) -> bool:
+    """Return whether somebody gives roles in one of those places, and holds there what is missing."""
+    return any(
+        person.may(MANAGES, place) and (not permissions or any(person.may(name, place) for name in permissions))
+        for place in places_in(scope)
+    )

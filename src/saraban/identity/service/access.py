@@ -1,0 +1,183 @@
+"""
+Why somebody may, or may not: the roles they were given, those who could give what is missing, and the answer for a place.
+
+About oneself everybody may ask; about another person whoever may see their account.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain import access, catalogue
+from saraban.identity.domain.access import Decision, Guard, HeldRole, Reason, Standing
+from saraban.identity.domain.account import canonical_username
+from saraban.identity.domain.context import Caller, Grant, RequestContext, Scope
+from saraban.identity.domain.period import RolePeriod
+from saraban.identity.models import User
+from saraban.identity.repository import access_rows, held_roles, role_rows
+from saraban.identity.service.callers import display_name, load_caller, load_callers
+from saraban.identity.service.roles import role_text
+from saraban.identity.service.sessions import NotSignedIn
+from saraban.kit.errors import NotFound, invalid
+
+MOST_GIVERS, MOST_ASKED = 10, 200
+SEES_PEOPLE = "user.view"
+
+
+_ASLEEP: Mapping[Standing, Reason] = {
+    Standing.UPCOMING: Reason.UPCOMING,
+    Standing.ENDED: Reason.ENDED,
+    Standing.CLOSED: Reason.ROLE_CLOSED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonName:
+    public_id: UUID
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """
+    Whom the question is about.
+
+    :param caller: as they may act now; None when the account is closed
+    """
+
+    public_id: UUID
+    display_name: str
+    caller: Caller | None
+    held: tuple[HeldRole, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """
+    An answer with its reason.
+
+    :param roles: that decide, or that would: in another place, at another time, or if they were open
+    :param missing: permissions of which one is needed
+    :param role_names: roles of which a step asks for one
+    :param givers: people who can give what is missing
+    :param on_behalf_of: in whose place it is allowed
+    :param asked: whom it waits for instead, organizations by their codes, then people
+    """
+
+    allowed: bool
+    reason: Reason
+    roles: tuple[HeldRole, ...] = ()
+    missing: tuple[str, ...] = ()
+    role_names: tuple[str, ...] = ()
+    givers: tuple[PersonName, ...] = ()
+    on_behalf_of: tuple[PersonName, ...] = ()
+    asked: tuple[str, ...] = field(default=())
+
+
+async def load_subject(
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID | None = None, username: str = ""
+) -> Subject:
+    """
+    :param public_id: None, and no `username`, for the caller
+    :raises NotFound: when there is nobody, or the caller may not see their account
+    """
+    wanted = ctx.caller.public_id if public_id is None and not username else public_id
+    user = await access_rows.person(session, public_id=wanted, username=canonical_username(username))
+    if user is None or not _sees(ctx.caller, user):
+        raise NotFound("There is no such person.")
+    try:
+        caller = await load_caller(session, user.public_id) if user.is_active else None
+    except NotSignedIn:
+        caller = None
+    return Subject(user.public_id, display_name(user), caller, await _held(ctx, session, user.user_id))
+
+
+def _sees(caller: Caller, user: User) -> bool:
+    home = frozenset({user.primary_organization_id} if user.primary_organization_id else ())
+    return user.user_id == caller.user_id or caller.may(SEES_PEOPLE, Scope(home))
+
+
+async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[HeldRole, ...]:
+    rows = await access_rows.held(session, user_id=user_id)
+    given = await role_rows.permissions_of_roles(session, {row.Role.role_id for row in rows})
+    found = []
+    for row in rows:
+        one, role = row.UserAssignment, row.Role
+        period = RolePeriod(one.valid_from, one.valid_until)
+        standing = Standing.CLOSED if role.deleted_at else access.OF_PERIOD[period.state(ctx.now)]
+        place = (one.organization_id, one.project_id, one.contract_id)
+        found.append(
+            HeldRole(
+                public_id=one.public_id,
+                grant=Grant(role.role_name, given.get(role.role_id, frozenset()), *place),
+                standing=standing,
+                called=role_text(role.role_name, role.role_name_en),
+                level=role.scope,
+                place=row.place,
+                starts=one.valid_from,
+                ends=one.valid_until,
+                given_by=display_name(row.giver) if row.giver is not None and row.giver.username else None,
+                given_at=one.assigned_at,
+            )
+        )
+    return tuple(found)
+
+
+async def place_scope(session: AsyncSession, level: str, public_id: UUID) -> Scope | None:
+    """Return the scope of an organization, a project or a contract; None when there is none."""
+    row = await held_roles.place_keys(session, level, public_id)
+    if row is None:
+        return None
+    if level == catalogue.ORGANIZATION:
+        return Scope(frozenset({row.id}))
+    return Scope(project=row.project_id, contract=row.id if level == catalogue.CONTRACT else None)
+
+
+async def explain_permission(session: AsyncSession, subject: Subject, *, permission: str, scope: Scope) -> Explanation:
+    """
+    Say whether somebody has a permission in a place, and why.
+
+    :raises Invalid: at `query:permission`, when there is none of that name
+    """
+    if permission not in await role_rows.permission_names(session):
+        th, en = "ไม่มีสิทธิ์ “{value}”", "There is no permission “{value}”."
+        raise invalid("query:permission", "unknown", th, en, value=permission)
+    return await explain_guard(
+        session, subject, lambda person: person.may(permission, scope), permissions=(permission,), scope=scope
+    )
+
+
+async def explain_guard(
+    session: AsyncSession, subject: Subject, guard: Guard, *, permissions: Collection[str], scope: Scope
+) -> Explanation:
+    """
+    Say what a guard says of somebody, and why; what it refuses is a matter of permissions or roles.
+
+    :param scope: where one of the permissions would do
+    """
+    if subject.caller is None:
+        return Explanation(allowed=False, reason=Reason.ACCOUNT_CLOSED)
+    found = access.decide(subject.caller, subject.held, guard, permissions)
+    if found.allowed:
+        reason = Reason.GRANTED if found.deciding else Reason.NO_ROLE_NEEDED
+        return Explanation(allowed=True, reason=reason, roles=found.deciding)
+    givers = await _givers(session, permissions, scope)
+    return replace(_refused(found), missing=tuple(sorted(permissions)), givers=givers)
+
+
+def _refused(found: Decision) -> Explanation:
+    if found.not_now is not None:
+        return Explanation(allowed=False, reason=_ASLEEP[found.not_now.standing], roles=(found.not_now,))
+    reason = Reason.ELSEWHERE if found.elsewhere else Reason.MISSING
+    return Explanation(allowed=False, reason=reason, roles=found.elsewhere)
+
+
+async def _givers(session: AsyncSession, permissions: Collection[str], scope: Scope) -> tuple[PersonName, ...]:
+    """Those who give roles there and hold what is missing, who look after one place before who looks after all."""
+    keys = await access_rows.holders_at(session, access.MANAGES, scope, limit=MOST_ASKED)
+    people = await load_callers(session, keys)
+    able: Sequence[Caller] = [people[key] for key in keys if key in people]
+    found = [one for one in able if not one.is_service and access.can_give(one, permissions, scope)]
+    return tuple(PersonName(one.public_id, one.display_name) for one in found[:MOST_GIVERS])
