@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.identity.domain.access import HeldRole, Standing, can_give, decide, places_in
+from saraban.identity.domain.access import GivenRole, Standing, can_give, decide, places_in
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, Scope
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
@@ -27,21 +27,21 @@ SCOPES = st.builds(Scope, st.frozensets(KEYS, max_size=2), st.one_of(st.none(), 
 WORDS = Text("บทบาท", "Role")
 
 
-def held(grant: Grant, standing: Standing) -> HeldRole:
-    return HeldRole(new_id(), grant, standing, WORDS, "Project", None, None, None, None, NOW)
+def held(grant: Grant, standing: Standing) -> GivenRole:
+    return GivenRole(new_id(), grant, standing, WORDS, "Project", None, None, None, None, NOW)
 
 
 ROLES = st.lists(st.builds(held, GRANTS, st.sampled_from(Standing)), max_size=5)
 
 
-def person(roles: list[HeldRole]) -> Caller:
+def person(roles: list[GivenRole]) -> Caller:
     grants = tuple(one.grant for one in roles if one.standing is Standing.IN_FORCE)
     return Caller(1, new_id(), "somebody", "Somebody", None, frozenset(), grants)
 
 
 class TestDecide:
     @given(ROLES, st.sampled_from(NAMES), SCOPES)
-    def test_says_what_the_guard_says(self, roles: list[HeldRole], permission: str, scope: Scope) -> None:
+    def test_says_what_the_guard_says(self, roles: list[GivenRole], permission: str, scope: Scope) -> None:
         who = person(roles)
 
         found = decide(who, roles, lambda one: one.may(permission, scope), [permission])
@@ -61,7 +61,7 @@ class TestDecide:
             assert not one.grant.covers(scope)
 
     @given(ROLES, SCOPES)
-    def test_names_all_the_roles_that_it_takes_together(self, roles: list[HeldRole], scope: Scope) -> None:
+    def test_names_all_the_roles_that_it_takes_together(self, roles: list[GivenRole], scope: Scope) -> None:
         def both(one: Caller) -> bool:
             return one.may(NAMES[0], scope) and one.may(NAMES[1], scope)
 
@@ -89,7 +89,7 @@ class TestDecide:
 class TestCanGive:
     @given(ROLES, st.sampled_from(NAMES[:2]), SCOPES)
     def test_takes_the_right_to_give_and_the_thing_itself_in_one_place(
-        self, roles: list[HeldRole], permission: str, scope: Scope
+        self, roles: list[GivenRole], permission: str, scope: Scope
     ) -> None:
         who = person(roles)
         able = [one for one in places_in(scope) if who.may(NAMES[2], one) and who.may(permission, one)]

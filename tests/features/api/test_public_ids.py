@@ -130,7 +130,12 @@ def needed_of(operation: Operation) -> list[str]:
 
 
 async def ask(client: httpx.AsyncClient, operation: Operation, address: str, known: Known) -> httpx.Response:
-    met = {"projectPublicId": known.by_list.get("/api/v1/projects"), "number": known.number, "series": known.series}
+    met = {
+        "projectPublicId": known.by_list.get("/api/v1/projects"),
+        "number": known.number,
+        "series": known.series,
+        "permission": "document.view",
+    }
     needed = {name: met.get(name) or "1" for name in needed_of(operation)}
     if "typeCode=" in address:
         needed |= dict(httpx.URL(address).params)

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from saraban.bootstrap import System
 from saraban.documents.access import service as access
-from saraban.documents.access.service import AccessQuestion
+from saraban.documents.access.domain import AccessQuestion
 from saraban.identity import service as identity
 from saraban.identity.domain.access import Reason
 from saraban.identity.domain.catalogue import PERMISSIONS
@@ -110,7 +110,7 @@ class TestAgreement:
                 async with ground.system.db.reading() as session:
                     _, actions = await access.offered_actions(ctx, session, key)
                     for one in (each for each in actions if each.code != access.EDIT):
-                        question = AccessQuestion(public_id, one.code, document=key)
+                        question = AccessQuestion(one.code, public_id, key)
                         found = (await access.explain(ctx, session, question)).explanation
                         told[name, person, one.code] = found.allowed
                         sees = read.status_code == 200
@@ -142,14 +142,14 @@ class TestReasons:
     ) -> None:
         public_id = str((await ground.who(person)).public_id)
         found = await ground.ask(
-            "admin", userPublicId=public_id, action=action, documentPublicId=ground.document(document)
+            "admin", userPublicId=public_id, permission=action, documentPublicId=ground.document(document)
         )
 
         assert found["reason"] == reason
         assert found["allowed"] == (reason is Reason.GRANTED)
 
     async def test_name_the_grant_with_who_gave_it_and_until_when(self, ground: Ground) -> None:
-        found = await ground.ask("reviewer.consultant", action="approve", documentPublicId=ground.document("rfa"))
+        found = await ground.ask("reviewer.consultant", permission="approve", documentPublicId=ground.document("rfa"))
 
         (role,) = found["roles"]
         assert (role["role"], role["level"], role["place"]) == ("Contract Admin", "Contract", "LCBP3-C2")
@@ -183,7 +183,7 @@ class TestReasons:
         await ground.do(identity.revoke_role, "dc.consultant", ends)
         await ground.do(identity.grant_role, "dc.consultant", RoleGrant("Viewer", organization_code="คคง."))
 
-        found = await ground.ask("dc.consultant", action="approve", documentPublicId=ground.document("rfa"))
+        found = await ground.ask("dc.consultant", permission="approve", documentPublicId=ground.document("rfa"))
 
         assert (found["allowed"], found["reason"]) == (True, "delegated")
         assert [one["displayName"] for one in found["onBehalfOf"]] == ["ระวี ตรวจละเอียด"]
@@ -193,7 +193,7 @@ class TestReasons:
         await ground.do(lambda ctx, session: identity.set_active(ctx, session, username="viewer", active=False))
 
         found = await ground.ask(
-            "admin", userPublicId=viewer, action="view", documentPublicId=ground.document("letter")
+            "admin", userPublicId=viewer, permission="view", documentPublicId=ground.document("letter")
         )
 
         assert (found["allowed"], found["reason"]) == (False, "account_closed")
@@ -235,8 +235,8 @@ class TestCallers:
 
     async def test_learn_nothing_of_what_they_may_not_see(self, ground: Ground, signed_in: SignIn) -> None:
         outsider = await ground.desk.as_("dc.contractor")
-        hidden = {"action": "view", "documentPublicId": ground.document("letter")}
-        missing = {"action": "view", "documentPublicId": NOBODY}
+        hidden = {"permission": "view", "documentPublicId": ground.document("letter")}
+        missing = {"permission": "view", "documentPublicId": NOBODY}
 
         answers = [await outsider.get(ACCESS, params=one) for one in (hidden, missing)]
 
@@ -253,8 +253,8 @@ class TestCallers:
         [
             ({}, "query:permission"),
             ({"permission": "coffee.make"}, "query:permission"),
-            ({"documentPublicId": "{rfa}"}, "query:action"),
-            ({"documentPublicId": "{rfa}", "action": "dance"}, "query:action"),
+            ({"documentPublicId": "{rfa}"}, "query:permission"),
+            ({"documentPublicId": "{rfa}", "permission": "dance"}, "query:permission"),
             ({"documentPublicId": "{rfa}", "permission": "coffee.make"}, "query:permission"),
         ],
     )

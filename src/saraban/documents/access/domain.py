@@ -1,9 +1,30 @@
-"""The reasons for which somebody may, or may not, in words."""
+"""What is asked, and the reasons for which somebody may, or may not, in words."""
 
+from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from saraban.identity.domain.access import Reason
 from saraban.kit.errors import Text
+
+
+@dataclass(frozen=True, slots=True)
+class AccessQuestion:
+    """
+    What is asked.
+
+    :param wanted: a permission; of a document also an action: `view`, `edit`, or one of its workflow
+    :param person: None for oneself, or somebody by `username`
+    :param level: of the place, where no document is named
+    """
+
+    wanted: str
+    person: UUID | None = None
+    document: UUID | None = None
+    level: str | None = None
+    place: UUID | None = None
+    username: str = ""
+
 
 SAYS: Final[dict[Reason, Text]] = {
     Reason.GRANTED: Text("ทำได้ เพราะมีบทบาทนี้", "Allowed, because of this role."),

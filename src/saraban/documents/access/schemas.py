@@ -1,14 +1,40 @@
 """What “why may they?” answers over the API."""
 
 from datetime import date, datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
+from saraban.documents.access.domain import AccessQuestion
 from saraban.identity.domain.access import Reason
+from saraban.identity.domain.catalogue import CONTRACT, ORGANIZATION, PROJECT
 from saraban.identity.schemas import Words
-from saraban.kit.schema import Schema
+from saraban.kit.schema import Schema, SingleLine
+
+
+class AccessQuery(Schema):
+    """What is asked, of whom, and where."""
+
+    permission: Annotated[str, SingleLine(100)] = Field(
+        description="A permission; of a document also an action: `view`, `edit`, or one of its workflow.",
+        examples=["workflow.action_review"],
+    )
+    user_public_id: UUID | None = Field(None, description="Yourself, if left out.")
+    document_public_id: UUID | None = None
+    organization_public_id: UUID | None = None
+    project_public_id: UUID | None = None
+    contract_public_id: UUID | None = None
+
+    @property
+    def question(self) -> AccessQuestion:
+        places = (
+            (CONTRACT, self.contract_public_id),
+            (PROJECT, self.project_public_id),
+            (ORGANIZATION, self.organization_public_id),
+        )
+        level, place = next(((level, key) for level, key in places if key is not None), (None, None))
+        return AccessQuestion(self.permission, self.user_public_id, self.document_public_id, level, place)
 
 
 class PersonOut(Schema):

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.access.domain import AccessQuestion
 from saraban.documents.circulation.domain import ACKNOWLEDGE, RESPOND
 from saraban.documents.circulation.domain import VIEW as VIEW_CIRCULATION
 from saraban.documents.circulation.service import CIRCULATION
@@ -26,14 +27,14 @@ from saraban.identity.domain.access import Reason
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.service.access import (
     Explanation,
-    PersonName,
+    PersonRef,
     Subject,
     explain_guard,
     explain_permission,
     load_subject,
     place_scope,
 )
-from saraban.kit.errors import Forbidden, NotFound, Text, invalid
+from saraban.kit.errors import Forbidden, NotFound, Text
 from saraban.projects import service as projects
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Obstacle
@@ -63,25 +64,6 @@ _OF_OBSTACLE: Final = {
     Obstacle.NOT_EDITABLE: Reason.NOT_EDITABLE,
 }
 _ROLES_DECIDE = frozenset({Reason.UPCOMING, Reason.ENDED, Reason.ROLE_CLOSED})
-
-
-@dataclass(frozen=True, slots=True)
-class AccessQuestion:
-    """
-    What is asked.
-
-    :param person: None for oneself
-    :param action: of the document: `view`, `edit`, or one of its workflow; or a `permission`, there or in a place
-    :param level: of the place, where no document is named
-    """
-
-    person: UUID | None = None
-    action: str | None = None
-    permission: str | None = None
-    document: UUID | None = None
-    level: str | None = None
-    place: UUID | None = None
-    username: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +113,8 @@ async def explain(ctx: RequestContext, session: AsyncSession, asked: AccessQuest
     """
     subject = await load_subject(ctx, session, public_id=asked.person, username=asked.username)
     if asked.document is None:
-        if asked.permission is None:
-            raise invalid("query:permission", "required", "ระบุสิทธิ์", "Name a permission.")
         scope = await _place(ctx, session, asked)
-        found = await explain_permission(session, subject, permission=asked.permission, scope=scope)
+        found = await explain_permission(session, subject, permission=asked.wanted, scope=scope)
         return Answer(subject, found)
     kind, row = await find_document(ctx, session, asked.document)
     if subject.caller is None:
@@ -212,20 +192,15 @@ async def _standing(ctx: RequestContext, session: AsyncSession, kind: AnyKind, r
 
 async def _explain(session: AsyncSession, subject: Subject, there: _Standing, asked: AccessQuestion) -> Explanation:
     sight = await _explain_sight(session, subject, there)
-    if not sight.allowed or asked.action == SEE or asked.permission == there.view:
+    if not sight.allowed or asked.wanted in {SEE, there.view}:
         return sight
-    if asked.permission is not None:
-        return await _explain_permission(session, subject, there, asked.permission)
-    if asked.action is None:
-        raise invalid("query:action", "required", "ระบุการดำเนินการหรือสิทธิ์", "Name an action or a permission.")
-    if there.one is not None and asked.action in there.one.definition.actions:
-        return await _explain_action(session, subject, there, there.one, asked.action)
-    if there.one is not None and asked.action == ANSWER:
+    if there.one is not None and asked.wanted in there.one.definition.actions:
+        return await _explain_action(session, subject, there, there.one, asked.wanted)
+    if there.one is not None and asked.wanted == ANSWER:
         return await _explain_review(session, there, there.one)
-    if asked.action == EDIT:
+    if asked.wanted == EDIT:
         return await _explain_edit(session, subject, there)
-    th, en = "ไม่มีการดำเนินการ “{value}”", "There is no action “{value}”."
-    raise invalid("query:action", "unknown", th, en, value=asked.action)
+    return await _explain_permission(session, subject, there, asked.wanted)
 
 
 async def _explain_sight(session: AsyncSession, subject: Subject, there: _Standing) -> Explanation:
@@ -323,7 +298,7 @@ async def _explain_action(
     offered = delegation.choices(one.definition, state, own, one.seats)
     lent = next((choice for choice in offered if choice.code == action and choice.on_behalf_of), None)
     if lent is not None:
-        people = tuple(PersonName(who.public_id, who.display_name) for who in lent.on_behalf_of)
+        people = tuple(PersonRef(who.public_id, who.display_name) for who in lent.on_behalf_of)
         return Explanation(allowed=True, reason=Reason.DELEGATED, on_behalf_of=people)
     obstacle = decisions.obstacle_to(one.definition, state, action, own)
     found = await _with_obstacle(session, there, found, obstacle)
@@ -349,7 +324,7 @@ async def _explain_review(session: AsyncSession, there: _Standing, one: Instance
     if any(branch.in_own_right for branch in mine):
         return Explanation(allowed=True, reason=Reason.NO_ROLE_NEEDED)
     if mine:
-        people = tuple(PersonName(who.public_id, who.display_name) for each in mine for who in each.in_place_of)
+        people = tuple(PersonRef(who.public_id, who.display_name) for each in mine for who in each.in_place_of)
         return Explanation(allowed=True, reason=Reason.DELEGATED, on_behalf_of=people)
     names = tuple(dict.fromkeys(branch.assignee.display_name for branch in seen))
     return Explanation(allowed=False, reason=Reason.SEAT, asked=names)

@@ -62,7 +62,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRole:
+class GivenRole:
     """
     A role that was given to somebody, whether it counts or not.
 
@@ -83,7 +83,7 @@ class HeldRole:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class GuardDecision:
     """
     What the guard says, and because of what.
 
@@ -93,12 +93,14 @@ class Decision:
     """
 
     allowed: bool
-    deciding: tuple[HeldRole, ...] = ()
-    not_now: HeldRole | None = None
-    elsewhere: tuple[HeldRole, ...] = ()
+    deciding: tuple[GivenRole, ...] = ()
+    not_now: GivenRole | None = None
+    elsewhere: tuple[GivenRole, ...] = ()
 
 
-def decide(person: Caller, held: Collection[HeldRole], guard: Guard, permissions: Collection[str] = ()) -> Decision:
+def decide(
+    person: Caller, held: Collection[GivenRole], guard: Guard, permissions: Collection[str] = ()
+) -> GuardDecision:
     """
     Ask the guard, and find the roles because of which it says so.
 
@@ -106,16 +108,16 @@ def decide(person: Caller, held: Collection[HeldRole], guard: Guard, permissions
     """
     now = [one for one in held if one.standing is Standing.IN_FORCE]
     if guard(person):
-        return Decision(allowed=True, deciding=_fewest(person, now, guard))
+        return GuardDecision(allowed=True, deciding=_fewest(person, now, guard))
     asleep = (one for one in held if one.standing is not Standing.IN_FORCE)
-    return Decision(
+    return GuardDecision(
         allowed=False,
         not_now=next((one for one in asleep if guard(_with(person, [*now, one]))), None),
         elsewhere=tuple(one for one in now if any(map(one.grant.gives, permissions))),
     )
 
 
-def _fewest(person: Caller, held: Iterable[HeldRole], guard: Guard) -> tuple[HeldRole, ...]:
+def _fewest(person: Caller, held: Iterable[GivenRole], guard: Guard) -> tuple[GivenRole, ...]:
     """Leave out one after the other, the widest first, as long as the guard still says yes."""
     kept = sorted(held, key=lambda one: not one.grant.is_global)
     for one in list(kept):
@@ -125,7 +127,7 @@ def _fewest(person: Caller, held: Iterable[HeldRole], guard: Guard) -> tuple[Hel
     return tuple(kept)
 
 
-def _with(person: Caller, held: Collection[HeldRole]) -> Caller:
+def _with(person: Caller, held: Collection[GivenRole]) -> Caller:
     """The same person with these roles alone; whoever has one in an organization acts for it."""
     grants = tuple(one.grant for one in held)
     own = {grant.organization for grant in grants if grant.organization is not None}

@@ -1,7 +1,7 @@
 """`/roles`: the matrix of roles and permissions, and roles of one's own."""
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query
@@ -103,10 +103,10 @@ async def reopen(
 
 
 async def _switch(
-    ctx: RequestContext, db: Database, idempotency: Idempotency, public_id: UUID, **wish: Any
+    ctx: RequestContext, db: Database, idempotency: Idempotency, public_id: UUID, *, is_open: bool, if_match: str | None
 ) -> Response:
-    work = partial(roles.set_role_open, ctx, public_id=public_id, **wish)
-    name = "POST /roles/reopen" if wish["is_open"] else "POST /roles/close"
+    work = partial(roles.set_role_open, ctx, public_id=public_id, is_open=is_open, if_match=if_match)
+    name = "POST /roles/reopen" if is_open else "POST /roles/close"
     receipt = await idempotency.run(Operation.of(ctx, name, {"role": str(public_id)}), work)
     return await _present(ctx, db, receipt)
 

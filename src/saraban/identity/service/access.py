@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain import access, catalogue
-from saraban.identity.domain.access import Decision, Guard, HeldRole, Reason, Standing
+from saraban.identity.domain.access import GivenRole, Guard, GuardDecision, Reason, Standing
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import Caller, Grant, RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
@@ -34,7 +34,7 @@ _ASLEEP: Mapping[Standing, Reason] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PersonName:
+class PersonRef:
     public_id: UUID
     display_name: str
 
@@ -50,7 +50,7 @@ class Subject:
     public_id: UUID
     display_name: str
     caller: Caller | None
-    held: tuple[HeldRole, ...]
+    held: tuple[GivenRole, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class Explanation:
 
     allowed: bool
     reason: Reason
-    roles: tuple[HeldRole, ...] = ()
+    roles: tuple[GivenRole, ...] = ()
     missing: tuple[str, ...] = ()
     role_names: tuple[str, ...] = ()
-    givers: tuple[PersonName, ...] = ()
-    on_behalf_of: tuple[PersonName, ...] = ()
+    givers: tuple[PersonRef, ...] = ()
+    on_behalf_of: tuple[PersonRef, ...] = ()
     asked: tuple[str, ...] = field(default=())
 
 
@@ -99,7 +99,7 @@ def _sees(caller: Caller, user: User) -> bool:
     return user.user_id == caller.user_id or caller.may(SEES_PEOPLE, Scope(home))
 
 
-async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[HeldRole, ...]:
+async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
     rows = await access_rows.held(session, user_id=user_id)
     given = await role_rows.permissions_of_roles(session, {row.Role.role_id for row in rows})
     found = []
@@ -109,7 +109,7 @@ async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tup
         standing = Standing.CLOSED if role.deleted_at else access.OF_PERIOD[period.state(ctx.now)]
         place = (one.organization_id, one.project_id, one.contract_id)
         found.append(
-            HeldRole(
+            GivenRole(
                 public_id=one.public_id,
                 grant=Grant(role.role_name, given.get(role.role_id, frozenset()), *place),
                 standing=standing,
@@ -167,17 +167,17 @@ async def explain_guard(
     return replace(_refused(found), missing=tuple(sorted(permissions)), givers=givers)
 
 
-def _refused(found: Decision) -> Explanation:
+def _refused(found: GuardDecision) -> Explanation:
     if found.not_now is not None:
         return Explanation(allowed=False, reason=_ASLEEP[found.not_now.standing], roles=(found.not_now,))
     reason = Reason.ELSEWHERE if found.elsewhere else Reason.MISSING
     return Explanation(allowed=False, reason=reason, roles=found.elsewhere)
 
 
-async def _givers(session: AsyncSession, permissions: Collection[str], scope: Scope) -> tuple[PersonName, ...]:
+async def _givers(session: AsyncSession, permissions: Collection[str], scope: Scope) -> tuple[PersonRef, ...]:
     """Those who give roles there and hold what is missing, who look after one place before who looks after all."""
     keys = await access_rows.holders_at(session, access.MANAGES, scope, limit=MOST_ASKED)
     people = await load_callers(session, keys)
     able: Sequence[Caller] = [people[key] for key in keys if key in people]
     found = [one for one in able if not one.is_service and access.can_give(one, permissions, scope)]
-    return tuple(PersonName(one.public_id, one.display_name) for one in found[:MOST_GIVERS])
+    return tuple(PersonRef(one.public_id, one.display_name) for one in found[:MOST_GIVERS])

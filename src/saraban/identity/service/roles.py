@@ -8,7 +8,6 @@ that is closed gives nothing from then on; reopened, it gives again what it gave
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -360,25 +359,23 @@ async def _views(ctx: RequestContext, session: AsyncSession, rows: Sequence[Role
     given = await role_rows.permissions_of_roles(session, keys)
     holders = await role_rows.holder_counts(session, keys)
     known = await role_rows.permission_names(session)
-    return [
-        replace(
-            _view(row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0)),
-            **_powers(ctx.caller, row.role, known),
-        )
-        for row in rows
-    ]
+    views = []
+    for row in rows:
+        key = row.role.role_id
+        view = _view(row, given.get(key, frozenset()), holders.get(key, 0))
+        views.append(view if row.role.is_system else _with_powers(ctx.caller, view, row.role.project_id, known))
+    return views
 
 
-def _powers(by: Caller, role: Role, known: Collection[str]) -> dict[str, Any]:
-    if role.is_system:
-        return {}
-    home = roles.home_of(role.project_id)
+def _with_powers(by: Caller, view: RoleView, project_id: int | None, known: Collection[str]) -> RoleView:
+    home = roles.home_of(project_id)
     chooses = by.may("role.assign_permissions", home)
-    return {
-        "changeable": roles.within(known, by, home) if chooses else frozenset(),
-        "may_rename": by.may("role.edit", home),
-        "may_switch": by.may("role.delete", home),
-    }
+    return replace(
+        view,
+        changeable=roles.within(known, by, home) if chooses else frozenset(),
+        may_rename=by.may("role.edit", home),
+        may_switch=by.may("role.delete", home),
+    )
 
 
 def _view(row: RoleRow, permissions: frozenset[str], holders: int) -> RoleView:
