@@ -7,6 +7,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from saraban.config import Settings
 from saraban.kit import migrations
 from saraban.kit.db import Database
+from tests.servers import MariaDb, running_mariadb
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -29,6 +31,8 @@ SIGNING_KEY = "a-key-that-signs-nothing-but-the-tokens-of-tests"
 
 # Tests are quicker than people; those of the limits set them.
 UNLIMITED = {"draw_limit_user": 0, "draw_limit_address": 0, "draw_limit_all": 0, "preview_limit_user": 0}
+
+_numbers = count(1)
 
 SignIn = Callable[[str], Awaitable[httpx.AsyncClient]]
 
@@ -198,6 +202,30 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -
     shutil.copy(migrated_file, folder / "saraban.db")
     run_apart(seeded(settings_in(folder)))
     return folder
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariaDb]:
+    """The session's MariaDB. A test that kills or freezes a server starts one of its own: `servers.running_mariadb`."""
+    with running_mariadb() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_template(mariadb_server: MariaDb) -> str:
+    """The statements that make a migrated database; running them takes a tenth of migrating."""
+    url = mariadb_server.create("template")
+    with ThreadPoolExecutor(1) as thread:  # outside the test's own event loop
+        thread.submit(migrations.upgrade, url).result()
+    return mariadb_server.dump("template")
+
+
+@pytest.fixture
+def mariadb_url(mariadb_server: MariaDb, mariadb_template: str) -> Iterator[str]:
+    """The address of an empty MariaDB database at the newest revision, dropped after the test."""
+    name = f"test_{next(_numbers)}"
+    yield mariadb_server.create(name, statements=mariadb_template)
+    mariadb_server.drop(name)
 
 
 @pytest_asyncio.fixture

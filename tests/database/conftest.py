@@ -1,21 +1,19 @@
 """
-Fixtures of the tests that run on real servers: MariaDB and Redis started once, a fresh migrated database for each test.
+Fixtures of the tests that run on real servers beside those that journeys need, too: Redis, and databases with the demo.
 """
 
 import gc
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from saraban.kit import migrations
 from saraban.kit.db import Database
 from tests.conftest import run_apart, seeded, settings_in
-from tests.servers import MariaDb, Redis, running_mariadb, running_redis
+from tests.servers import MariaDb, Redis, running_redis
 
 _numbers = count(1)
 
@@ -25,19 +23,6 @@ def nothing_left_open() -> Iterator[None]:
     """A connection nobody closed is told of here, not in whatever test the next collection happens to meet."""
     yield
     gc.collect()
-
-
-def migrated(url: str) -> None:
-    """Bring a database to the newest revision, outside the test's own event loop."""
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(migrations.upgrade, url).result()
-
-
-@pytest.fixture(scope="session")
-def mariadb_server() -> Iterator[MariaDb]:
-    """The session's MariaDB. A test that kills or freezes a server starts one of its own: `servers.running_mariadb`."""
-    with running_mariadb() as server:
-        yield server
 
 
 @pytest.fixture(scope="session")
@@ -52,21 +37,6 @@ def redis_url(redis_server: Redis) -> str:
     """The address of an empty Redis."""
     redis_server.flush()
     return redis_server.url
-
-
-@pytest.fixture(scope="session")
-def mariadb_template(mariadb_server: MariaDb) -> str:
-    """The statements that make a migrated database; running them takes a tenth of migrating."""
-    migrated(mariadb_server.create("template"))
-    return mariadb_server.dump("template")
-
-
-@pytest.fixture
-def mariadb_url(mariadb_server: MariaDb, mariadb_template: str) -> Iterator[str]:
-    """The address of an empty MariaDB database at the newest revision, dropped after the test."""
-    name = f"test_{next(_numbers)}"
-    yield mariadb_server.create(name, statements=mariadb_template)
-    mariadb_server.drop(name)
 
 
 @pytest.fixture(scope="session")
