@@ -117,3 +117,26 @@ def test_template_needs_no_database(
 
     assert command("project", "template", "building")[1] == setup.template("building")
     assert command("project", "template", "castle")[0] == 3
+
+
+class TestCreate:
+    def test_makes_a_project_from_a_template_or_as_a_copy(self, command: Command) -> None:
+        made = command(
+            "project", "create", "PIER", "--name", "ท่าเรือ", "--template", "building", "--role", "owner", "--as", "admin"
+        )
+        copy = command("project", "create", "QUAY", "--name", "ท่า", "--copy-of", "PIER", "--as", "admin")
+        exported = [command("project", "export", code)[1] for code in ("PIER", "QUAY")]
+
+        assert (made[0], copy[0]) == (0, 0), (made, copy)
+        assert made[1] == "Project PIER created.\n"
+        assert exported[1] == exported[0].replace("PIER", "QUAY").replace("ท่าเรือ,", "ท่า,").replace(
+            "name: ท่าเรือ}", "name: ท่า}"
+        )
+
+    def test_names_what_is_wrong_in_one_line(self, command: Command) -> None:
+        code, _, error = command("project", "create", "LCBP3-C2", "--name", "x", "--as", "admin")
+
+        assert code == 6
+        assert "LCBP3-C2" in error
+        assert command("project", "create", "PIER", "--name", "x", "--template", "castle", "--as", "admin")[0] == 2
+        assert command("project", "create", "PIER", "--name", "x", "--as", "padmin")[0] == 4

@@ -182,3 +182,20 @@ def test_a_project_is_applied_after_the_setup(command: Command, tmp_path: Path) 
     assert code == 1
     assert "`saraban setup`" in err
     assert not (tmp_path / "data" / "saraban.db").exists()
+
+
+class TestToken:
+    def test_prints_a_new_link_until_somebody_has_an_account(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org/")
+        config.load.cache_clear()
+        links = []
+        for _ in range(2):
+            code, out, _ = command("setup", "--token")
+            links += re.findall(r"https://saraban\.example\.org/setup\?token=\S{40,}", out)
+            assert code == 0
+        command("setup", *ROOT)
+
+        assert len(set(links)) == 2
+        assert command("setup", "--token")[0] == 6

@@ -119,6 +119,19 @@ class TestSetUpPage:
         assert [one["contractCode"] for one in read["contracts"]] == ["PIER-MC"]
         assert [one["role"] for one in read["organizations"]] == ["OWNER"]
 
+    async def test_loads_the_demo_where_it_may(self, tmp_path: Path, migrated_file: Path) -> None:
+        shutil.copy(migrated_file, tmp_path / "saraban.db")
+        settings = settings_in(tmp_path)
+        async with closing(wire(settings)) as system:
+            await seed(system, demo=False)
+            token = await new_token(system)
+        app = create_app(settings)
+        async with app.router.lifespan_context(app), client_of(app, Accept="text/html") as browser:
+            answer = await browser.post("/setup", data=FORM | {"token": token, "start": "demo"})
+            assert answer.status_code == 303
+            found = (await browser.get("/api/v1/projects")).json()["items"]
+            assert [one["projectCode"] for one in found] == ["LCBP3-C2"]
+
     async def test_is_gone_and_its_token_void_once_somebody_has_an_account(
         self, empty: tuple[httpx.AsyncClient, System]
     ) -> None:

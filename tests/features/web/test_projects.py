@@ -156,3 +156,16 @@ class TestCallers:
         found = await statuses(lambda one: one.get(path.format(project=project), headers=html), signed_in, client)
 
         assert found == ROUTES[path]
+
+    async def test_change_what_is_theirs(self, app: FastAPI, signed_in: SignIn, client: httpx.AsyncClient) -> None:
+        project = await demo_project(await signed_in("admin"))
+        await add_callers(app.state.db)
+        html = {"Accept": "text/html"}
+
+        file = await statuses(
+            lambda one: one.post(f"/projects/{project}/file", data={"content": "x"}, headers=html), signed_in, client
+        )
+        made = await statuses(lambda one: one.post("/projects/new", data=NEW, headers=html), signed_in, client)
+
+        assert file == everybody(403, anonymous=303, admin=422, outsider=404, other_manager=404)
+        assert made == everybody(403, anonymous=303, admin=303)
