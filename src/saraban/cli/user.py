@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from saraban.cli.output import EXIT_CODES, language, print_invitations, print_table, say, stop, tell
 from saraban.cli.run import as_system, reading
+from saraban.kit.dates import parse_date
 from saraban.kit.errors import ErrorKind, Invalid
 
 if TYPE_CHECKING:
@@ -88,13 +90,25 @@ def invite(
 
 
 @group.command("list")
-def list_() -> None:
-    """List all accounts with their organizations and roles.
+def list_(
+    search: Annotated[str, typer.Option(help="Part of a name, user name or e-mail.")] = "",
+    organization: Annotated[str, typer.Option(help="Code of an organization.")] = "",
+    role: Annotated[str, typer.Option(help="Who has this role somewhere now.")] = "",
+    state: Annotated[str, typer.Option(help="active, invited, locked or closed.")] = "",
+    *,
+    service: Annotated[bool | None, typer.Option("--service/--people", help="Programs only, or people only.")] = None,
+) -> None:
+    """List accounts with their organizations and roles.
 
-    Example: `saraban user list`
+    Examples:
+
+        saraban user list
+        saraban user list --organization คคง. --state invited
     """
     from saraban.identity import service as identity
 
+    if state not in {"", "active", "invited", "locked", "closed"}:
+        raise stop("สถานะ: active, invited, locked, closed", "Say active, invited, locked or closed.", code=2)
     headings = (
         ("ชื่อผู้ใช้", "User name"),
         ("ชื่อ", "Name"),
@@ -103,10 +117,35 @@ def list_() -> None:
         ("สถานะ", "Status"),
     )
     rows = (
-        (account.username, account.display_name, account.organization_code or "-", account.roles, _state(account))
-        for account in reading(lambda _ctx, session: identity.list_users(session))
+        (one.username, one.display_name, one.organization_code or "-", one.roles, _state(one))
+        for one in reading(lambda _ctx, session: identity.list_users(session))
+        if search.casefold() in f"{one.username} {one.display_name} {one.email}".casefold()
+        and organization in {"", one.organization_code}
+        and (not role or role in one.roles.split(", "))
+        and state in {"", one.state}
+        and service in {None, one.is_service}
     )
     print_table(say("บัญชีผู้ใช้", "Accounts"), headings, rows)
+
+
+@group.command()
+def change(
+    username: Name,
+    email: Annotated[str | None, typer.Option(help="Address for notices.")] = None,
+    first_name: Annotated[str | None, typer.Option()] = None,
+    last_name: Annotated[str | None, typer.Option()] = None,
+    organization: Annotated[str | None, typer.Option(help="Move to the organization of this code.")] = None,
+) -> None:
+    """Change names or address of an account, or move its person to another organization; roles stay where they are.
+
+    Example: `saraban user change somchai --organization ผรม.2`
+    """
+    from saraban.identity import service as identity
+
+    told = {"email": email, "first_name": first_name, "last_name": last_name, "organization": organization}
+    wanted = identity.AccountChange(**{name: value for name, value in told.items() if value is not None})
+    as_system(lambda ctx, session: identity.change_user(ctx, session, person=username, change=wanted))
+    tell(f"แก้ไขบัญชี {username} แล้ว", f"The account {username} is changed.")
 
 
 @group.command()
@@ -162,18 +201,24 @@ def grant(
     organization: Organization = None,
     project: Project = None,
     contract: Contract = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="DAY", help="The first day on which it counts.")
+    ] = None,
+    last: Annotated[str | None, typer.Option("--until", metavar="DAY", help="The last day on which it counts.")] = None,
 ) -> None:
     """Give a role in one place; each role is made for one level, and the message says which.
 
     Examples:
 
         saraban user grant somchai "Document Control" --organization คคง.
+        saraban user grant somchai "Editor" --organization คคง. --from 2026-12-01 --until 31/12/2569
         saraban user grant somchai "Contract Admin" --contract LCBP3-C2
         saraban user grant root Superadmin
     """
     from saraban.identity import service as identity
 
-    grant = identity.RoleGrant(role, organization, project, contract)
+    days = _day("--from", first), _day("--until", last)
+    grant = identity.RoleGrant(role, organization, project, contract, first=days[0], last=days[1])
     as_system(lambda ctx, session: identity.grant_role(ctx, session, username, grant))
     tell(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}.")
 
@@ -226,6 +271,13 @@ def limit(
     tell(f"ขีดจำกัดการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
 
 
+def _day(option: str, typed: str | None) -> date | None:
+    day = parse_date(typed) if typed else None
+    if typed and (day is None or not 1900 <= day.year <= 2200):
+        raise stop(f"{option}: ต้องเป็นวันที่ เช่น 31/12/2569", f"{option} must be a date such as 2026-12-31.", code=2)
+    return day
+
+
 def _switch(username: str, *, active: bool) -> None:
     from saraban.identity import service as identity
 
@@ -243,11 +295,12 @@ def _password(given: str | None) -> str:
 
 
 def _state(account: "AccountSummary") -> str:
-    if not account.is_active:
-        return say("ปิดใช้งาน", "disabled")
-    if account.is_invited:
-        return say("เชิญแล้ว", "invited")
-    return say("ใช้งานได้", "active")
+    words = {
+        "closed": say("ปิดใช้งาน", "disabled"),
+        "invited": say("เชิญแล้ว", "invited"),
+        "locked": say("ถูกล็อก", "locked"),
+    }
+    return words.get(account.state, say("ใช้งานได้", "active"))
 
 
 @group.command("import")

@@ -33,6 +33,7 @@ _WHOLE: Final[dict[str, Text]] = {
     "login.token_reused": Text("ใช้โทเคนที่ใช้ไปแล้วซ้ำ", "Token used a second time"),
     "logout": Text("ลงชื่อออก", "Signed out"),
     "user.limit": Text("กำหนดเพดานการออกเลขของบัญชี", "Limit of numbers set"),
+    "user.change": Text("แก้ไขข้อมูลบัญชี", "Account changed"),
     "user.unlock": Text("ปลดล็อกบัญชี", "Account unlocked"),
     "user.reset_password": Text("ตั้งรหัสผ่านใหม่ให้บัญชี", "Password set by an administrator"),
     "user.change_password": Text("เปลี่ยนรหัสผ่านของตน", "Own password changed"),

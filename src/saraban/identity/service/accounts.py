@@ -11,9 +11,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity import repository
-from saraban.identity.domain.account import NO_PASSWORD, acceptable_address, acceptable_name, acceptable_username
+from saraban.identity.domain.account import (
+    NO_PASSWORD,
+    UserState,
+    acceptable_address,
+    acceptable_name,
+    acceptable_username,
+)
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.models import User
+from saraban.identity.repository import account_rows
 from saraban.identity.service import passwords
 from saraban.identity.service.assignments import (
     Person,
@@ -62,6 +69,15 @@ class AccountSummary:
     is_service: bool
     is_invited: bool
     last_login_at: datetime | None
+    is_locked: bool = False
+
+    @property
+    def state(self) -> UserState:
+        if not self.is_active:
+            return UserState.CLOSED
+        if self.is_invited:
+            return UserState.INVITED
+        return UserState.LOCKED if self.is_locked else UserState.ACTIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +320,8 @@ async def _change_words(session: AsyncSession, user: User, change: AccountChange
 async def _move(ctx: RequestContext, session: AsyncSession, user: User, organization: str | UUID | None) -> None:
     homes = await repository.organization_keys(session, [organization])
     if organization is not None and organization not in homes:
-        raise unknown_code("/organizationPublicId", str(organization))
+        pointer = "/organizationPublicId" if isinstance(organization, UUID) else "/organizationCode"
+        raise unknown_code(pointer, str(organization))
     user.primary_organization_id = None if organization is None else homes[organization]
     ctx.caller.require("user.edit", home_of(user))
 
@@ -371,4 +388,5 @@ def _account(user: User, organization_code: str | None, roles: str | None, is_un
         is_service=user.is_service,
         is_invited=is_unset and not user.is_service,
         last_login_at=user.last_login_at,
+        is_locked=user.failed_attempts >= account_rows.LOCKED_AFTER,
     )
