@@ -20,7 +20,7 @@ from saraban.web.numbers import formats, imports, manual_number, ranges, registe
 from saraban.web.operations import audit, system
 from saraban.web.people import accounts, my_tasks, notifications, people_import, project_calendar, review_teams, roles
 from saraban.web.projects import first_run, new_project, project_file
-from saraban.web.setup import grid, overview
+from saraban.web.setup import grid, members, overview, row_check
 from saraban.web.shell import assets, session
 from saraban.web.shell.page import (
     NotSetUpPage,
@@ -63,7 +63,9 @@ ROUTERS: Final = (
     audit.router,
     system.router,
     overview.router,
+    members.router,
     grid.router,
+    row_check.router,
     definitions.router,
     registers.router,
     document_forms.router,

@@ -6,7 +6,7 @@ No row is deleted. One that an older version marked as deleted counts as closed.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
-from typing import Any, cast
+from typing import Any, Literal, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -75,7 +75,7 @@ async def rows(
     kind: MasterKind,
     *,
     owner: int | None,
-    only: Collection[int] | None = None,
+    only: Collection[int] | sa.Select[tuple[int]] | None = None,
     search: str | None = None,
     include_closed: bool = True,
     after: Position | None = None,
@@ -253,3 +253,20 @@ async def open_counts(
         counted.append(statement.group_by(sa.text("owner")))
     found = await session.execute(sa.union_all(*counted))
     return {(name, owner): count for name, owner, count in found}
+
+
+def taking_part(of: Literal["project", "contract"], owner: int) -> sa.Select[tuple[int]]:
+    """The keys of the organizations of a project or a contract."""
+    link = _table(f"{of}_organizations")
+    return sa.select(link.c.organization_id).where(link.c[f"{of}_id"] == owner)
+
+
+async def roles_of(
+    session: AsyncSession, of: Literal["project", "contract"], owner: int, organizations: Collection[int]
+) -> dict[int, str | None]:
+    """The roles of those of these organizations that take part in a project or a contract."""
+    link = _table(f"{of}_organizations")
+    statement = sa.select(link.c.organization_id, link.c[f"role_in_{of}"]).where(
+        link.c[f"{of}_id"] == owner, link.c.organization_id.in_(organizations)
+    )
+    return dict((await session.execute(statement)).all())

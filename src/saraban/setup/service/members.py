@@ -5,19 +5,22 @@ Steps that are in progress ask those who had a role when they began; the next st
 """
 
 from dataclasses import dataclass
+from typing import Literal
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.catalogue import PartyRole
+from saraban.identity.domain.catalogue import PartyRole, party_role
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.service import lock_rights
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
+from saraban.kit.pagination import Page
+from saraban.kit.text import fold
 from saraban.projects import service as projects
 from saraban.projects.models import ContractOrganization, ProjectOrganization
-from saraban.setup.domain.master_kinds import ORGANIZATION
-from saraban.setup.domain.master_rows import MasterRow
+from saraban.setup.domain.master_kinds import CONTRACT, ORGANIZATION, MasterKind
+from saraban.setup.domain.master_rows import MasterRow, cursor_of, position_of
 from saraban.setup.repository import master_rows, project_contents
 from saraban.setup.service.master_data import visible_contract
 
@@ -52,6 +55,62 @@ class Member:
 
     organization: MasterRow
     role: PartyRole
+
+
+async def list_members(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    *,
+    owner: UUID,
+    search: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[Member]:
+    """
+    Return a page of the organizations of a project or of a contract, by their codes; closed ones, too.
+
+    :raises NotFound: for a project or contract that the caller may not see
+    """
+    key = await _owner_key(ctx, session, kind, owner)
+    found = await master_rows.rows(
+        session,
+        ORGANIZATION,
+        owner=None,
+        only=master_rows.taking_part(_of(kind), key),
+        search=fold(search) if search else None,
+        after=position_of(cursor) if cursor else None,
+        limit=limit + 1,
+    )
+    rows = found[:limit]
+    roles = await master_rows.roles_of(session, _of(kind), key, [row.key for row in rows])
+    members = [Member(row, party_role(roles[row.key])) for row in rows]
+    return Page(members, cursor_of(rows[-1]) if len(found) > limit else None)
+
+
+async def read_member(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID, organization_public_id: UUID
+) -> Member:
+    """
+    :raises NotFound: for a project or contract that the caller may not see, and an organization that takes no part
+    """
+    key = await _owner_key(ctx, session, kind, owner)
+    organization = await _organization(session, organization_public_id, closed=True)
+    roles = await master_rows.roles_of(session, _of(kind), key, [organization.key])
+    if organization.key not in roles:
+        raise NotFound(f"{organization.code} takes no part.")
+    return Member(organization, party_role(roles[organization.key]))
+
+
+async def _owner_key(ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID) -> int:
+    """:param kind: `PROJECT` or `CONTRACT`"""
+    if kind is CONTRACT:
+        return int((await visible_contract(ctx, session, owner)).id)
+    return (await projects.visible_project(ctx, session, owner, closed=True)).id
+
+
+def _of(kind: MasterKind) -> Literal["project", "contract"]:
+    return "contract" if kind is CONTRACT else "project"
 
 
 async def save_project_member(

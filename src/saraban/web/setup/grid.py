@@ -73,11 +73,13 @@ class GridColumn:
 
     :param choices: what can be chosen, where its values are chosen
     :param is_fixed: it is stated of a new row and stays
+    :param offers: address that offers values for what has been typed
     """
 
     field: MasterField
     choices: Mapping[str, Text] = dataclasses.field(default_factory=dict)
     is_fixed: bool = False
+    offers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +89,18 @@ class GridHead:
 
     :param about: says what the list is for
     :param crumbs: addresses and names of the pages above it
-    :param kind: of the rows; those of a list that is no kind have none, and can neither be pasted, imported nor exported
-    :param export: address of the workbook
+    :param export: address of the workbook; rows of a list without one are neither pasted nor imported
     :param closes: False where rows are taken out instead
     """
 
+    kind: MasterKind
     url: str
     title: Text
-    singular: Text
     about: Text
     crumbs: Sequence[tuple[str, Text]]
     columns: Sequence[GridColumn]
     may_add: bool
     may_reorder: bool = False
-    kind: MasterKind | None = None
     export: str = ""
     closes: bool = True
 
@@ -262,16 +262,15 @@ async def grid_head(place: GridPlace, page: PageRequest, session: AsyncSession) 
             }
         columns.append(GridColumn(one, choices, is_fixed=one.name == kind.within))
     return GridHead(
+        kind=kind,
         url=place.url,
         title=kind.plural,
-        singular=kind.singular,
         about=place.about,
         crumbs=crumbs_of(place),
         columns=columns,
         may_add=place.may_add(page.caller),
         may_reorder=place.may_reorder(page.caller),
-        kind=kind,
-        export="",
+        export=f"/api/v1{'/' + kind.owner.value + 's/' + str(place.owner) if place.owner else ''}/{kind.path}/export",
     )
 
 

@@ -13,14 +13,13 @@ from saraban.setup.domain.master_kinds import CONTRACT, DISCIPLINE, ORGANIZATION
 from saraban.setup.domain.master_rows import MasterRow
 from saraban.setup.service import master_data as setup
 from saraban.web.setup.grid import MASTER
+from saraban.web.setup.members import MEMBERS, PARTIES
 from saraban.web.setup.places import ABOUT, DRAWINGS, LISTS, owners
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-MEMBERS: Final = Text("องค์กรในโครงการ", "organizations of the project")
-PARTIES: Final = Text("คู่สัญญา", "parties")
 # What a project cannot do without, and why.
 NEEDED: Final[Mapping[str, Text]] = {
     "members": Text("ระบุองค์กรที่รับส่งเอกสาร", "Say which organizations send and receive documents."),

@@ -47,7 +47,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
   wanted = "";
   if (field) field.focus();
   const focused = document.activeElement;
-  if (list.contains(focused) && focused.matches("input, textarea")) focused.select();
+  if (line && line.contains(focused) && focused.matches("input, textarea")) focused.select();
 });
 
 // The keyboard of an open row, and of one that is shut.
@@ -151,6 +151,28 @@ document.addEventListener("click", (event) => {
   $("#f-pasted").focus();
 });
 list.addEventListener("change", (event) => {
-  const swatch = $(".swatch", event.target.closest("td"));
+  const cell = event.target.closest("td");
+  const swatch = cell && $(".swatch", cell);
   if (swatch && event.target.matches("select")) swatch.dataset.color = event.target.value;
+});
+
+// An organization that is in the register brings its names and its usual role with its code.
+const fillIn = (field) => {
+  const known = all("option", $("#offered")).find((option) => option.value === field.value.trim());
+  const line = field.closest(".line");
+  const names = { organizationName: known?.dataset.name, organizationNameEn: known?.dataset.english };
+  for (const [name, value] of Object.entries(names)) {
+    const cell = $(`[name="${name}"]`, line);
+    if (!known && !("filled" in cell.dataset)) continue;
+    cell.value = value || "";
+    cell.readOnly = Boolean(known);
+    if (known) cell.dataset.filled = ""; else delete cell.dataset.filled;
+  }
+  const role = $("[name=role]", line);
+  if (known && !role.dataset.chosen && known.dataset.role !== "OTHER") role.value = known.dataset.role;
+};
+list.addEventListener("input", (event) => { if (event.target.matches("[data-offered]")) fillIn(event.target); });
+list.addEventListener("change", (event) => { if (event.target.matches("[name=role]")) event.target.dataset.chosen = ""; });
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.target.id === "offered") for (const field of all("[data-offered]", list)) if (field.value) fillIn(field);
 });
