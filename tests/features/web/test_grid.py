@@ -8,29 +8,12 @@ import pytest
 from fastapi import FastAPI
 
 from tests.features.web.conftest import Sit
+from tests.features.web.forms import new_rfa
+from tests.features.web.grid_pages import FRAGMENT, contract_of, faults, home_of
 from tests.features.web.page_html import html_of
 from tests.other_project import add_other_project
 
-FRAGMENT = {"HX-Request": "true"}
 ELECTRICAL = {"code": "ELX", "nameTh": "ไฟฟ้า", "nameEn": "Electrical"}
-
-
-async def home_of(browser: httpx.AsyncClient) -> str:
-    """Return the address of the set-up of the demo project."""
-    return (await browser.get("/project-setup")).headers["location"]  # type: ignore[no-any-return]
-
-
-async def contract_of(browser: httpx.AsyncClient) -> str:
-    """Return the address below which the lists of the demo contract stand."""
-    home = await home_of(browser)
-    found = re.search(rf'href="({home}/contracts/[^"/]+)/disciplines"', html_of(await browser.get(home)))
-    assert found
-    return found[1]
-
-
-def faults(answer: httpx.Response) -> dict[str, str]:
-    """Return what is said at which field."""
-    return dict(re.findall(r'class="fault" id="e-\w+-(\w+)">([^<]*)<', html_of(answer)))
 
 
 def opened(page: str, name: str) -> str:
@@ -193,8 +176,6 @@ class TestTwoPeopleAtOneRow:
 
 class TestPrintedCodes:
     async def test_are_changed_once_the_series_that_begin_anew_have_been_seen(self, sit: Sit) -> None:
-        from tests.features.web.forms import new_rfa
-
         browser = await sit("admin", "en")
         await new_rfa(await sit("dc.contractor"))
         url = f"{await contract_of(browser)}/rfa-types"

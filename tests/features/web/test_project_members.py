@@ -6,8 +6,8 @@ import httpx
 from fastapi import FastAPI
 
 from tests.features.web.conftest import Sit
+from tests.features.web.grid_pages import FRAGMENT, contract_of, faults, home_of
 from tests.features.web.page_html import html_of
-from tests.features.web.test_grid import FRAGMENT, contract_of, faults, home_of
 from tests.other_project import add_other_project
 
 NEW = {"organizationCode": "ผรม.9", "organizationName": "ผู้รับเหมางานไฟฟ้า", "role": "CONTRACTOR"}

@@ -7,8 +7,8 @@ import httpx
 
 from saraban.kit.workbooks import SheetWriter
 from tests.features.web.conftest import Sit
+from tests.features.web.grid_pages import contract_of, home_of
 from tests.features.web.page_html import html_of
-from tests.features.web.test_grid import contract_of, home_of
 from tests.numbering_requests import GENERATE, read_project
 
 PASTED = "P1\tหนึ่ง\tOne\r\nP2\tสอง\t\r\nTER\tท่าเทียบเรือ\tTerminal\r\nP1\tซ้ำ\tTwice\r\n"

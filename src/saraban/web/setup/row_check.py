@@ -46,7 +46,7 @@ Table = list[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedRow:
+class ShownRow:
     """
     A row with what would become of it.
 
@@ -66,7 +66,7 @@ class RowCheckPage(PageModel):
     template: ClassVar[str] = "setup/row_check.html"
 
     head: GridHead
-    rows: Sequence[CheckedRow]
+    rows: Sequence[ShownRow]
     packed: str
     total: int
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -216,7 +216,7 @@ async def _dry_run(place: GridPlace, page: PageRequest, db: Database, table: Tab
 
 
 async def _show(page: PageRequest, head: GridHead, table: Table, found: MasterImport) -> Response:
-    rows = [CheckedRow(one.line, one.change, _cells(head, table[one.line - 1])) for one in found.rows]
+    rows = [ShownRow(one.line, one.change, _cells(head, table[one.line - 1])) for one in found.rows]
     # What changes is of more interest than what stays.
     shown = sorted(rows, key=lambda row: (row.change == "same", row.line))[:SHOWN]
     counts = {change: found.count(change) for change in get_args(Verdict)}
@@ -233,7 +233,7 @@ async def _refused(page: PageRequest, head: GridHead, table: Table, error: Domai
         if line.isdecimal() and 0 < int(line) <= len(table):
             said = faults.setdefault(int(line), {}).setdefault(name, [])
             said.append(one.text.say(page.language, one.values))
-    rows = [CheckedRow(line, "", _cells(head, table[line - 1]), faults[line]) for line in sorted(faults)]
+    rows = [ShownRow(line, "", _cells(head, table[line - 1]), faults[line]) for line in sorted(faults)]
     return page.show(
         RowCheckPage(
             head=head,
