@@ -43,7 +43,10 @@ class TestNewProject:
         home = html_of(await browser.get("/inbox"))
         assert "Until the first number of PIER" in home
         assert re.findall(r'class="is-done">.*?href="([^"]*)"', home, re.DOTALL)[0].endswith("/disciplines")
-        assert "PIER" in html_of(await browser.get("/projects"))
+        (setup_of_it,) = re.findall(r'href="(/projects/[^"]*/setup)">PIER', html_of(await browser.get("/projects")))
+        for address in (setup_of_it, "/people"):
+            assert (await browser.get(address)).status_code == 200
+        assert 'href="/people"' in home
 
     async def test_copies_another_one(self, sit: Sit) -> None:
         browser = await sit("admin", "en")

@@ -70,7 +70,7 @@ def checklist_page(missing: Missing, project: UUID, contract: UUID | None) -> st
     return {
         Missing.ORGANIZATIONS: setup_page(project, "members"),
         Missing.FORMATS: f"/numbers/formats?project={project}",
-        Missing.PEOPLE: "/users",
+        Missing.PEOPLE: "/people",
         Missing.WORKFLOWS: f"/workflows/choices?kind=rfa&project={project}",
     }[missing]
 
