@@ -8,4 +8,5 @@ if ! { command -v npm && command -v node; } >/dev/null; then
     "$bin/python" -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-node.txt
     export PATH="$bin:$PATH"
 fi
-npm ci --loglevel=error
+# No package of ours needs a script of its own to be installed, and one of them would report that it was.
+npm ci --ignore-scripts --loglevel=error

@@ -13,6 +13,8 @@ FILES = {
     "htmx.org/dist/htmx.min.js": "htmx.min.js",
     "@tabler/core/dist/css/tabler.min.css": "tabler.min.css",
     "@tabler/core/dist/js/tabler.min.js": "tabler.min.js",
+    "swagger-ui-dist/swagger-ui-bundle.js": "swagger-ui.js",
+    "swagger-ui-dist/swagger-ui.css": "swagger-ui.css",
 }
 FONTS = {"sarabun": ("400", "600", "700"), "noto-sans-thai": ("400", "600", "700")}
 LICENCES = (
@@ -20,6 +22,7 @@ LICENCES = (
     "@dagrejs/graphlib",  # part of dagre's file
     "htmx.org",
     "@tabler/core",
+    "swagger-ui-dist",
     "@fontsource/sarabun",
     "@fontsource/noto-sans-thai",
 )

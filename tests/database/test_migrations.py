@@ -74,6 +74,7 @@ STEPS = [
     "0056",
     "0057",
     "0058",
+    "0059",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -140,6 +140,8 @@ class UserPreference(Base):
     channels: Mapped[dict[str, JsonObject] | None] = mapped_column(sa.JSON(none_as_null=True))
     ui_theme: Mapped[str] = mapped_column(sa.String(20), default="light")
     language: Mapped[str] = mapped_column(sa.String(5), default="th")
+    # The public id of the project that was chosen last; whether its chooser may see it is asked where it counts.
+    project_uuid: Mapped[UUID | None] = mapped_column(sa.Uuid())
     updated_at: Mapped[datetime]
 
 

@@ -29,6 +29,7 @@ ROUTES: Final = {
     "/api/v1/system": OF_OPERATORS,
     "/system": OF_OPERATORS,
     "/events": OF_OPERATORS,
+    "/docs/api": (401, 200, 200, 200, 200, 200, 200, 200),
 }
 
 

@@ -11,7 +11,15 @@ from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.account import NO_PASSWORD, UserState
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
-from saraban.identity.models import Organization, RefreshToken, Role, User, UserAssignment, in_force
+from saraban.identity.models import (
+    Organization,
+    RefreshToken,
+    Role,
+    User,
+    UserAssignment,
+    UserPreference,
+    in_force,
+)
 from saraban.identity.schemas import UserSearch
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
@@ -144,3 +152,17 @@ async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> 
         .order_by(token.last_active_at.desc())
     )
     return (await session.execute(statement)).all()
+
+
+async def chosen_project(session: AsyncSession, *, user_id: int) -> UUID | None:
+    row = await session.get(UserPreference, user_id)
+    return None if row is None else row.project_uuid
+
+
+async def choose_project(session: AsyncSession, *, user_id: int, project: UUID, language: str, now: datetime) -> None:
+    row = await session.get(UserPreference, user_id)
+    if row is None:
+        row = UserPreference(user_id=user_id, language=language)
+        session.add(row)
+    row.project_uuid, row.updated_at = project, now
+    await session.flush()

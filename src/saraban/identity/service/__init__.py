@@ -48,7 +48,9 @@ from saraban.identity.service.callers import (
 from saraban.identity.service.delivery_preferences import (
     DeliveryProfile,
     choose_language,
+    choose_project,
     chosen_language,
+    chosen_project,
     load_delivery_profiles,
     save_delivery_preferences,
 )
@@ -134,7 +136,9 @@ __all__ = [
     "change_password",
     "change_user",
     "choose_language",
+    "choose_project",
     "chosen_language",
+    "chosen_project",
     "count_attempt",
     "create_user",
     "delete_expired_sessions",

@@ -10,6 +10,7 @@ from saraban.identity import repository
 from saraban.identity.domain.account import DeliveryPreferences
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserPreference
+from saraban.identity.repository import account_rows
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import invalid
 
@@ -56,6 +57,17 @@ async def choose_language(ctx: RequestContext, session: AsyncSession, *, languag
     if language not in {"th", "en"}:
         raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
     await repository.choose_language(session, user_id=ctx.caller.user_id, language=language, now=ctx.now)
+
+
+async def chosen_project(ctx: RequestContext, session: AsyncSession) -> UUID | None:
+    """Return the project that a user chose last, on whatever device."""
+    return await account_rows.chosen_project(session, user_id=ctx.caller.user_id)
+
+
+async def choose_project(ctx: RequestContext, session: AsyncSession, *, project: UUID) -> None:
+    """Remember in which project a user works."""
+    language, now = ctx.caller.language, ctx.now
+    await account_rows.choose_project(session, user_id=ctx.caller.user_id, project=project, language=language, now=now)
 
 
 def _delivery(user: User, chosen: UserPreference | None) -> DeliveryProfile:

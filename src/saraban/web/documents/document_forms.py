@@ -327,6 +327,7 @@ async def _show_draft(
     public_id: UUID, register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
 ) -> Response:
     found = await core.read(page.context, session, register.kind, public_id)
+    page.within(found.data.project.public_id)
     return page.show(
         EditPage(
             kind=register.web,

@@ -269,6 +269,7 @@ async def show_document(
         read_view(page.context, session, register, public_id),
         numbering.number_of_holder(page.context, session, holder=public_id),
     )
+    page.within(seen.document.project.public_id)
     recovery = [one for one in error.recovery if one != REFRESH] if error else []
     happened = labels.DONE.get(state.done)
     return page.show(

@@ -24,7 +24,7 @@ from saraban.projects import service as projects
 from saraban.projects.service import FilterChoice
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
-from saraban.web.shell.forms import form_errors, id_of, validated
+from saraban.web.shell.forms import form_errors, validated
 from saraban.web.shell.page import NO_ERRORS, FormErrors, PageRequest, day_text
 
 ROWS = 25
@@ -37,7 +37,6 @@ _CLOSED: Final = ("ปิดบัญชีแล้ว", "Account closed")
 _NO_CHOICE: Final = Text("ไม่มีตัวเลือกนี้", "There is no such choice.")
 _DUE: Final = {"overdue": Text("เกินกำหนด", "Overdue"), "soon": Text("ครบกำหนดภายใน 7 วัน", "Due within 7 days")}
 _NAMES: Final = {
-    "project": Text("โครงการ", "Project"),
     "state": Text("สถานะ", "Status"),
     "type": Text("ประเภทเอกสาร", "Document type"),
     "due": Text("กำหนดตอบ", "Due"),
@@ -146,16 +145,14 @@ class FilterChoices(NamedTuple):
         return {one.value: one for one in offered.get(name, ())}
 
 
-async def filter_choices(
-    page: PageRequest, session: AsyncSession, web: WebKind, asked: RegisterFilters
-) -> FilterChoices:
+async def filter_choices(page: PageRequest, session: AsyncSession, web: WebKind) -> FilterChoices:
     """
-    Gather what can be chosen in the project that is shown, or in all of the reader's.
+    Gather what can be chosen in the project that is shown.
 
     People are those of the reader's organizations, and of a whole project for those who see all of its documents;
     those who have left come last.
     """
-    chosen = id_of(asked.project) or page.project
+    chosen = page.project
     known = await page.projects_with(session, None)
     places = [one for one in known if one.public_id == chosen] or known
     parties, disciplines, types = await projects.filter_choices(session, places)
@@ -204,7 +201,7 @@ def _payload(page: PageRequest, web: WebKind, asked: RegisterFilters) -> dict[st
     if asked.type in web.types or (asked.type and "rfa_type" in web.asks):
         said["type"] = asked.type
     return said | {
-        "projectPublicId": id_of(asked.project) or page.project,
+        "projectPublicId": page.project,
         "mine": asked.mine == "1",
         "pendingWithMe": asked.pending == "1",
         "overdue": asked.due == "overdue",
@@ -279,8 +276,6 @@ def _said(page: PageRequest, name: str, value: str, choices: FilterChoices | Non
         case "from" | "until" | "dueFrom" | "dueUntil":
             day = parse_date(value)
             return value if day is None else day_text(day, page.language)
-        case "project":
-            return next((one.code for one in page.projects if str(one.public_id) == value), "–")
         case "state" | "due":
             words = labels.state(value) if name == "state" else _DUE.get(value)
             return value if words is None else words.say(page.language)

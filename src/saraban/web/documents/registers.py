@@ -31,6 +31,7 @@ from saraban.web.documents.register_filters import (
     set_filters,
 )
 from saraban.web.shell.document_kinds import KINDS, WebKind
+from saraban.web.shell.forms import id_of
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.language.definition import CANCELLED
@@ -132,7 +133,10 @@ async def show(
     register = register_at(page.request.url.path.strip("/"))
     web = register.web
     page.caller.require_somewhere(VIEW)
-    choices = await filter_choices(page, session, web, asked) if more or needs_choices(web, asked) else None
+    if (project := id_of(asked.project)) is not None:
+        page.within(project)
+    asked = asked.model_copy(update={"project": ""})
+    choices = await filter_choices(page, session, web) if more or needs_choices(web, asked) else None
     search, faults = register_query(page, web, asked, choices, cursor)
     found = await rows(page.context, session, register, search)
     shown = RegisterPage(
@@ -154,9 +158,7 @@ async def show_more_filters(page: CurrentPage, session: ReadSession, asked: Curr
     """The filters that are rarely used, when somebody opens them: what they offer is not read before."""
     web = register_at(page.request.url.path.split("/")[1]).web
     page.caller.require_somewhere(VIEW)
-    return page.show(
-        MoreFiltersFragment(kind=web, asked=asked, choices=await filter_choices(page, session, web, asked))
-    )
+    return page.show(MoreFiltersFragment(kind=web, asked=asked, choices=await filter_choices(page, session, web)))
 
 
 for _path in DOCUMENT_REGISTERS:
@@ -200,20 +202,26 @@ def state_of(found: Any) -> str:
 
 
 async def documents_to_pick(
-    ctx: RequestContext, session: AsyncSession, *, text: str, limit: int = 8
+    ctx: RequestContext, session: AsyncSession, *, text: str, project: UUID | None, limit: int = 8
 ) -> list[DocumentSummaryRow]:
-    """Return documents of the general registers whose number or subject contains `text`, for a picker."""
+    """Return documents of a project, of the general registers, whose number or subject contains `text`, for a picker."""
     found: list[DocumentSummaryRow] = []
     for register in DOCUMENT_REGISTERS.values():
         if not register.web.is_sheet:
-            page = await rows(ctx, session, register, core.RegisterQuery(text=text, limit=limit))
+            page = await rows(ctx, session, register, core.RegisterQuery(text=text, project=project, limit=limit))
             found.extend(page.items)
     return found[: limit * 2]
 
 
 @router.get("/find")
-async def find(page: CurrentPage, session: ReadSession, find: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Documents to choose from while a form is filled in."""
+async def find(
+    page: CurrentPage,
+    session: ReadSession,
+    find: Annotated[str, Query(max_length=200)] = "",
+    project: Annotated[str, Query(alias="projectPublicId", max_length=40)] = "",
+) -> Response:
+    """Documents to choose from while a form is filled in, of the project of the form."""
+    here = id_of(project) or page.project
     text = "" if control_character(find) is not None else find.strip()
-    found = await documents_to_pick(page.context, session, text=text) if text else []
+    found = await documents_to_pick(page.context, session, text=text, project=here) if text else []
     return page.show(FoundDocumentsFragment(found=found, text=text))

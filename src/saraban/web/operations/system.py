@@ -1,4 +1,4 @@
-"""The state of the installation, and the events that wait or were given up, as pages for operators."""
+"""The state of the installation, and the events that wait or were given up, as pages for operators; the reference of the API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -87,6 +87,17 @@ async def system(page: CurrentPage, request: Request) -> Response:
             reasons=reasons if page.language == "th" else {},
         )
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiReferencePage(PageModel):
+    template: ClassVar[str] = "operations/api_reference.html"
+
+
+@router.get("/docs/api")
+async def api_reference(page: CurrentPage) -> Response:
+    """The API as something to try, with the reader's own session."""
+    return page.show(ApiReferencePage())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -174,7 +174,7 @@ async def webhooks_page(
     own = await webhooks.listing_own(page.context, session, cursor=None, limit=MOST_WEBHOOKS)
     groups = [WebhookGroup(None, own.items)]
     for project in await projects.projects_of(page.context, session):
-        if page.may(EDIT_PROJECT, project):
+        if project.public_id == page.project and page.may(EDIT_PROJECT, project):
             found = await webhooks.listing(
                 page.context, session, project_public_id=project.public_id, cursor=None, limit=MOST_WEBHOOKS
             )

@@ -330,8 +330,16 @@ class PageRequest:
     projects: tuple[ProjectRef, ...]
 
     def show(self, model: PageModel, template: str | None = None, *, status: int | None = None) -> HTMLResponse:
-        """Answer with a page, or with one of its fragments."""
-        return render(self.request, model, template, status=status, shell=self.shell)
+        """Answer with a page, or with one of its fragments; what a page is within is what its fragments will be within."""
+        response = render(self.request, model, template, status=status, shell=self.shell)
+        if self.projects and self.project is not None and self.project != self._chosen:
+            remember_project(response, str(self.project))
+        return response
+
+    def within(self, project: UUID) -> None:
+        """Have the top bar show the project that the page turns out to be about, and go on from there."""
+        if any(one.public_id == project for one in self.projects):
+            self.request.state.project = project
 
     def show_list(self, model: PageModel, cursor: str | None) -> HTMLResponse:
         """Answer with the page of a list; htmx gets the next rows, or the list alone where the page has it apart."""
@@ -351,7 +359,9 @@ class PageRequest:
         if not places:
             raise NotFound("There is no project that this page could show you.")
         wanted = wanted or self.project
-        return ProjectChoice(next((one for one in places if one.public_id == wanted), places[0]), places)
+        place = next((one for one in places if one.public_id == wanted), places[0])
+        self.within(place.public_id)
+        return ProjectChoice(place, places)
 
     async def projects_with(self, session: AsyncSession, permission: str | None) -> list[ProjectRef]:
         """Return the reader's projects, or those in which they have a permission."""
@@ -381,7 +391,19 @@ class PageRequest:
 
     @property
     def project(self) -> UUID | None:
-        """The project chosen in the top bar; None shows all."""
+        """
+        The project that everything but the tasks is shown of: that of the page, then the one chosen last, then the first.
+
+        None for who is in no project. A fragment believes the cookie, which its page has seen to.
+        """
+        about: UUID | None = getattr(self.request.state, "project", None)
+        if about is not None or not self.projects:
+            return about or self._chosen
+        chosen = self._chosen
+        return chosen if any(one.public_id == chosen for one in self.projects) else self.projects[0].public_id
+
+    @property
+    def _chosen(self) -> UUID | None:
         try:
             return UUID(self.request.cookies.get(PROJECT_COOKIE, ""))
         except ValueError:

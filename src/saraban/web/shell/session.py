@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlencode, urlsplit
+from uuid import UUID
 
 from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.routing import APIRoute
@@ -20,6 +21,7 @@ from saraban.identity.dependencies import (
     DEVICE_COOKIE,
     REFRESH_COOKIE,
     Attempts,
+    Context,
     CurrentCaller,
     Throttle,
     Tokens,
@@ -41,6 +43,7 @@ from saraban.kit.errors import DomainError, invalid
 from saraban.kit.http import Address, Db, Now, client_address
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import status_of, to_problem
+from saraban.projects import service as projects
 from saraban.web.shell.forms import form_errors, has_own_page
 from saraban.web.shell.page import (
     PROJECT_COOKIE,
@@ -203,8 +206,13 @@ async def log_in(
         caller = await identity.load_caller(session, public_id=opened.public_id)
         ctx = RequestContext(caller, clock.now(), clock.zone, client_address(request))
         chosen = await identity.chosen_language(ctx, session)
+        project = await identity.chosen_project(ctx, session)
     if chosen:
         remember_language(response, chosen)
+    if project:
+        remember_project(response, str(project))
+    else:
+        response.delete_cookie(PROJECT_COOKIE, path="/")
     return response
 
 
@@ -251,16 +259,21 @@ async def choose_language(
 
 @guarded.post("/project")
 async def choose_project(
-    _caller: CurrentCaller,
-    project: Annotated[str, Form(max_length=40)] = "",
+    ctx: Context,
+    db: Db,
+    project: Annotated[UUID, Form()],
     next: Annotated[str, Form(max_length=2000)] = HOME,
 ) -> Response:
-    """Limit registers and new documents to one project; whether the caller takes part in it is asked there."""
+    """
+    Work in one project from now on, here and on other devices.
+
+    :raises NotFound: for a project that the caller may not see
+    """
+    async with db.reading() as session:
+        await projects.read_project(ctx, session, public_id=project)
+    await db.transact(lambda session: identity.choose_project(ctx, session, project=project))
     response = RedirectResponse(inside(next), status_code=303)
-    if project:
-        remember_project(response, project)
-    else:
-        response.delete_cookie(PROJECT_COOKIE, path="/")
+    remember_project(response, str(project))
     return response
 
 
