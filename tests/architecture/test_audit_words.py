@@ -62,8 +62,17 @@ def values(tree: ast.Module, path: Path, node: ast.expr, at: ast.AST) -> Iterato
         function = enclosing(tree, at)
         assert function is not None, f"{path}: what is {ast.unparse(node)}?"
         names = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
+        here = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and is_name(one, node)]
+        if here:
+            for one in here:
+                yield from values(tree, path, one, at)
+            return
         assert ast.unparse(node) in names, f"{path}: what is {ast.unparse(node)}?"
         yield from handed_in(path, function, names.index(ast.unparse(node)))
+
+
+def is_name(assignment: ast.Assign, node: ast.expr) -> bool:
+    return [ast.unparse(one) for one in assignment.targets] == [ast.unparse(node)]
 
 
 def handed_in(path: Path, function: ast.FunctionDef | ast.AsyncFunctionDef, place: int) -> Iterator[str]:
