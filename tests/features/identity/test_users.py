@@ -2,6 +2,7 @@
 
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -14,6 +15,7 @@ from saraban.identity.models import RefreshToken, User
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.kit.idempotency import IdempotencyKey
+from saraban.webhooks import repository as webhooks
 from tests.conftest import PASSWORD, SignIn
 from tests.factories.contexts import context
 
@@ -361,6 +363,17 @@ class TestClose:
         async with office.db.reading() as session:
             assert all(await session.scalars(sa.select(RefreshToken.is_revoked)))
         assert (await client.get(urlsplit(invited["invitationUrl"]).path)).status_code == 410
+
+    async def test_holds_back_what_the_persons_own_webhook_was_to_be_told(self, office: Office) -> None:
+        order = {"url": "https://hooks.example.com/mine"}
+        made = await (await office.sign_in("viewer")).post("/api/v1/notifications/webhooks", json=order)
+        webhook, told = UUID(made.json()["publicId"]), []
+        for verb in ("close", "reopen"):
+            await office.ask("admin", "POST", f"/{await office.id_of('viewer')}/{verb}")
+            async with office.db.reading() as session:
+                told.append(await webhooks.to_deliver(session, webhook) is not None)
+
+        assert told == [False, True]
 
 
 # Who, and what reading a list, reading somebody of คคง., giving them a role there and closing them answers.
