@@ -18,7 +18,16 @@ from saraban.kit.problem import to_problem
 from saraban.web.documents import document_actions, document_forms, document_page, registers
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
 from saraban.web.operations import audit, system
-from saraban.web.people import accounts, my_tasks, notifications, people_import, project_calendar, review_teams, roles
+from saraban.web.people import (
+    accounts,
+    my_tasks,
+    notifications,
+    people_import,
+    project_calendar,
+    review_teams,
+    roles,
+    why,
+)
 from saraban.web.projects import first_run, new_project, project_file
 from saraban.web.setup import grid, members, overview, row_check
 from saraban.web.shell import assets, session
@@ -60,6 +69,7 @@ ROUTERS: Final = (
     people_import.router,
     accounts.router,
     roles.router,
+    why.router,
     audit.router,
     system.router,
     overview.router,

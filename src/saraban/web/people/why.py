@@ -1,0 +1,113 @@
+"""“Why may they (not)?”: a person, an action, a document or a project; and what decides, in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Annotated, ClassVar
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from saraban.documents.access import service as access
+from saraban.documents.access.domain import SAYS, AccessQuestion
+from saraban.documents.access.service import Answer, OfferedAction
+from saraban.identity.domain import catalogue
+from saraban.identity.domain.access import GivenRole
+from saraban.identity.domain.catalogue import PROJECT
+from saraban.identity.domain.period import RolePeriod
+from saraban.identity.schemas import UserOut, UserSearch
+from saraban.identity.service import people, roles
+from saraban.identity.service.roles import PermissionView
+from saraban.kit.errors import Invalid, Text
+from saraban.kit.http import ReadSession
+from saraban.projects.service import ProjectRef
+from saraban.web.shell.forms import form_errors, id_of
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.session import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/why")
+
+MOST_PEOPLE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRole:
+    """A role that decides, or would, as the page shows it."""
+
+    role: GivenRole
+    period: RolePeriod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyPage(PageModel):
+    template: ClassVar[str] = "people/why.html"
+
+    answer: Answer | None
+    says: Text | None
+    roles: Sequence[AskedRole]
+    missing: Sequence[Text]
+    asked_roles: Sequence[Text]
+    levels: dict[str, Text]
+    document: UUID | None
+    number: str | None
+    actions: Sequence[OfferedAction]
+    groups: Sequence[tuple[Text, Sequence[PermissionView]]]
+    people: Sequence[UserOut]
+    places: Sequence[ProjectRef]
+    person: str
+    wanted: str
+    place: str
+
+
+@router.get("")
+async def why(
+    page: CurrentPage,
+    session: ReadSession,
+    person: Annotated[str, Query(max_length=40)] = "",
+    wanted: Annotated[str, Query(max_length=100)] = "",
+    document: Annotated[str, Query(max_length=40)] = "",
+    project: Annotated[str, Query(max_length=40)] = "",
+) -> Response:
+    """The form with its answer, where something was asked; anybody asks about themselves."""
+    about = id_of(document)
+    number, actions = await access.offered_actions(page.context, session, about) if about else (None, [])
+    answer, refusal = None, None
+    if wanted:
+        place = id_of(project) if about is None else None
+        question = AccessQuestion(wanted, id_of(person), about, PROJECT if place else None, place)
+        try:
+            answer = await access.explain(page.context, session, question)
+        except Invalid as error:
+            refusal = error
+    found = answer.explanation if answer else None
+    listed = await roles.list_permissions(session)
+    return page.show(
+        WhyPage(
+            answer=answer,
+            says=SAYS[found.reason] if found else None,
+            roles=[AskedRole(one, RolePeriod(one.starts, one.ends)) for one in found.roles] if found else (),
+            missing=[catalogue.permission_words(name) for name in found.missing] if found else (),
+            asked_roles=[catalogue.role_words(name) for name in found.role_names] if found else (),
+            levels=catalogue.LEVELS,
+            document=about,
+            number=number,
+            actions=actions,
+            groups=[(words, tuple(some)) for words, some in groupby(listed, key=lambda one: one.module_says)],
+            people=await _people(page, session),
+            places=page.projects,
+            person=person,
+            wanted=wanted,
+            place=project,
+            faults=form_errors(refusal, page.language),
+        )
+    )
+
+
+async def _people(page: PageRequest, session: ReadSession) -> Sequence[UserOut]:
+    """Those whose accounts the reader sees, the first hundred; others ask about themselves."""
+    if not page.caller.may_anywhere(people.VIEW):
+        return ()
+    return (
+        await people.list_people(page.context, session, UserSearch(sort="name"), cursor=None, limit=MOST_PEOPLE)
+    ).items
