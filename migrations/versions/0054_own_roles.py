@@ -21,6 +21,7 @@ UNASKED = (
     *("search.basic", "search.advanced", "search.export", "report.view", "report.generate", "report.schedule"),
     *("notification.view", "notification.manage_all", "dashboard.view_own", "dashboard.view_all"),
     *("dashboard.view_analytics", "json_schema.view", "json_schema.manage", "json_schema.migrate_data"),
+    *("project.view", "contract.view"),
     *("monitoring.view_health", "monitoring.view_metrics", "monitoring.manage_maintenance"),
 )
 

@@ -42,7 +42,7 @@ def root() -> None:
 
 
 COMMANDS = ("serve", "worker", "setup", "migrate")
-GROUPS = ("demo", "user", "project", "document", "number", "workflow", "events", "webhook", "audit")
+GROUPS = ("demo", "user", "role", "project", "document", "number", "workflow", "events", "webhook", "audit")
 
 for name in COMMANDS:
     app.command()(getattr(import_module(f"saraban.cli.{name}"), name))

@@ -14,7 +14,11 @@ from saraban.kit.dates import parse_date
 from saraban.kit.errors import ErrorKind, Invalid
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncSession
+
+    from saraban.identity.domain.context import RequestContext
     from saraban.identity.service import AccountSummary, KnownPerson
+    from saraban.identity.service.access import Explanation
 
 Name = Annotated[str, typer.Argument(metavar="USERNAME", help="User name of the account.")]
 Password = Annotated[
@@ -368,3 +372,51 @@ def _title(key: str) -> str:
     from saraban.identity.domain.people_workbook import COLUMNS
 
     return next((column.heading.say(language()) for column in COLUMNS if column.key == key), key)
+
+
+@group.command()
+def why(
+    username: Name,
+    permission: Annotated[
+        str, typer.Argument(help="A permission; of a document also `view`, `edit` or an action of its workflow.")
+    ],
+    document: Annotated[str | None, typer.Option(help="Number of a document.")] = None,
+    organization: Organization = None,
+    project: Project = None,
+    contract: Contract = None,
+) -> None:
+    """Say why somebody may, or may not: the role that decides, or what is missing and who can give it.
+
+    Examples:
+
+        saraban user why somchai approve --document คคง.-สคฉ.3-0001-2569
+        saraban user why somchai contract.edit --project LCBP3-C2
+    """
+    from saraban.documents.access import service as access
+    from saraban.documents.access.domain import SAYS, AccessQuestion
+    from saraban.identity.service import assignments
+    from saraban.identity.service.access import explain_permission, load_subject
+
+    async def ask(ctx: "RequestContext", session: "AsyncSession") -> "Explanation":
+        if document is not None:
+            key = await access.document_numbered(ctx, session, document)
+            question = AccessQuestion(permission, document=key, username=username)
+            return (await access.explain(ctx, session, question)).explanation
+        place = await assignments.find_scope(session, organization, project, contract)
+        subject = await load_subject(ctx, session, username=username)
+        return await explain_permission(session, subject, permission=permission, scope=place.scope)
+
+    found = reading(ask)
+    answer = say("ได้", "yes") if found.allowed else say("ไม่ได้", "no")
+    typer.echo(f"{answer}: {SAYS[found.reason].say(language())}")
+    for one in found.roles:
+        typer.echo(f"  {one.grant.role} · {one.level} {one.place or ''}".rstrip())
+    for label, names in (
+        (say("สิทธิ์ที่ขาด", "missing"), found.missing),
+        (say("ขั้นตอนต้องการบทบาท", "the step asks for the role"), found.role_names),
+        (say("ทำแทน", "in the place of"), [one.display_name for one in found.on_behalf_of]),
+        (say("อยู่ที่", "pending with"), found.asked),
+        (say("ผู้ที่มอบสิทธิ์ได้", "who can give it"), [one.display_name for one in found.givers]),
+    ):
+        if names:
+            typer.echo(f"  {label}: {', '.join(names)}")

@@ -147,6 +147,18 @@ async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UU
     return (await _views(ctx, session, [row]))[0]
 
 
+async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -> RoleView:
+    """
+    Return a role by its name or its public id.
+
+    :raises NotFound: when there is none
+    """
+    row = await role_rows.role(session, id_or_name(named), seen_in=_projects(ctx.caller))
+    if row is None:
+        raise NotFound(f"There is no role “{named}”.")
+    return (await _views(ctx, session, [row]))[0]
+
+
 async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: NewRole) -> Receipt:
     """
     Make a role of one's own.
