@@ -36,6 +36,10 @@ ADMINISTRATION = (
     "/calendar",
     "/webhooks",
     "/review-teams",
+    "/organizations",
+    "/master",
+    "/master/rfa-approve-codes",
+    "/project-setup",
 )
 # What those see who manage workflows.
 WORKFLOWS = (
