@@ -190,7 +190,7 @@ class TestCompile:
 
 
 class TestHostileRules:
-    def test_are_refused_quickly(self) -> None:
+    def test_are_refused_before_they_are_walked_through(self) -> None:  # `wide` has 2 to the power of 40 parts
         cycle: list[Any] = []
         cycle.append(cycle)
         loop: dict[str, Any] = {}
@@ -198,7 +198,6 @@ class TestHostileRules:
         wide: Any = [1]
         for _ in range(40):
             wide = [wide, wide]
-        began = time.process_time()
 
         assert refusal(nested(10_000))[0][1] == "too_deep"
         assert refusal(cycle)[0][1] == "too_deep"
@@ -207,7 +206,6 @@ class TestHostileRules:
         assert refusal([1] * 1_000_000) == [("", "too_large")]
         assert refusal({"cat": ["x" * 1_000_000]}) == [("", "too_long")]
         assert refusal(10**100_000) == [("", "too_long")]
-        assert time.process_time() - began < 0.5
 
 
 class TestBudget:
@@ -239,7 +237,7 @@ class TestBudget:
         with pytest.raises(logic.BudgetExceeded) as stopped:
             compiled.evaluate(facts)
 
-        assert time.process_time() - began < 1
+        assert time.process_time() - began < 20  # a runaway takes minutes; a busy machine some times a quiet one
         assert "too" in str(stopped.value)
 
     def test_stops_at_endless_facts(self) -> None:

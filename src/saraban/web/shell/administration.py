@@ -22,38 +22,67 @@ class AdministrationPage:
     says: Text
     permissions: tuple[str, ...]
 
+    def is_at(self, path: str) -> bool:
+        """Return whether a path belongs to this page; the lists of a project's set-up stand below the project."""
+        if path.startswith("/projects/") and "/setup" in path:
+            return self.url == SETUP
+        return path == self.url or path.startswith(f"{self.url}/")
 
+
+@dataclass(frozen=True, slots=True)
+class MenuGroup:
+    """Pages under one heading."""
+
+    heading: Text
+    pages: tuple[AdministrationPage, ...]
+
+
+SETUP: Final = "/project-setup"
 _LISTS: Final = (
     *("master_data.manage", "master_data.discipline.manage"),
     *("master_data.tag.manage", "master_data.drawing_category.manage"),
 )
-# In the order of the menu.
-PAGES: Final = (
-    AdministrationPage(
-        "/project-setup", "check", Text("ตั้งค่าโครงการ", "Project set-up"), ("project.edit", "contract.edit", *_LISTS)
+# What belongs to one project, and what belongs to the installation; in the order of the menu.
+GROUPS: Final = (
+    MenuGroup(
+        Text("ตั้งค่าโครงการ", "Project administration"),
+        (
+            AdministrationPage(
+                SETUP, "check", Text("ภาพรวมการตั้งค่า", "Project set-up"), ("project.edit", "contract.edit", *_LISTS)
+            ),
+            AdministrationPage(
+                "/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)
+            ),
+            AdministrationPage("/workflows", "flow", Text("กระบวนงาน", "Workflows"), ("workflow.view_definitions",)),
+            AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),
+            AdministrationPage("/calendar", "clock", Text("ปฏิทินวันทำการ", "Project calendar"), ("project.edit",)),
+            AdministrationPage("/webhooks", "arrow", Text("การแจ้งเหตุการณ์ (webhook)", "Webhooks"), ("project.edit",)),
+        ),
     ),
-    AdministrationPage(
-        "/organizations", "users", Text("องค์กร", "Organizations"), ("organization.create", "organization.edit")
+    MenuGroup(
+        Text("ผู้ดูแลระบบ", "Administration"),
+        (
+            AdministrationPage("/projects", "package", Text("โครงการ", "Projects"), ("project.edit", "project.create")),
+            AdministrationPage(
+                "/organizations", "users", Text("องค์กร", "Organizations"), ("organization.create", "organization.edit")
+            ),
+            AdministrationPage("/people", "user", Text("ผู้ใช้งาน", "People"), ("user.view",)),
+            AdministrationPage(
+                "/roles", "eye", Text("บทบาทและสิทธิ์", "Roles and permissions"), ("role.view", "user.manage_assignments")
+            ),
+            AdministrationPage(
+                "/master",
+                "list",
+                Text("ข้อมูลหลัก", "Master data"),
+                ("master_data.correspondence_type.manage", "master_data.document_status.manage"),
+            ),
+            AdministrationPage(
+                "/audit", "history", Text("ประวัติการใช้งาน", "Audit trail"), ("audit.view_all", "audit.view_own")
+            ),
+            AdministrationPage("/events", "refresh", Text("เหตุการณ์", "Events"), ("system.view_logs",)),
+            AdministrationPage("/system", "info", Text("สถานะระบบ", "System"), ("system.view_logs",)),
+        ),
     ),
-    AdministrationPage(
-        "/master",
-        "list",
-        Text("ข้อมูลหลัก", "Master data"),
-        ("master_data.correspondence_type.manage", "master_data.document_status.manage"),
-    ),
-    AdministrationPage("/projects", "package", Text("โครงการ", "Projects"), ("project.edit", "project.create")),
-    AdministrationPage("/people", "user", Text("ผู้ใช้งาน", "People"), ("user.view",)),
-    AdministrationPage("/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)),
-    AdministrationPage("/calendar", "clock", Text("ปฏิทินวันทำการ", "Project calendar"), ("project.edit",)),
-    AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),
-    AdministrationPage(
-        "/roles", "users", Text("บทบาทและสิทธิ์", "Roles and permissions"), ("role.view", "user.manage_assignments")
-    ),
-    AdministrationPage("/webhooks", "arrow", Text("การแจ้งเหตุการณ์ (webhook)", "Webhooks"), ("project.edit",)),
-    AdministrationPage("/audit", "history", Text("ประวัติการใช้งาน", "Audit trail"), ("audit.view_all", "audit.view_own")),
-    AdministrationPage("/events", "refresh", Text("เหตุการณ์", "Events"), ("system.view_logs",)),
-    AdministrationPage("/system", "info", Text("สถานะระบบ", "System"), ("system.view_logs",)),
-    AdministrationPage("/workflows", "flow", Text("กระบวนงาน", "Workflows"), ("workflow.view_definitions",)),
 )
 
 
@@ -75,6 +104,10 @@ def checklist_page(missing: Missing, project: UUID, contract: UUID | None) -> st
     }[missing]
 
 
-def pages_for(caller: Caller) -> list[AdministrationPage]:
+def menu_for(caller: Caller) -> list[MenuGroup]:
     """Return what the menu of somebody shows."""
-    return [page for page in PAGES if any(map(caller.may_anywhere, page.permissions))]
+    groups = [
+        MenuGroup(group.heading, tuple(one for one in group.pages if any(map(caller.may_anywhere, one.permissions))))
+        for group in GROUPS
+    ]
+    return [group for group in groups if group.pages]

@@ -379,7 +379,7 @@ class PageRequest:
             "unread": self.unread,
             "may_create": self.may_create,
             "may_see_numbers": self.caller.may_anywhere("numbering.view_counters"),
-            "administration": administration.pages_for(self.caller),
+            "administration": administration.menu_for(self.caller),
             "may_see_formats": self.caller.may_anywhere("numbering.view_formats"),
             "projects": self.projects,
             "project": self.project,
