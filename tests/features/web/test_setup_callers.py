@@ -1,0 +1,82 @@
+"""Who may read and change the lists of the set-up: every kind of caller at every address."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from tests.conftest import SignIn
+from tests.features.web.grid_pages import contract_of
+from tests.project_callers import add_callers, everybody, statuses
+
+HTML = {"Accept": "text/html"}
+# Nobody of another project may know of this one.
+OF_PROJECT = {"anonymous": 303, "outsider": 404, "other_manager": 404}
+READ = everybody(200, **OF_PROJECT)
+ALL = everybody(200, anonymous=303)
+ROW = {"code": "NEW", "nameTh": "ใหม่", "nameEn": "New"}
+PAGES = {
+    "/organizations": ALL,
+    "/organizations/line": dict.fromkeys(ALL, 303),
+    "/master": ALL,
+    "/master/correspondence-types": ALL,
+    "/project-setup": dict.fromkeys(ALL, 303),
+    "{project}": READ,
+    "{project}/contracts": READ,
+    "{project}/tags": READ,
+    "{project}/members": READ,
+    "{project}/members/offers": everybody(403, **OF_PROJECT, admin=200, padmin=200),
+    "{contract}/disciplines": READ,
+    "{contract}/parties": READ,
+}
+# Whoever may has 303 the first time, and 409 where the code is there already.
+ADDED = everybody(403, anonymous=303, admin=303)
+BY_MANAGER = everybody(403, **OF_PROJECT, admin=303, padmin=409)
+CHANGED = everybody(403, **OF_PROJECT, admin=303, padmin=303)
+FORMS = {
+    "/organizations/save": ({"organizationCode": "NEW", "organizationName": "ใหม่"}, ADDED),
+    "/organizations/check": ({"pasted": "NEW\tใหม่"}, everybody(403, anonymous=303, admin=200)),
+    "/master/correspondence-types/save": (ROW, ADDED),
+    "/master/correspondence-types/move": ({"ref": "LETTER", "step": "down"}, ADDED),
+    "{project}/tags/save": (ROW, BY_MANAGER),
+    "{contract}/disciplines/save": (ROW, BY_MANAGER),
+    "{contract}/disciplines/close": ({"ref": "STR"}, CHANGED),
+    "{contract}/disciplines/reopen": ({"ref": "STR"}, CHANGED),
+    "{contract}/disciplines/move": ({"ref": "STR", "step": "up"}, CHANGED),
+    "{contract}/disciplines/check": (
+        {"pasted": "NEW\tใหม่\tNew"},
+        everybody(403, **OF_PROJECT, admin=200, padmin=200),
+    ),
+    "{project}/members/save": ({"organizationCode": "คคง.", "role": "CONSULTANT"}, CHANGED),
+    "{contract}/parties/save": (
+        {"organizationCode": "คคง.", "role": "CONSULTANT"},
+        CHANGED | {"reviewer.consultant": 303},
+    ),
+}
+
+
+async def places(app: FastAPI, signed_in: SignIn) -> dict[str, str]:
+    contract = await contract_of(await signed_in("admin"))
+    await add_callers(app.state.db)
+    return {"project": contract.partition("/contracts/")[0], "contract": contract}
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_pages_are_read_by_those_who_may(
+    app: FastAPI, signed_in: SignIn, client: httpx.AsyncClient, path: str
+) -> None:
+    url = path.format(**await places(app, signed_in))
+
+    found = await statuses(lambda one: one.get(url, headers=HTML), signed_in, client)
+
+    assert found == PAGES[path]
+
+
+@pytest.mark.parametrize("path", FORMS)
+async def test_lists_are_changed_by_those_who_may(
+    app: FastAPI, signed_in: SignIn, client: httpx.AsyncClient, path: str
+) -> None:
+    url, (form, expected) = path.format(**await places(app, signed_in)), FORMS[path]
+
+    found = await statuses(lambda one: one.post(url, data=form, headers=HTML), signed_in, client)
+
+    assert found == expected
