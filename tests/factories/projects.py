@@ -72,3 +72,18 @@ async def load_demo(session: AsyncSession) -> None:
     """Make the demo project of the file that ships, without its accounts."""
     caller = await identity.system_caller(session)
     await setup.apply(context(caller=caller, now=SHIPPED_AT, address=""), session, content=setup.demo())
+
+
+LISTS = """
+organizations: [{code: O, name: องค์กร}]
+project: {code: L, name: รายการ}
+members: [{organization: O, role: OWNER}]
+contracts:
+  - code: L-1
+    name: สัญญา
+    disciplines: [{code: B, nameTh: ข, nameEn: B}, {code: A, nameTh: ก, nameEn: A}]
+    subTypes: [{type: LETTER, code: S, number: '1', nameTh: ส}]
+tags: [{code: URGENT, nameTh: ด่วน, nameEn: Urgent, color: red}, {code: LATE, nameTh: ล่าช้า}]
+contractDrawingVolumes: [{code: V1, nameTh: เล่ม 1}]
+shopDrawingMainCategories: [{code: TER, nameTh: ท่าเทียบเรือ, nameEn: Terminal}]
+"""

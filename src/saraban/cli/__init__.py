@@ -42,12 +42,15 @@ def root() -> None:
 
 
 COMMANDS = ("serve", "worker", "setup", "migrate")
-GROUPS = ("demo", "user", "role", "project", "document", "number", "workflow", "events", "webhook", "audit")
+GROUPS = ("demo", "user", "role", "project", "master", "document", "number", "workflow", "events", "webhook", "audit")
 
 for name in COMMANDS:
     app.command()(getattr(import_module(f"saraban.cli.{name}"), name))
 for name in GROUPS:
     app.add_typer(import_module(f"saraban.cli.{name}").group, name=name)
+
+for name in ("organization", "contract"):  # lists of `master` that have a noun of their own
+    app.add_typer(getattr(import_module("saraban.cli.master"), name), name=name)
 
 
 @app.command()

@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from saraban import config
+from saraban.cli import master
 from saraban.cli.migrate import refuse_empty
 from saraban.cli.options import As, Project, checked
 from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, tell
@@ -47,7 +48,51 @@ Account = Annotated[
 ]
 
 
-group = typer.Typer(no_args_is_help=True, help="Projects: from a file, into a file, and their working days.")
+group = typer.Typer(no_args_is_help=True, help="Projects: from a file, into a file, their members and working days.")
+_VERBS = (master.list_rows, master.show, master.change, master.close, master.reopen)
+master.add_commands(group, "projects", "project", _VERBS, {"project", "contract"})
+
+
+@group.command()
+def member(
+    organization: Annotated[str, typer.Argument(metavar="ORGANIZATION", help="Code of the organization.")],
+    account: As,
+    project: Project,
+    role: Annotated[
+        str | None, typer.Option(help="OWNER, DESIGNER, CONSULTANT, CONTRACTOR or OTHER; without it, it is taken out.")
+    ] = None,
+    contract: Annotated[str | None, typer.Option(help="Code of a contract: make it a party of that.")] = None,
+) -> None:
+    """Make an organization a member of a project or a party of its contract, give it another role, or take it out.
+
+    Examples:
+
+        saraban project member ผรม.2 --role CONTRACTOR --project LCBP3-C2 --as padmin
+        saraban project member ผรม.2 --project LCBP3-C2 --contract LCBP3-C2 --as padmin
+    """
+    from saraban.identity.domain.catalogue import PartyRole
+    from saraban.setup.domain.master_kinds import CONTRACT, ORGANIZATION
+    from saraban.setup.service import master_data, members
+
+    if role is not None and role.upper() not in set(PartyRole):
+        raise invalid(
+            "/role", "not_in_list", "บทบาทต้องเป็น {known}", "The role is one of {known}.", known=", ".join(PartyRole)
+        )
+
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
+        which = await master_data.public_id_of(session, ORGANIZATION, organization, pointer="/ORGANIZATION")
+        how: dict[str, Any] = {"organization_public_id": which} | ({"role": PartyRole(role.upper())} if role else {})
+        if contract is not None:
+            place = await master_data.public_id_of(session, CONTRACT, contract, pointer="/contract")
+            verb = members.save_party if role else members.remove_party
+            await verb(ctx, session, contract_public_id=place, **how)
+            return
+        place = await project_named(session, project)
+        of_project = members.save_project_member if role else members.remove_project_member
+        await of_project(ctx, session, project_public_id=place, **how)
+
+    as_account(account, step, address=HERE)
+    tell("บันทึกสมาชิกแล้ว", "Saved.") if role else tell("นำออกแล้ว", "Taken out.")
 
 
 @group.command()

@@ -234,6 +234,16 @@ async def correspondence_types(session: AsyncSession) -> Sequence[Correspondence
     return list(await session.scalars(statement.order_by(CorrespondenceType.sort_order, CorrespondenceType.type_code)))
 
 
+async def type_names(session: AsyncSession) -> Rows:
+    """Rows of (code, Thai name, English name)."""
+    return await _TYPE_NAMES.rows(session)
+
+
+_TYPE_NAMES = PreparedStatement(
+    sa.select(CorrespondenceType.type_code, CorrespondenceType.type_name, CorrespondenceType.type_name_en)
+)
+
+
 async def weekend(session: AsyncSession, project_id: int) -> ProjectCalendar | None:
     return await session.get(ProjectCalendar, project_id)
 

@@ -19,7 +19,7 @@ import yaml
 from saraban.documents.rfa.domain import APPROVE_CODES
 from saraban.identity.domain.context import Caller
 from saraban.kit.errors import DomainError, Invalid, Text
-from saraban.projects.domain.master_data import RFA_APPROVE_CODES, name_of
+from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.engine import decisions, pending_assignees
 from saraban.workflow.language.definition import Definition, State, Transition
@@ -264,7 +264,7 @@ class TestShipped:
         for step in steps(definition):
             assert step.responses.keys() <= APPROVE_CODES
             assert {code: one.label for code, one in step.responses.items()} == {
-                code: name_of(RFA_APPROVE_CODES, code, None) for code in step.responses
+                code: offer.says for offer in RFA_APPROVE_CODES for code in step.responses if offer.code == code
             }
             assert not step.responses or step.usual is not None
 

@@ -9,10 +9,18 @@ from saraban.identity.models import Organization, User, UserInvitation
 from saraban.kit.db import Base, Database
 from saraban.kit.errors import DomainError, Forbidden, Invalid
 from saraban.projects import service as projects
-from saraban.projects.models import Contract, Discipline, Project, ProjectOrganization, ReviewTeamMember
+from saraban.projects.models import (
+    Contract,
+    CorrespondenceSubType,
+    Discipline,
+    Project,
+    ProjectOrganization,
+    ReviewTeamMember,
+    Tag,
+)
 from saraban.setup.service import ProjectConflict
 from tests.factories.contexts import context
-from tests.factories.projects import FULL
+from tests.factories.projects import FULL, LISTS
 from tests.project_files import applied, said
 
 
@@ -298,3 +306,49 @@ class TestFaults:
         assert [one[0] for one in await refused(empty_db, text)] == ["/assignments/0/workflow"]
         async with empty_db.reading() as session:
             assert await session.scalar(sa.select(sa.func.count()).select_from(Contract)) == 0
+
+
+class TestLists:
+    async def test_stand_in_the_order_of_the_file(self, empty_db: Database) -> None:
+        await applied(empty_db, LISTS)
+        turned = LISTS.replace(
+            "[{code: B, nameTh: ข, nameEn: B}, {code: A, nameTh: ก, nameEn: A}]",
+            "[{code: A, nameTh: ก, nameEn: A}, {code: N, nameTh: น, nameEn: N}, {code: B, nameTh: ข, nameEn: B}]",
+        )
+
+        found = await applied(empty_db, turned)
+
+        assert said(found) == [
+            ("add", "/contracts/L-1/disciplines/N"),
+            ("change", "/contracts/L-1/disciplines"),
+        ]
+        async with empty_db.reading() as session:
+            rows = await session.scalars(sa.select(Discipline.discipline_code).order_by(Discipline.sort_order))
+            assert list(rows) == ["A", "N", "B"]
+        assert said(await applied(empty_db, turned, prune=True)) == []
+
+    async def test_of_a_project_are_saved_closed_and_reopened(self, empty_db: Database) -> None:
+        await applied(empty_db, LISTS)
+        without = LISTS.replace("{code: LATE, nameTh: ล่าช้า}", "")
+
+        closed = await applied(empty_db, without, prune=True)
+        again = await applied(empty_db, LISTS)
+
+        assert said(closed) == [("close", "/tags/LATE")]
+        assert said(again) == [("add", "/tags/LATE")]
+        async with empty_db.reading() as session:
+            rows = await session.execute(
+                sa.select(Tag.tag_code, Tag.color_code, Tag.is_active).order_by(Tag.sort_order)
+            )
+            assert [tuple(row) for row in rows] == [("URGENT", "red", True), ("LATE", "default", True)]
+
+    async def test_close_a_sub_type_that_is_left_out(self, empty_db: Database) -> None:
+        await applied(empty_db, LISTS)
+
+        await applied(empty_db, LISTS.replace("{type: LETTER, code: S, number: '1', nameTh: ส}", ""), prune=True)
+
+        async with empty_db.reading() as session:
+            rows = await session.execute(
+                sa.select(CorrespondenceSubType.sub_type_code, CorrespondenceSubType.is_active)
+            )
+            assert [tuple(row) for row in rows] == [("S", False)]

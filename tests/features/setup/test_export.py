@@ -10,7 +10,7 @@ from saraban.kit.errors import Invalid, NotFound
 from saraban.numbering import service as numbering
 from saraban.setup import service as setup
 from tests.factories.contexts import context
-from tests.factories.projects import FULL
+from tests.factories.projects import FULL, LISTS
 from tests.project_files import NOW, applied, said
 
 
@@ -20,6 +20,14 @@ async def exported(db: Database, code: str) -> str:
 
 
 class TestExport:
+    async def test_has_the_lists_of_a_project_in_their_order(self, empty_db: Database) -> None:
+        await applied(empty_db, LISTS)
+        text = await exported(empty_db, "L")
+
+        assert [one["code"] for one in yaml.safe_load(text)["tags"]] == ["URGENT", "LATE"]
+        assert [one["code"] for one in yaml.safe_load(text)["contracts"][0]["disciplines"]] == ["B", "A"]
+        assert said(await applied(empty_db, text, prune=True)) == []
+
     async def test_applied_where_it_comes_from_changes_nothing(self, empty_db: Database) -> None:
         await applied(empty_db, FULL)
         text = await exported(empty_db, "BRIDGE")

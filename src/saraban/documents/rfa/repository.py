@@ -23,8 +23,10 @@ class RfaFacts(NamedTuple):
     type_name_th: str
     status_code: str
     status_name: str
+    status_name_en: str | None
     approve_code: str | None
     approve_name: str | None
+    approve_name_en: str | None
     approved_date: date | None
 
 
@@ -36,8 +38,10 @@ _FACTS = PreparedStatement(
         RfaType.type_name_th,
         RfaStatusCode.status_code,
         RfaStatusCode.status_name,
+        RfaStatusCode.status_name_en,
         RfaApproveCode.approve_code,
         RfaApproveCode.approve_name,
+        RfaApproveCode.approve_name_en,
         RfaRevision.approved_date,
     )
     .select_from(RfaRevision)

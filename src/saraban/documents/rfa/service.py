@@ -18,7 +18,6 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid
 from saraban.kit.pipeline import Pipeline
 from saraban.projects import service as projects
-from saraban.projects.domain.master_data import RFA_APPROVE_CODES, RFA_STATUSES
 
 
 class RfaKind(core.RevisionedKind):
@@ -100,9 +99,9 @@ class RfaKind(core.RevisionedKind):
 def _fields(facts: repository.RfaFacts) -> dict[str, Any]:
     approved = facts.approve_code
     return {
-        "status": core.coded(RFA_STATUSES, facts.status_code, facts.status_name),
+        "status": core.coded(facts.status_code, facts.status_name_en, facts.status_name),
         "rfa_type": RfaTypeAnswer(code=facts.type_code, name=facts.type_name_en, name_th=facts.type_name_th),
-        "approve_code": approved and core.coded(RFA_APPROVE_CODES, approved, facts.approve_name),
+        "approve_code": approved and core.coded(approved, facts.approve_name_en, facts.approve_name),
     }
 
 

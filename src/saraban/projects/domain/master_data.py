@@ -192,14 +192,9 @@ CIRCULATION_STATUSES = _offers(
 )
 
 
-def name_of(offers: tuple[MasterCode, ...], code: str, stored: str | None) -> Text:
-    """Return a code's name in both languages; a code added later has the stored one only."""
-    return next((one.says for one in offers if one.code == code), Text(stored or code, stored or code))
-
-
 _TYPE_NAMES = {offer.code: offer.says for offer in CORRESPONDENCE_TYPES}
 
 
-def type_name(code: str, stored: str) -> Text:
-    """Return a document type's name in both languages; a type added later has the stored one only."""
-    return _TYPE_NAMES.get(code) or Text(stored, stored)
+def shipped_type_name(code: str) -> Text:
+    """Return the name that a document type shipped with, for what is said of types without a database."""
+    return _TYPE_NAMES.get(code) or Text(code, code)

@@ -47,6 +47,7 @@ from saraban.projects.service.projects import (
     read_project,
     rfa_types,
     sub_types,
+    type_names,
     visible_keys,
     visible_project,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "set_weekend",
     "sub_type_numbers",
     "sub_types",
+    "type_names",
     "visible_keys",
     "visible_project",
     "work_calendar",

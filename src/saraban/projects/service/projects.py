@@ -16,11 +16,11 @@ from saraban.audit import service as audit
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import EVERYTHING, Caller, RequestContext, Scope
 from saraban.kit.db import AnyRow
-from saraban.kit.errors import NotFound
+from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import page_of
 from saraban.kit.statements import fetch_each
 from saraban.projects import repository
-from saraban.projects.domain.master_data import ProjectRef, type_name
+from saraban.projects.domain.master_data import ProjectRef
 from saraban.projects.models import Project
 from saraban.projects.repository import CodeFilter
 from saraban.projects.schemas import (
@@ -135,8 +135,16 @@ async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> f
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
     """Return the kinds of document there are, in the order of forms."""
     rows = await repository.correspondence_types(session)
-    names = [(row.type_code, type_name(row.type_code, row.type_name)) for row in rows]
-    return [TypeSummary(code=code, name_th=says.th, name_en=says.en) for code, says in names]
+    return [
+        TypeSummary(code=row.type_code, name_th=row.type_name, name_en=row.type_name_en or row.type_name)
+        for row in rows
+    ]
+
+
+async def type_names(session: AsyncSession) -> dict[str, Text]:
+    """Return what each kind of document is called, closed ones too, by its code."""
+    rows = await repository.type_names(session)
+    return {code: Text(thai, english or thai) for code, thai, english in rows}
 
 
 async def visible_project(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from saraban.setup.domain.master_kinds import FILE_LISTS
 from saraban.setup.domain.project_yaml import YamlPath as Place
 
 Codes = tuple[str, ...]
@@ -21,8 +22,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "members": ("organization",),
     "contracts": ("code",),
     "parties": ("organization",),
-    "disciplines": ("code",),
-    "rfaTypes": ("code",),
+    **dict.fromkeys(FILE_LISTS, ("code",)),
     "subTypes": ("type", "code"),
     "numberFormats": ("type", "subType", "rfaType", "discipline"),
     "assignments": ("kind", "type"),
@@ -120,6 +120,7 @@ def differences(
     :param elsewhere: what another project has already
     """
     found = list(_changes(wanted, there, update_shared=update_shared, elsewhere=elsewhere))
+    found += _moves(wanted, there)
     if prune:
         found += [
             Difference(path, ChangeType.CLOSE, item.values, None, item.values)
@@ -146,6 +147,24 @@ def _changes(
             what = ChangeType.CONFLICT if shared and not update_shared else ChangeType.CHANGE
             before = {name: old.values.get(name) for name in names}
             yield Difference(path, what, before, {name: item.values[name] for name in names}, item.values, item.at)
+
+
+def _moves(wanted: ProjectItems, there: ProjectItems) -> Iterator[Difference]:
+    """The lists whose order counts and is another one; what only one of the two has is passed over."""
+    before, after = _orders(there), _orders(wanted)
+    for path, codes in after.items():
+        old = [code for code in before.get(path, ()) if code in set(codes)]
+        new = [code for code in codes if code in set(old)]
+        if old != new:
+            yield Difference(path, ChangeType.CHANGE, {"order": old}, {"order": new}, {"order": new})
+
+
+def _orders(items: ProjectItems) -> dict[Codes, list[str]]:
+    found: dict[Codes, list[str]] = {}
+    for *path, code in items.found:
+        if path and path[-1] in FILE_LISTS:
+            found.setdefault(tuple(path), []).append(code)
+    return found
 
 
 def _closes(path: Codes, values: Values, wanted: ProjectItems) -> bool:

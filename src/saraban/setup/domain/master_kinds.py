@@ -7,7 +7,7 @@ Tables and columns stand here as text. What a kind is and no other (the dates of
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal, get_args
 
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.errors import Text
@@ -121,23 +121,16 @@ ENGLISH_NAME: Final = Text("ชื่อภาษาอังกฤษ", "Name i
 DESCRIPTION: Final = MasterField(
     "description", "description", Text("คำอธิบาย", "Description"), 5000, "", form=FieldForm.TEXT
 )
-# The colours of tags by their keys.
-TAG_COLORS: Final[Mapping[str, str]] = {
-    "default": "#e2e8f0",
-    "slate": "#64748b",
-    "red": "#ef4444",
-    "orange": "#f97316",
-    "amber": "#f59e0b",
-    "yellow": "#eab308",
-    "green": "#22c55e",
-    "teal": "#14b8a6",
-    "blue": "#3b82f6",
-    "indigo": "#6366f1",
-    "violet": "#8b5cf6",
-    "purple": "#a855f7",
-    "pink": "#ec4899",
-    "rose": "#f43f5e",
-}
+# fmt: off
+TagColor = Literal[
+    "default", "slate", "red", "orange", "amber", "yellow", "green", "teal", "blue", "indigo", "violet", "purple", "pink",
+    "rose",
+]
+# fmt: on
+_HEX: Final = (
+    "#e2e8f0 #64748b #ef4444 #f97316 #f59e0b #eab308 #22c55e #14b8a6 #3b82f6 #6366f1 #8b5cf6 #a855f7 #ec4899 #f43f5e"
+)
+TAG_COLORS: Final[Mapping[TagColor, str]] = dict(zip(get_args(TagColor), _HEX.split(), strict=True))
 
 
 def _codes(offers: tuple[MasterCode, ...]) -> frozenset[str]:
@@ -485,4 +478,15 @@ KINDS: Final[tuple[MasterKind, ...]] = (
     *(CORRESPONDENCE_TYPE, CORRESPONDENCE_STATUS, RFA_STATUS, RFA_APPROVE_CODE, CIRCULATION_STATUS),
     *(TAG, *DRAWING_CATEGORIES),
 )
-BY_NAME: Final[Mapping[str, MasterKind]] = {kind.name: kind for kind in KINDS}
+# The lists of a project file whose order counts, by their keys there; the first three are those of each contract.
+FILE_LISTS: Final[Mapping[str, MasterKind]] = {
+    "disciplines": DISCIPLINE,
+    "rfaTypes": RFA_TYPE,
+    "subTypes": SUB_TYPE,
+    "tags": TAG,
+    "contractDrawingVolumes": DRAWING_CATEGORIES[0],
+    "contractDrawingCategories": DRAWING_CATEGORIES[1],
+    "contractDrawingSubCategories": DRAWING_CATEGORIES[2],
+    "shopDrawingMainCategories": DRAWING_CATEGORIES[3],
+    "shopDrawingSubCategories": DRAWING_CATEGORIES[4],
+}

@@ -7,17 +7,18 @@ A heading may be the name of the field, the Thai or the English label, or both. 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from saraban.kit.errors import FieldProblem, Text, invalid
+from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
 from saraban.kit.json import Json
 from saraban.kit.problem import field_problems
 from saraban.kit.schema import Schema
 from saraban.kit.text import FORMULA, fold
 from saraban.setup.domain.master_kinds import MasterField, MasterKind
 
+Checked = TypeVar("Checked", bound=Schema)
 MOST_FAULTS: Final = 100
 _FORMULA = Text("ห้ามใช้สูตร ให้วางเป็นค่า", "This is a formula: paste the value instead.")
 _TWICE = Text("ซ้ำกับแถว {line}", "Row {line} says the same.")
@@ -97,12 +98,22 @@ def _require_columns(kind: MasterKind, places: Mapping[str, int]) -> None:
 
 def checked(row: SheetRow, schema: type[Schema]) -> tuple[dict[str, Json], list[FieldProblem]]:
     """Return the values of a row as its schema reads them, or what is wrong with them; what is empty and needed is missing."""
-    stated: dict[str, Any] = {name: value for name, value in row.values.items() if value is not None}
     try:
-        values = schema.model_validate(stated).model_dump(mode="json", by_alias=True)
-    except ValidationError as error:
-        return {}, [at_line(row.line, one) for one in field_problems(_of_body(error))]
+        stated = checked_values(schema, {name: value for name, value in row.values.items() if value is not None})
+    except Invalid as fault:
+        return {}, [at_line(row.line, one) for one in fault.fields]
+    values = stated.model_dump(mode="json", by_alias=True)
     return {name: values[name] for name in row.values}, []
+
+
+def checked_values(schema: type[Checked], values: Mapping[str, Json]) -> Checked:
+    """
+    :raises Invalid: naming each field at fault
+    """
+    try:
+        return schema.model_validate(values)
+    except ValidationError as error:
+        raise Invalid(fields=field_problems(_of_body(error))) from None
 
 
 def _of_body(error: ValidationError) -> list[Any]:

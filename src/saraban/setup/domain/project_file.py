@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.json import Json
 from saraban.kit.schema import Day, Schema, SingleLine
+from saraban.setup.domain.master_kinds import TagColor
 
 Name = Annotated[str, SingleLine(255)]
 OrganizationCode = Annotated[str, SingleLine(20)]
@@ -49,6 +50,7 @@ class TypePart(FilePart):
 
     code: TypeCode
     name: Name
+    name_en: Name | None = None
 
 
 class ProjectPart(FilePart):
@@ -94,6 +96,21 @@ class ContractPart(FilePart):
     disciplines: list[NamedPart] | None = Field(None, max_length=MOST)
     rfa_types: list[RfaTypePart] | None = Field(None, max_length=MOST)
     sub_types: list[SubTypePart] | None = Field(None, max_length=MOST)
+
+
+class ListedPart(FilePart):
+    """A volume or category of drawings."""
+
+    code: Annotated[str, SingleLine(50)]
+    name_th: Name
+    name_en: Name | None = None
+    description: Annotated[str, SingleLine(1000)] | None = None
+
+
+class TagPart(ListedPart):
+    name_th: Annotated[str, SingleLine(100)]
+    name_en: Annotated[str, SingleLine(100)] | None = None
+    color: TagColor | None = None
 
 
 class FormatPart(FilePart):
@@ -178,6 +195,12 @@ class ProjectFile(FilePart):
     number_formats: list[FormatPart] | None = Field(None, max_length=MOST)
     assignments: list[AssignmentPart] | None = Field(None, max_length=MOST)
     calendar: CalendarPart | None = None
+    tags: list[TagPart] | None = Field(None, max_length=MOST)
+    contract_drawing_volumes: list[ListedPart] | None = Field(None, max_length=MOST)
+    contract_drawing_categories: list[ListedPart] | None = Field(None, max_length=MOST)
+    contract_drawing_sub_categories: list[ListedPart] | None = Field(None, max_length=MOST)
+    shop_drawing_main_categories: list[ListedPart] | None = Field(None, max_length=MOST)
+    shop_drawing_sub_categories: list[ListedPart] | None = Field(None, max_length=MOST)
     review_teams: list[TeamPart] | None = Field(None, max_length=100)
     people: list[PersonPart] | None = Field(None, max_length=MOST)
 

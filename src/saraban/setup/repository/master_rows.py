@@ -130,6 +130,11 @@ async def by_public_id(
     return next(iter(await _found(session, kind, statement, lock=lock)), None)
 
 
+async def public_id_of(session: AsyncSession, kind: MasterKind, *, code: str) -> UUID | None:
+    table = _table(kind.table)
+    return await session.scalar(sa.select(table.c.uuid).where(table.c[kind.code.column] == code))
+
+
 async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, *, lock: bool) -> list[MasterRow]:
     # The row alone is locked: what it refers to is read by statements of their own inside this one.
     statement = statement.with_for_update() if lock else statement

@@ -16,7 +16,7 @@ from saraban.identity.models import (
     User,
     UserAssignment,
 )
-from saraban.kit.db import AnyRow, Base, table_of
+from saraban.kit.db import AnyRow, Base
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberFormat
 from saraban.projects.models import (
     Contract,
@@ -101,7 +101,7 @@ async def codes(session: AsyncSession, *, project_id: int | None) -> set[tuple[s
         statement = _of_project(sa.select(column), model, project_id or 0)
         found |= {(kind, code) for code in await session.scalars(statement)}
     found |= {
-        ("subTypes", f"{row.type_code} {row.CorrespondenceSubType.sub_type_code}")
+        ("subTypes", f"{row.type_code} {row.sub_type_code}")
         for row in await sub_types(session, project_id=project_id or 0)
     }
     teams_of = sa.select(ReviewTeam.team_code).where(ReviewTeam.project_id == project_id)
@@ -148,21 +148,10 @@ async def parties(session: AsyncSession, *, project_id: int) -> Rows:
     return await _rows(session, _of_project(statement, ContractOrganization, project_id))
 
 
-async def disciplines(session: AsyncSession, *, project_id: int) -> Sequence[Discipline]:
-    statement = sa.select(Discipline).order_by(Discipline.discipline_code)
-    return (await session.scalars(_of_project(statement, Discipline, project_id))).all()
-
-
-async def rfa_types(session: AsyncSession, *, project_id: int) -> Sequence[RfaType]:
-    statement = sa.select(RfaType).order_by(RfaType.type_code)
-    return (await session.scalars(_of_project(statement, RfaType, project_id))).all()
-
-
 async def sub_types(session: AsyncSession, *, project_id: int) -> Rows:
-    statement = (
-        sa.select(CorrespondenceSubType, CorrespondenceType.type_code, CorrespondenceSubType.contract_id)
-        .join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
-        .order_by(CorrespondenceType.sort_order, CorrespondenceType.type_code, CorrespondenceSubType.sub_type_code)
+    """Rows of (type code, code), closed ones too."""
+    statement = sa.select(CorrespondenceType.type_code, CorrespondenceSubType.sub_type_code).join(
+        CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id
     )
     return await _rows(session, _of_project(statement, CorrespondenceSubType, project_id))
 
@@ -328,13 +317,13 @@ def _without_period() -> sa.ColumnElement[bool]:
     return sa.and_(UserAssignment.valid_from.is_(None), UserAssignment.valid_until.is_(None))
 
 
-async def referred(session: AsyncSession, model: type[Base], *, key: int) -> bool:
+async def referred(session: AsyncSession, table_name: str, *, key: int) -> bool:
     """
     Whether a row of any table refers to this one, except those that are parts of it.
 
     It looks at the tables as they are described: one that comes later counts by itself.
     """
-    target = table_of(model)
+    target = Base.metadata.tables[table_name]
     for table in Base.metadata.sorted_tables:
         keys = [] if table.name in _PARTS else [one.parent for one in table.foreign_keys if one.column is target.c.id]
         for column in keys:

@@ -12,9 +12,14 @@ from saraban.kit.db import AnyRow
 from saraban.kit.json import Json
 from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS
 from saraban.projects.models import Contract, CorrespondenceType, Project
+from saraban.setup.domain.master_kinds import FILE_LISTS, SUB_TYPE, MasterKind, Owner
+from saraban.setup.domain.master_rows import MasterRow
 from saraban.setup.domain.project_file import WEEK
+from saraban.setup.repository import master_rows
 from saraban.setup.repository import project_contents as repository
 
+OF_CONTRACTS: Final = [name for name, kind in FILE_LISTS.items() if kind.owner is Owner.CONTRACT]
+OF_PROJECTS: Final = [name for name, kind in FILE_LISTS.items() if kind.owner is Owner.PROJECT]
 _WEEKDAYS: Final = dict(zip(WEEKDAYS, WEEK, strict=True))
 WEEKDAY_OF: Final = {code: name for name, code in _WEEKDAYS.items()}
 
@@ -37,7 +42,9 @@ async def read_shared(session: AsyncSession, *, codes: Collection[str], username
             if row.organization_code in codes and _is_open(row)
         ],
         "correspondenceTypes": [
-            {"code": row.type_code, "name": row.type_name} for row in await repository.types(session) if _is_open(row)
+            stated(code=row.type_code, name=row.type_name, nameEn=row.type_name_en)
+            for row in await repository.types(session)
+            if _is_open(row)
         ],
         "people": [_person(accounts[name]) for name in sorted(set(usernames) & accounts.keys())],
     }
@@ -74,6 +81,7 @@ async def read_project(session: AsyncSession, project: Project) -> ProjectData:
             for row in await repository.choices(session, project_id=key)
         ],
         "calendar": await _calendar(session, key),
+        **{name: found for name in OF_PROJECTS if (found := await _listed(session, FILE_LISTS[name], key))},
         "reviewTeams": await _teams(session, key),
     }
 
@@ -109,22 +117,11 @@ async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Json]]:
         await repository.parties(session, project_id=key),
         lambda row: {"organization": row.organization_code, "role": party_role(row.role_in_contract).value},
     )
-    disciplines = _by_contract(
-        [row for row in await repository.disciplines(session, project_id=key) if row.is_active],
-        lambda row: _named(row.discipline_code, row.code_name_th, row.code_name_en),
-    )
-    rfa_types = _by_contract(
-        [row for row in await repository.rfa_types(session, project_id=key) if row.is_active],
-        lambda row: _named(row.type_code, row.type_name_th, row.type_name_en),
-    )
-    sub_types = _by_contract(await repository.sub_types(session, project_id=key), _sub_type)
     return [
         {
             **_contract(row),
             "parties": parties[row.id],
-            "disciplines": disciplines[row.id],
-            "rfaTypes": rfa_types[row.id],
-            "subTypes": sub_types[row.id],
+            **{name: await _listed(session, FILE_LISTS[name], row.id) for name in OF_CONTRACTS},
         }
         for row in rows
         if row.is_active and row.deleted_at is None
@@ -148,19 +145,23 @@ def _by_contract(rows: Iterable[Any], shown: Callable[[Any], dict[str, Json]]) -
     return found
 
 
-def _named(code: str, th: str | None, en: str | None) -> dict[str, Json]:
-    return {"code": code, "nameTh": th or en or code, "nameEn": en or th or code}
+async def _listed(session: AsyncSession, kind: MasterKind, owner: int) -> list[dict[str, Json]]:
+    """The open rows of a list, in their order, as a file says them."""
+    rows = await master_rows.rows(session, kind, owner=owner, include_closed=False)
+    return [_shown(row) for row in rows]
 
 
-def _sub_type(row: AnyRow) -> dict[str, Json]:
-    one = row.CorrespondenceSubType
-    return stated(
-        type=row.type_code,
-        code=one.sub_type_code,
-        number=one.sub_type_number or one.sub_type_code[:10],
-        nameTh=one.sub_type_name or one.sub_type_code,
-        nameEn=one.sub_type_name_en,
-    )
+def _shown(row: MasterRow) -> dict[str, Json]:
+    """What rows of before these rules may lack is filled from what they have."""
+    said: dict[str, Json] = {name: value for name, value in row.values.items() if value is not None}
+    thai, english = said.get("nameTh"), said.get("nameEn")
+    if row.kind is SUB_TYPE:
+        said |= {"type": said.pop("typeCode"), "number": said.get("number", row.code[:10]), "nameTh": thai or row.code}
+    elif row.kind.field("nameEn").required:
+        said |= {"nameTh": thai or english or row.code, "nameEn": english or thai or row.code}
+    if said.get("color") == "default":
+        del said["color"]
+    return said
 
 
 def _format(row: AnyRow) -> dict[str, Json]:

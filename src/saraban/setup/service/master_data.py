@@ -81,6 +81,18 @@ async def visible_contract(ctx: RequestContext, session: AsyncSession, public_id
     return contract
 
 
+async def public_id_of(session: AsyncSession, kind: MasterKind, code: str, *, pointer: str) -> UUID:
+    """
+    Return the public id of an organization, a project or a contract; what may be done with it is asked of its address.
+
+    :raises Invalid: at `pointer`, when there is none of this code
+    """
+    found = await repository.public_id_of(session, kind, code=fold(code))
+    if found is None:
+        raise unknown(pointer, code)
+    return found
+
+
 async def list_rows(
     ctx: RequestContext,
     session: AsyncSession,

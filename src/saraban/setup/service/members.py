@@ -135,7 +135,7 @@ async def save_project_member(
     before = row.role_in_project if row else None
     if before != role:
         await session.merge(ProjectOrganization(**key, role_in_project=role))
-        await _record(ctx, session, "project", project_public_id, organization, (before, role))
+        await _record(ctx, session, "project.save_member", "project", project_public_id, organization, (before, role))
     return Member(organization, role)
 
 
@@ -164,7 +164,9 @@ async def save_party(
     before = row.role_in_contract if row else None
     if before != role:
         await session.merge(ContractOrganization(**key, role_in_contract=role))
-        await _record(ctx, session, "contract", contract_public_id, organization, (before, role))
+        await _record(
+            ctx, session, "contract.save_member", "contract", contract_public_id, organization, (before, role)
+        )
     return Member(organization, role)
 
 
@@ -188,7 +190,9 @@ async def remove_project_member(
     if await project_contents.has_numbers(session, **asked):
         raise MemberInUse(values={"value": organization.code})
     await session.delete(row)
-    await _record(ctx, session, "project", project_public_id, organization, (row.role_in_project, None))
+    await _record(
+        ctx, session, "project.remove_member", "project", project_public_id, organization, (row.role_in_project, None)
+    )
 
 
 async def remove_party(
@@ -209,7 +213,15 @@ async def remove_party(
     if await project_contents.has_numbers(session, **asked):
         raise MemberInUse(values={"value": organization.code})
     await session.delete(row)
-    await _record(ctx, session, "contract", contract_public_id, organization, (row.role_in_contract, None))
+    await _record(
+        ctx,
+        session,
+        "contract.remove_member",
+        "contract",
+        contract_public_id,
+        organization,
+        (row.role_in_contract, None),
+    )
 
 
 async def _organization(session: AsyncSession, public_id: UUID, *, closed: bool = False) -> MasterRow:
@@ -222,6 +234,7 @@ async def _organization(session: AsyncSession, public_id: UUID, *, closed: bool 
 async def _record(
     ctx: RequestContext,
     session: AsyncSession,
+    action: str,
     kind: str,
     public_id: UUID,
     organization: MasterRow,
@@ -229,5 +242,4 @@ async def _record(
 ) -> None:
     before, after = (None if role is None else {"role": role} for role in roles)
     details = {"organization": organization.code, "before": before, "after": after}
-    action = f"{kind}.{'remove' if after is None else 'save'}_member"
     await audit.record(ctx, session, audit.AuditEntry(action, kind, str(public_id), details))

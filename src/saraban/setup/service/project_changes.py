@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
+from itertools import groupby
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.models import Organization
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, FieldProblem
@@ -27,18 +28,20 @@ from saraban.projects import service as projects
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
-    CorrespondenceSubType,
     CorrespondenceType,
-    Discipline,
     Project,
     ProjectOrganization,
-    RfaType,
 )
 from saraban.projects.schemas import NewCalendarDay, ReviewTeamIn, TeamMemberIn
-from saraban.setup.domain.comparison import ChangeType, Difference, ProjectItems, Values
+from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, Values
+from saraban.setup.domain.master_kinds import FILE_LISTS
+from saraban.setup.domain.master_rows import MasterRow, new_order
 from saraban.setup.domain.project_yaml import ReadFile, YamlPath, located
+from saraban.setup.repository import master_rows
 from saraban.setup.repository import project_contents as repository
+from saraban.setup.service import master_data
 from saraban.setup.service.current_project import WEEKDAY_OF
+from saraban.setup.service.master_data import MasterPlace
 from saraban.workflow.administration.service import workflow_assignment
 
 Key = TypeVar("Key")
@@ -125,7 +128,8 @@ async def save_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
         code, last = one.path[1], max((row.sort_order for row in rows.values()), default=0)
         new = partial(CorrespondenceType, type_code=code, sort_order=last + 10, created_at=saving.ctx.now)
         row = row_of(saving, rows, code, new)
-        row.type_name, row.is_active, row.deleted_at, row.updated_at = one.values["name"], True, None, saving.ctx.now
+        fill(row, one.values, {"name": "type_name", "nameEn": "type_name_en"})
+        row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
     await saving.session.flush()
     saving.types = {code: row.id for code, row in rows.items()}
 
@@ -178,36 +182,50 @@ async def save_parties(saving: ApplyContext, those: Sequence[Difference]) -> Non
         )
 
 
-async def save_disciplines(saving: ApplyContext, those: Sequence[Difference]) -> None:
-    rows = await repository.disciplines(saving.session, project_id=saving.project_row.id)
-    known = {(row.contract_id, row.discipline_code): row for row in rows}
-    for one in those:
-        key = saving.contracts[one.path[1]].id, one.path[3]
-        new = partial(Discipline, contract_id=key[0], discipline_code=key[1], created_at=saving.ctx.now)
-        row = row_of(saving, known, key, new)
-        fill(row, one.values, {"nameTh": "code_name_th", "nameEn": "code_name_en"})
-        row.is_active, row.updated_at = True, saving.ctx.now
+async def save_rows(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    """Add and change rows of the lists that stand in a file; a closed one is open again."""
+    for path, found in groupby(those, key=lambda one: one.path[:-1]):
+        kind = FILE_LISTS[path[-1]]
+        place = MasterPlace(_owner(saving, path), Scope(), {})
+        keys = await master_data.reference_keys(saving.session, kind)
+        there = {_name(row): row for row in await master_rows.rows(saving.session, kind, owner=place.owner)}
+        new = []
+        for one in found:
+            values = {"typeCode" if name == "type" else name: value for name, value in one.values.items()}
+            row = there.get(one.path[-1])
+            if row is None:
+                whole = master_data.with_defaults(kind, values)
+                new.append((one.at, whole, master_data.as_columns(kind, whole, keys)))
+                continue
+            columns = {**master_data.as_columns(kind, values, keys), "is_active": True}
+            columns |= dict.fromkeys(master_rows.stamps(kind, "updated_at"), saving.ctx.now)
+            await master_rows.update(saving.session, kind, [(row.key, columns)])
+        if new:
+            with saving.placed(new[0][0]):
+                await master_data.write_new(saving.ctx, saving.session, kind, place, [row[1:] for row in new])
 
 
-async def save_rfa_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
-    rows = await repository.rfa_types(saving.session, project_id=saving.project_row.id)
-    known = {(row.contract_id, row.type_code): row for row in rows}
-    for one in those:
-        key = saving.contracts[one.path[1]].id, one.path[3]
-        row = row_of(saving, known, key, partial(RfaType, contract_id=key[0], type_code=key[1]))
-        fill(row, one.values, {"nameTh": "type_name_th", "nameEn": "type_name_en"})
-        row.is_active = True
+def _owner(saving: ApplyContext, path: Codes) -> int:
+    return saving.contracts[path[1]].id if path[0] == "contracts" else saving.project_row.id
 
 
-async def save_sub_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
-    rows = await repository.sub_types(saving.session, project_id=saving.project_row.id)
-    known = {(row.contract_id, row.type_code, row[0].sub_type_code): row[0] for row in rows}
-    columns = {"number": "sub_type_number", "nameTh": "sub_type_name", "nameEn": "sub_type_name_en"}
-    for one in those:
-        key = saving.contracts[one.path[1]].id, one.values["type"], one.values["code"]
-        keys = {"contract_id": key[0], "correspondence_type_id": saving.types[key[1]], "sub_type_code": key[2]}
-        row = row_of(saving, known, key, partial(CorrespondenceSubType, **keys, created_at=saving.ctx.now))
-        fill(row, one.values, columns)
+def _name(row: MasterRow) -> str:
+    """As a path of the file names it."""
+    return f"{row.within} {row.code}" if row.within else row.code
+
+
+async def save_order(saving: ApplyContext, found: Sequence[Difference]) -> None:
+    """Put lists into the order of the file, where something is new in them or stands elsewhere."""
+    lists = {one.path if "order" in one.values else one.path[:-1]: None for one in found}
+    for path in lists:
+        if path and path[-1] in FILE_LISTS:
+            kind = FILE_LISTS[path[-1]]
+            rows = await master_rows.rows(saving.session, kind, owner=_owner(saving, path))
+            names = {_name(row): f"{row.code} {row.within}".strip() for row in rows}
+            wanted = [names[one[-1]] for one in saving.wanted.found if one[:-1] == path]
+            places = new_order(rows, wanted)
+            moved = [(row.key, {"sort_order": places[row.key]}) for row in rows if row.sort_order != places[row.key]]
+            await master_rows.update(saving.session, kind, moved)
 
 
 async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -371,13 +389,15 @@ async def close(saving: ApplyContext, one: Difference) -> bool:
         case ("members", code):
             return await _member(saving, code)
         case ("contracts", code):
-            return await _row(saving, saving.contracts[code])
+            return await _contract(saving, saving.contracts[code])
         case ("contracts", contract, "parties", code):
             return await _party(saving, contract, code)
-        case ("contracts", contract, section, _):
-            return await _coded(saving, contract, section, one)
+        case ("contracts", _, section, _):
+            return await _coded(saving, section, one)
         case ("numberFormats", _):
             return await _format(saving, one)
+        case (section, code) if section in FILE_LISTS:
+            return await _close_listed(saving, one.path)
     await _by_service(saving, one)
     return True
 
@@ -422,22 +442,18 @@ async def _party(saving: ApplyContext, contract: str, code: str) -> bool:
     return True
 
 
-async def _coded(saving: ApplyContext, contract: str, section: str, one: Difference) -> bool:
-    key, code = saving.contracts[contract].id, one.values["code"]
-    asked = {"project_id": saving.project_row.id}
-    if await _is_named(saving, section, code):
+async def _coded(saving: ApplyContext, section: str, one: Difference) -> bool:
+    return not await _is_named(saving, section, one.values["code"]) and await _close_listed(saving, one.path)
+
+
+async def _close_listed(saving: ApplyContext, path: Codes) -> bool:
+    kind = FILE_LISTS[path[-2]]
+    rows = await master_rows.rows(saving.session, kind, owner=_owner(saving, path))
+    row = next(row for row in rows if _name(row) == path[-1])
+    if await repository.referred(saving.session, kind.table, key=row.key):
         return False
-    if section == "disciplines":
-        rows: Any = await repository.disciplines(saving.session, **asked)
-        found: Any = next(row for row in rows if (row.contract_id, row.discipline_code) == (key, code))
-    elif section == "rfaTypes":
-        rows = await repository.rfa_types(saving.session, **asked)
-        found = next(row for row in rows if (row.contract_id, row.type_code) == (key, code))
-    else:
-        rows = await repository.sub_types(saving.session, **asked)
-        known = {(row[0].contract_id, row.type_code, row[0].sub_type_code): row[0] for row in rows}
-        found = known[key, one.values["type"], code]
-    return await _row(saving, found)
+    await master_rows.update(saving.session, kind, [(row.key, {"is_active": False})])
+    return True
 
 
 async def _is_named(saving: ApplyContext, section: str, code: str) -> bool:
@@ -449,13 +465,10 @@ async def _is_named(saving: ApplyContext, section: str, code: str) -> bool:
     return code in narrowed or code in {row.ReviewTeamMember.discipline_code for row in seats}
 
 
-async def _row(saving: ApplyContext, row: Any) -> bool:
-    if await repository.referred(saving.session, type(row), key=row.id):
+async def _contract(saving: ApplyContext, row: Contract) -> bool:
+    if await repository.referred(saving.session, Contract.__tablename__, key=row.id):
         return False
-    if hasattr(row, "is_active"):
-        row.is_active = False
-    else:
-        await saving.session.delete(row)
+    row.is_active = False
     await saving.session.flush()
     return True
 

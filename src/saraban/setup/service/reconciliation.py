@@ -40,6 +40,7 @@ async def save(saving: ApplyContext, found: Sequence[Difference]) -> None:
         if those or work in _ALWAYS:
             await work(saving, those)
             await saving.session.flush()
+    await project_changes.save_order(saving, wanted)
     if is_new and ("numberFormats",) not in saving.wanted.stated:
         await numbering.default_formats(saving.ctx, saving.session, project_public_id=saving.project_public_id)
 
@@ -59,9 +60,8 @@ _STEPS: Final[Sequence[tuple[Callable[[Codes], bool], Save]]] = (
     (_at("members", None), project_changes.save_members),
     (_at("contracts", None), project_changes.save_contracts),
     (_at("contracts", None, "parties", None), project_changes.save_parties),
-    (_at("contracts", None, "disciplines", None), project_changes.save_disciplines),
-    (_at("contracts", None, "rfaTypes", None), project_changes.save_rfa_types),
-    (_at("contracts", None, "subTypes", None), project_changes.save_sub_types),
+    *((_at("contracts", None, name, None), project_changes.save_rows) for name in current_project.OF_CONTRACTS),
+    *((_at(name, None), project_changes.save_rows) for name in current_project.OF_PROJECTS),
     (_at("people", None), project_changes.save_people),
     (_at("people", None, "roles", None), project_changes.save_roles),
     (_at("reviewTeams", None), project_changes.save_teams),

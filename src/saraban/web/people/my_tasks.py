@@ -41,9 +41,9 @@ DELEGATIONS: Final = "/delegations"
 # Workflows as people know them: by the documents they carry.
 _NAMED: Final = {
     **{register.code: BY_NAME[kind].plural for kind, register in REGISTERS.items()},
-    **{code: labels.type_name(of) for register in REGISTERS.values() for of, code in register.codes},
     "SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings"),
 }
+_OF_TYPES: Final = {code: of for register in REGISTERS.values() for of, code in register.codes}
 PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
     DelegationStatus.UPCOMING: (Text("ยังไม่เริ่ม", "Upcoming"), "blue"),
     DelegationStatus.ACTIVE: (Text("มีผลอยู่", "Active"), "green"),
@@ -189,6 +189,8 @@ async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
 
 def name_of(code: str) -> Text:
     """Return what a workflow is called on the page."""
+    if code in _OF_TYPES:
+        return labels.type_name(_OF_TYPES[code])
     return _NAMED.get(code, Text(code, code))
 
 

@@ -295,8 +295,19 @@ def is_shown(file: object) -> bool:
 _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "circulation"}
 
 
+# As the newest whole page of this process has read them: parts of a page ask for no names of their own.
+_TYPE_NAMES: dict[str, Text] = {}
+
+
+def set_type_names(names: Mapping[str, Text]) -> None:
+    """Say what document types are called now."""
+    if names != _TYPE_NAMES:
+        _TYPE_NAMES.clear()
+        _TYPE_NAMES.update(names)
+
+
 def type_name(code: str) -> Text:
-    return master_data.type_name(code, code)
+    return _TYPE_NAMES.get(code) or master_data.shipped_type_name(code)
 
 
 _DEFAULT: Final = Text("ค่าเริ่มต้น", "Default")

@@ -424,8 +424,13 @@ async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
     known: tuple[ProjectRef, ...] = ()
     if "hx-request" not in request.headers:
         async with db.reading() as session:
-            readings = notifications.unread_count(ctx, session), projects.projects_of(ctx, session)
-            unread, known = await together(session, *readings)
+            readings = (
+                notifications.unread_count(ctx, session),
+                projects.projects_of(ctx, session),
+                projects.type_names(session),
+            )
+            unread, known, names = await together(session, *readings)
+            labels.set_type_names(names)
     return PageRequest(request, ctx, language_of(request), unread, known)
 
 

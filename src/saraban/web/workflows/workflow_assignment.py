@@ -15,8 +15,8 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.http import ReadSession
 from saraban.projects import service as projects
-from saraban.projects.domain.master_data import type_name
 from saraban.projects.service import ProjectRef
+from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.web.shell.forms import (
     CurrentForm,
@@ -128,7 +128,7 @@ def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str,
     if type_code is None:
         return plural
     by_rfa_type = REGISTERS[kind].by_rfa_type
-    name = rfa_types.get(type_code, Text(type_code, type_code)) if by_rfa_type else type_name(type_code, type_code)
+    name = rfa_types.get(type_code, Text(type_code, type_code)) if by_rfa_type else labels.type_name(type_code)
     return Text(f"{plural.th}: {name.th}", f"{plural.en}: {name.en}")
 
 
@@ -247,5 +247,5 @@ def _types(kind: str, rfa_types: Mapping[str, Text]) -> list[tuple[str, Text]]:
     """The types of a kind that can have a workflow of their own, with their names."""
     register = REGISTERS[kind]
     if not register.by_rfa_type:
-        return [(code, type_name(code, code)) for code in register.types]
+        return [(code, labels.type_name(code)) for code in register.types]
     return sorted(rfa_types.items(), key=lambda one: one[0])

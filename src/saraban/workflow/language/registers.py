@@ -13,7 +13,7 @@ from typing import Final
 
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject
-from saraban.projects.domain.master_data import type_name
+from saraban.projects.domain.master_data import shipped_type_name
 
 PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
 KINDS = ("correspondence", "rfa", "transmittal", "circulation")
@@ -125,7 +125,7 @@ class Register:
         """Return the register as far as it keeps documents of one type; an RFA's type is none of those."""
         if not code or code not in self.types:
             return self
-        name = type_name(code, code)
+        name = shipped_type_name(code)
         says = Text(f"{self.says.th} ({name.th})", f"{self.says.en} ({name.en})")
         return replace(self, type_code=code, says=says, code=dict(self.codes).get(code, self.code))
 

@@ -59,7 +59,6 @@ from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects import service as projects
-from saraban.projects.domain.master_data import CIRCULATION_STATUSES
 from saraban.workflow import service as workflow
 from saraban.workflow.language.review import Person
 from saraban.workflow.language.subject import Envelope, SubjectFacts
@@ -380,7 +379,7 @@ def _fields(row: CirculationRow, today: date) -> dict[str, Any]:
         "priority": circulation.priority,
         "due_date": circulation.deadline_date,
         "is_overdue": is_overdue(circulation.deadline_date, today=today, closed=circulation.closed_at is not None),
-        "status": core.coded(CIRCULATION_STATUSES, row.status.code, row.status.description),
+        "status": core.coded(row.status.code, row.status.description_en, row.status.description),
         "answered": sum(not domain.is_open(status) for status in must),
         "must_answer": len(must),
         "created_at": circulation.created_at,

@@ -79,6 +79,7 @@ class OrganizationName(NamedTuple):
 class StatusName(NamedTuple):
     status_code: str
     status_name: str
+    status_name_en: str | None
 
 
 class ContractName(NamedTuple):

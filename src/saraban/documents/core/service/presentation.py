@@ -29,7 +29,6 @@ from saraban.kit.db import AnyRow
 from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
-from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES, MasterCode, name_of
 from saraban.workflow.language.subject import Envelope
 
 References = dict[str, list[ReferenceAnswer]]
@@ -71,14 +70,14 @@ def _recipient(one: RecipientRow) -> RecipientAnswer:
     return RecipientAnswer(**answer.model_dump(), recipient_type=one.recipient_type)
 
 
-def coded(offers: tuple[MasterCode, ...], code: str, stored: str | None) -> CodeAnswer:
-    """Return a code of the shipped lists with its names."""
-    says = name_of(offers, code, stored)
-    return CodeAnswer(code=code, name=says.en, name_th=says.th)
-
-
-def _code(code: str, english: str | None, thai: str | None) -> CodeAnswer:
+def coded(code: str, english: str | None, thai: str | None) -> CodeAnswer:
+    """Return a code of master data with its names; not all have an English one."""
     return CodeAnswer(code=code, name=english or thai, name_th=thai)
+
+
+def status_answer(row: DocumentRow) -> CodeAnswer:
+    status = row.status
+    return coded(status.status_code, status.status_name_en, status.status_name)
 
 
 def summary_fields(
@@ -107,10 +106,10 @@ def summary_fields(
         "document_date": row.revision.document_date,
         "due_date": due,
         "is_overdue": is_overdue(due, today=today, closed=has_answer or row.document.cancelled_at is not None),
-        "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
+        "status": status_answer(row),
         "discipline": discipline
-        and _code(discipline.discipline_code, discipline.code_name_en, discipline.code_name_th),
-        "sub_type": sub_type and _code(sub_type.sub_type_code, sub_type.sub_type_name_en, sub_type.sub_type_name),
+        and coded(discipline.discipline_code, discipline.code_name_en, discipline.code_name_th),
+        "sub_type": sub_type and coded(sub_type.sub_type_code, sub_type.sub_type_name_en, sub_type.sub_type_name),
         "revision": revision_answer(row),
         "created_at": row.document.created_at,
         "created_by": person(row.author),

@@ -20,7 +20,7 @@ from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, Person
 from saraban.documents.core.service.document_change import version_tag
 from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
-from saraban.documents.core.service.presentation import coded, file_answers, person, revision_answer
+from saraban.documents.core.service.presentation import file_answers, person, revision_answer, status_answer
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity import service as identity
@@ -28,7 +28,6 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import Forbidden
 from saraban.kit.operation import Receipt
 from saraban.kit.statements import together
-from saraban.projects.domain.master_data import CORRESPONDENCE_STATUSES
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
@@ -185,7 +184,7 @@ def _revisions(
         fields = revision_answer(row).model_dump() | {
             "subject": row.revision.subject,
             "due_date": day_of(row.revision.due_date, ctx.zone),
-            "status": coded(CORRESPONDENCE_STATUSES, row.status.status_code, row.status.status_name),
+            "status": status_answer(row),
             "created_at": row.texts.revised_at,
             "created_by": person(row.texts.reviser),
             "issued_at": row.revision.issued_date,
