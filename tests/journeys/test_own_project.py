@@ -16,8 +16,12 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
+from playwright.async_api import Browser, FilePayload, Page, expect
 
+from saraban.setup.service import project_files
 from tests.conftest import SIGNING_KEY
+from tests.journeys.conftest import Person
 from tests.preloaded import PreloadedProgram
 from tests.processes import RunningSaraban, environment_of
 from tests.servers import MariaDb
@@ -30,43 +34,41 @@ pytestmark = [
 ]
 
 SECRET = "Piles-and-piers-2569"
-NUMBER = "BRIDGE-RFA-STR-SDW-0001-A"
-FILE = """\
-organizations:
-- {code: ทช., name: กรมทางหลวงชนบท}
-- {code: ทปษ., name: บริษัทที่ปรึกษา}
-- {code: ผรม., name: บริษัทผู้รับเหมา}
-project: {code: BRIDGE, name: สะพานข้ามแม่น้ำ}
-members:
-- {organization: ทช., role: OWNER}
-- {organization: ทปษ., role: CONSULTANT}
-- {organization: ผรม., role: CONTRACTOR}
-contracts:
-- code: BR-1
-  name: งานสะพาน
-  parties:
-  - {organization: ทช., role: OWNER}
-  - {organization: ทปษ., role: CONSULTANT}
-  - {organization: ผรม., role: CONTRACTOR}
-  disciplines:
-  - {code: STR, nameTh: โครงสร้าง, nameEn: Structure}
-  rfaTypes:
-  - {code: SDW, nameTh: แบบขยาย, nameEn: Shop drawing}
-people:
-- username: somsri
-  email: somsri@example.org
-  firstName: สมศรี
-  lastName: เอกสารครบ
-  organization: ผรม.
-  roles: [{role: Document Control, level: Organization, place: ผรม.}]
-- username: prasit
-  email: prasit@example.org
-  firstName: ประสิทธิ์
-  lastName: ตรวจละเอียด
-  organization: ทปษ.
-  roles: [{role: Contract Admin, level: Contract, place: BR-1}]
-"""
-ROOT = ("--username", "root", "--email", "root@example.org", "--organization", "ทช.")
+NUMBER = "BRIDGE-RFA-PIE-SDW-0001-A"
+TEMPLATE = "thai-public-works"
+OWNER, CONSULTANT, CONTRACTOR = "ทช.", "ทปษ.", "ผรม."
+NAMES = {OWNER: "กรมทางหลวงชนบท", CONSULTANT: "บริษัทที่ปรึกษา", CONTRACTOR: "บริษัทผู้รับเหมา"}
+PARTIES = {OWNER: "OWNER", CONSULTANT: "CONSULTANT", CONTRACTOR: "CONTRACTOR"}
+PROJECT = {"code": "BRIDGE", "name": "สะพานข้ามแม่น้ำ"}
+CONTRACT = "BRIDGE-C1"
+PIERS = {"code": "PIE", "nameTh": "ตอม่อ", "nameEn": "Piers"}
+PEOPLE = [
+    {"username": "somsri", "firstName": "สมศรี", "lastName": "เอกสารครบ", "organization": CONTRACTOR},
+    {"username": "prasit", "firstName": "ประสิทธิ์", "lastName": "ตรวจละเอียด", "organization": CONSULTANT},
+]
+ROLES = {"somsri": ("Document Control", "Organization", CONTRACTOR), "prasit": ("Contract Admin", "Contract", CONTRACT)}
+ROOT = ("--username", "root", "--email", "root@example.org", "--organization", OWNER)
+
+
+def project_file() -> str:
+    """The template that the set-up page begins with, with the organizations and people of this project."""
+    content = yaml.safe_load(project_files.template(TEMPLATE))
+    content["organizations"] = [{"code": code, "name": name} for code, name in NAMES.items()]
+    content["project"] = PROJECT
+    contract = content["contracts"][0] | {"code": CONTRACT}
+    for place, key in ((content, "members"), (contract, "parties")):
+        place[key] = [{"organization": code, "role": role} for code, role in PARTIES.items()]
+    content["contracts"] = [contract]
+    contract["disciplines"].append(PIERS)
+    content["people"] = [
+        {
+            **person,
+            "email": f"{person['username']}@example.org",
+            "roles": [dict(zip(("role", "level", "place"), ROLES[person["username"]], strict=True))],
+        }
+        for person in PEOPLE
+    ]
+    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False)
 
 
 @dataclass
@@ -118,8 +120,8 @@ def from_file(
     """The export of the project that one file made."""
     url = mariadb_server.create("from_file", statements=mariadb_template)
     installation = Installation(tmp_path_factory.mktemp("file"), url)
-    installation.run("setup", *ROOT, "--organization-name", "กรมทางหลวงชนบท", "--password-stdin", typed=SECRET)
-    installation.run("project", "apply", "-", typed=FILE)
+    installation.run("setup", *ROOT, "--organization-name", NAMES[OWNER], "--password-stdin", typed=SECRET)
+    installation.run("project", "apply", "-", typed=project_file())
     yield installation.run("project", "export", "BRIDGE")
     mariadb_server.drop("from_file")
 
@@ -145,6 +147,66 @@ class Api:
         return answer.json() if answer.content else None
 
 
+class Hand:
+    """People at browsers of their own, one after the other; what they click, type, choose and press is counted."""
+
+    page: Page
+
+    def __init__(self, browser: Browser, address: str, language: str) -> None:
+        self.browser = browser
+        self.address = address
+        self.locale = {"th": "th-TH", "en": "en-GB"}[language]
+        self.count = 0
+        self.complaints: list[str] = []
+        self.seats: dict[str, Person] = {}
+
+    async def sit(self, name: str) -> None:
+        """Somebody else comes, or comes back: that is no interaction."""
+        if name not in self.seats:
+            context = await self.browser.new_context(locale=self.locale, reduced_motion="reduce")
+            self.seats[name] = Person(await context.new_page(), self.address)
+        self.page = self.seats[name].page
+
+    async def open(self, link: str) -> None:
+        self.count += 1
+        await self.page.goto(link if "://" in link else self.address + link)
+
+    async def click(self, selector: str) -> None:
+        """Once the page waits for nothing: an answer that is left behind is a fault on the console."""
+        self.count += 1
+        await expect(self.page.locator(".htmx-request")).to_have_count(0)
+        await self.page.locator(selector).first.click()
+
+    async def type(self, **fields: str) -> None:
+        for name, text in fields.items():
+            self.count += 1
+            await self.page.locator(f"main [name={name}]").last.fill(text)
+
+    async def choose(self, **fields: str) -> None:
+        for name, wanted in fields.items():
+            self.count += 1
+            field = self.page.locator(f"main select[name={name}]").last
+            option = field.locator("option", has_text=wanted)
+            known = await field.locator(f"option[value='{wanted}']").count()
+            value = wanted if known else await option.first.get_attribute("value")
+            await field.select_option(value)
+
+    async def attach(self, name: str) -> None:
+        self.count += 1
+        file = FilePayload(name=name, mimeType="application/pdf", buffer=b"%PDF-1.4\ntrailer<<>>\n%%EOF\n")
+        await self.page.set_input_files("main input[type=file]", file)
+        await expect(self.page.locator(".upload-row.is-done")).to_have_count(1)
+
+    async def press(self, key: str) -> None:
+        self.count += 1
+        await self.page.keyboard.press(key)
+
+    async def leave(self) -> None:
+        for person in self.seats.values():
+            self.complaints += person.complaints
+            await person.page.context.close()
+
+
 class TestProjectOfOnesOwn:
     async def test_is_set_up_over_the_api(self, installation: Installation, from_file: str) -> None:
         with installation.server() as server:
@@ -158,46 +220,37 @@ class TestProjectOfOnesOwn:
 
     async def begin(self, client: httpx.AsyncClient, token: str) -> None:
         form = {"token": token, "username": "root", "email": "root@example.org", "password": SECRET, "start": "none"}
-        form |= {"organization": "ทช.", "organization-name": "กรมทางหลวงชนบท"}
+        form |= {"organization": OWNER, "organization-name": NAMES[OWNER]}
         answer = await client.post("/setup", data=form, headers={"Sec-Fetch-Site": "same-origin"})
         assert answer.status_code == httpx.codes.SEE_OTHER, answer.text
         client.cookies.clear()
 
     async def fill(self, api: Api) -> None:
-        """Make the project, its contract and its people by the calls of the contract for programs."""
-        owner = (await api.ask("root", "GET", "/organizations"))["items"][0]["publicId"]
-        others = [
-            await api.post("root", "/organizations", organizationCode=code, organizationName=name)
-            for code, name in (("ทปษ.", "บริษัทที่ปรึกษา"), ("ผรม.", "บริษัทผู้รับเหมา"))
-        ]
-        consultant, contractor = (one["publicId"] for one in others)
-        project = (await api.post("root", "/projects", projectCode="BRIDGE", projectName="สะพานข้ามแม่น้ำ"))["publicId"]
-        contract = await api.post(
-            "root", f"/projects/{project}/contracts", contractCode="BR-1", contractName="งานสะพาน"
-        )
-        place = f"/contracts/{contract['publicId']}"
-        for above in (f"/projects/{project}", place):
-            for organization, role in ((owner, "OWNER"), (consultant, "CONSULTANT"), (contractor, "CONTRACTOR")):
-                await api.ask("root", "PUT", f"{above}/organizations/{organization}", {"role": role})
-        await api.post("root", f"{place}/disciplines", code="STR", nameTh="โครงสร้าง", nameEn="Structure")
-        await api.post("root", f"{place}/rfa-types", code="SDW", nameTh="แบบขยาย", nameEn="Shop drawing")
-        people = (
-            ("somsri", "สมศรี", "เอกสารครบ", contractor, "Document Control", "Organization", contractor),
-            ("prasit", "ประสิทธิ์", "ตรวจละเอียด", consultant, "Contract Admin", "Contract", contract["publicId"]),
-        )
-        for name, first, last, organization, role, level, where in people:
-            user = await api.post(
-                "root",
-                "/users",
-                username=name,
-                email=f"{name}@example.org",
-                firstName=first,
-                lastName=last,
-                organizationPublicId=organization,
-                password=SECRET,
-            )
-            await api.post("root", f"/users/{user['publicId']}/roles", role=role, level=level, placePublicId=where)
-            await api.sign_in(name)
+        """Make the project, its parties and its people by the calls of the contract for programs."""
+        places = {OWNER: (await api.ask("root", "GET", "/organizations"))["items"][0]["publicId"]}
+        for code in (CONSULTANT, CONTRACTOR):
+            made = await api.post("root", "/organizations", organizationCode=code, organizationName=NAMES[code])
+            places[code] = made["publicId"]
+        begun = {"projectCode": PROJECT["code"], "projectName": PROJECT["name"], "template": TEMPLATE}
+        project = (await api.post("root", "/projects", **begun))["publicId"]
+        contract = (await api.ask("root", "GET", f"/projects/{project}/contracts"))["items"][0]["publicId"]
+        places[CONTRACT] = contract
+        for above in (f"/projects/{project}", f"/contracts/{contract}"):
+            for code, role in PARTIES.items():
+                await api.ask("root", "PUT", f"{above}/organizations/{places[code]}", {"role": role})
+        await api.post("root", f"/contracts/{contract}/disciplines", **PIERS)
+        for person in PEOPLE:
+            await self.open_account(api, person, places)
+
+    async def open_account(self, api: Api, person: dict[str, str], places: dict[str, str]) -> None:
+        name = person["username"]
+        named = {key: person[key] for key in ("username", "firstName", "lastName")}
+        organization = places[person["organization"]]
+        account = named | {"email": f"{name}@example.org", "organizationPublicId": organization, "password": SECRET}
+        user = (await api.post("root", "/users", **account))["publicId"]
+        role, level, place = ROLES[name]
+        await api.post("root", f"/users/{user}/roles", role=role, level=level, placePublicId=places[place])
+        await api.sign_in(name)
 
     async def first_rfa(self, api: Api) -> None:
         """Each finds what they need by what the API shows to them."""
@@ -210,7 +263,7 @@ class TestProjectOfOnesOwn:
             projectPublicId=project,
             recipients=[{"organizationPublicId": consultant, "recipientType": "TO"}],
             subject="ขออนุมัติแบบขยายเหล็กเสริมตอม่อ",
-            disciplineCode="STR",
+            disciplineCode=PIERS["code"],
             rfaTypeCode="SDW",
         )
         assert rfa["data"]["documentNumber"] == NUMBER
@@ -220,9 +273,109 @@ class TestProjectOfOnesOwn:
         reached = [await self.step(api, who, rfa, "approve") for who in ("prasit", "root")]
         assert reached == ["pending_approval", "approved"]
 
+    @pytest.mark.browser
+    @pytest.mark.parametrize("language", ["th", "en"])
+    async def test_is_set_up_by_hand(
+        self, installation: Installation, from_file: str, browser: Browser, language: str
+    ) -> None:
+        with installation.server() as server:
+            hand = Hand(browser, server.address, language)
+            try:
+                await self.set_up(hand, printed_token(server))
+                await self.add_parties(hand)
+                await self.add_discipline(hand)
+                links = [await self.invite(hand, person) for person in PEOPLE]
+                assert installation.run("project", "export", "BRIDGE") == from_file
+                for link in links:
+                    await self.accept(hand, link)
+                await self.send(hand, links[0])
+                await self.approve(hand, links[1])
+            finally:
+                await hand.leave()
+            assert hand.complaints == []
+            assert hand.count == stated_in_readme()
+
+    async def set_up(self, hand: Hand, token: str) -> None:
+        await hand.sit("root")
+        await hand.open(f"/setup?token={token}")
+        typed = {"username": "root", "email": "root@example.org", "password": SECRET, "organization": OWNER}
+        typed |= {"organization-name": NAMES[OWNER], "projectCode": PROJECT["code"], "projectName": PROJECT["name"]}
+        await hand.type(**typed)
+        await hand.choose(role=PARTIES[OWNER])
+        await hand.click("[data-submit]")
+        await hand.page.wait_for_url("**/inbox")
+
+    async def add_parties(self, hand: Hand) -> None:
+        """Who takes part in the contract takes part in its project."""
+        await hand.click("#to-do a[href$='/parties']")
+        for code in (CONSULTANT, CONTRACTOR):
+            await hand.type(organizationCode=code, organizationName=NAMES[code])
+            if PARTIES[code] != await hand.page.input_value(".line.is-new [name=role]"):
+                await hand.choose(role=PARTIES[code])
+            await hand.press("Enter")
+            await expect(hand.page.locator(".line.is-done", has_text=code)).to_be_visible()
+            field = hand.page.locator(".line.is-new [name=organizationCode]")
+            await expect(field).to_have_value("")
+            await expect(field).to_be_focused()
+
+    async def add_discipline(self, hand: Hand) -> None:
+        await hand.click("#sidebar a[href='/inbox']")
+        await hand.click("#to-do a[href$='/disciplines']")
+        await hand.type(**PIERS)
+        await hand.press("Enter")
+        await expect(hand.page.locator(".line.is-done", has_text=PIERS["code"])).to_be_visible()
+
+    async def invite(self, hand: Hand, person: dict[str, str]) -> str:
+        """Fill in the form for an account and its first role, and give the link that the page shows."""
+        if not await hand.page.locator("#told").count():
+            await hand.click("#sidebar a[href='/people']")
+        await hand.click("main a[href='/people/new']")
+        name = person["username"]
+        named = {key: person[key] for key in ("username", "firstName", "lastName")}
+        await hand.type(**named, email=f"{name}@example.org")
+        # The place is the person's organization, or the only contract there is.
+        await hand.choose(organizationPublicId=person["organization"], role=ROLES[name][0])
+        await hand.click("main form [data-submit]")
+        return await hand.page.locator("#told").inner_text()
+
+    async def accept(self, hand: Hand, link: str) -> None:
+        await hand.sit(link)
+        await hand.open(link)
+        await hand.type(password=SECRET, repeat=SECRET)
+        await hand.click("[data-submit]")
+        await hand.page.wait_for_url("**/inbox")
+
+    async def send(self, hand: Hand, who: str) -> None:
+        await hand.sit(who)
+        await hand.click("#sidebar a[href='/rfas/new']")
+        await hand.choose(rfaTypeCode="SDW", disciplineCode=PIERS["code"])
+        await hand.type(subject="ขออนุมัติแบบขยายเหล็กเสริมตอม่อ")
+        await hand.attach("ขยายเหล็กเสริม.pdf")
+        await expect(hand.page.locator("#number [data-number]")).to_have_text(NUMBER)
+        await hand.click("form#create [data-submit]")
+        await hand.click('.banner [data-action="submit"]')
+        await hand.click("#act-submit [data-submit]")
+        await expect(hand.page.locator(".timeline .step.is-done")).to_have_count(1)
+
+    async def approve(self, hand: Hand, who: str) -> None:
+        await hand.sit(who)
+        await hand.page.reload()
+        await hand.click(f'#inbox a:has-text("{NUMBER}")')
+        await hand.click('.banner [data-action="approve"]')
+        await hand.click("#act-approve [data-submit]")
+        await expect(hand.page.locator(".timeline .step.is-done")).to_have_count(2)
+
     async def step(self, api: Api, who: str, rfa: Any, action: str) -> str:
         path = f"/workflow/instances/{rfa['workflow']['instancePublicId']}/transitions"
         return str((await api.post(who, path, action=action))["workflow"]["currentState"])
+
+
+def stated_in_readme() -> int:
+    """How many interactions the README says that it takes."""
+    readme = Path(__file__).parents[2] / "README.md"
+    found = re.search(r"(\d+) interactions", readme.read_text("utf-8"))
+    assert found
+    return int(found[1])
 
 
 def printed_token(server: RunningSaraban) -> str:

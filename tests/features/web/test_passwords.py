@@ -43,14 +43,11 @@ class TestInvitationPage:
         assert "สมชาย" in html_of(page)
         assert 'value="somchai"' in html_of(page)
 
-    async def test_sets_the_password_and_leads_to_the_log_in(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
-        invitation = await invited(app)
-        answer = await visitor.post(invitation.path, data=typed())
+    async def test_sets_the_password_and_signs_in(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        answer = await visitor.post((await invited(app)).path, data=typed())
 
-        assert answer.status_code == 303
-        login = await visitor.get(answer.headers["location"])
-        assert 'value="somchai"' in html_of(login)
-        assert "ตั้งรหัสผ่านแล้ว" in html_of(login)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/inbox")
+        assert "สมชาย" in html_of(await visitor.get("/inbox"))
         signed_in = await visitor.post("/login", data={"username": "somchai", "password": CHOSEN})
         assert signed_in.headers["location"] == "/inbox"
 
@@ -58,7 +55,7 @@ class TestInvitationPage:
         browser = await sit("viewer")
         await browser.post((await invited(app)).path, data=typed())
 
-        assert (await browser.get("/inbox")).headers["location"].startswith("/login")
+        assert "สมชาย" in html_of(await browser.get("/inbox"))
 
     @pytest.mark.parametrize(
         ("data", "words"),

@@ -218,7 +218,7 @@ async def _create(
 
 
 async def _grant(form: SentForm, session: AsyncSession, home: UUID | None) -> RoleGrantIn:
-    """The role of a form; a role of organizations without a place is given in that of the person."""
+    """The role of a form; without a place that of an organization is given in the person's, another in the only place."""
     offer = await people.offered_roles(form.context, session)
     name = form.text("role")
     if name is None:
@@ -228,6 +228,8 @@ async def _grant(form: SentForm, session: AsyncSession, home: UUID | None) -> Ro
     place: object = form.text("placePublicId")
     if place is None and level == ORGANIZATION:
         place = home
+    elif place is None and len(places := offer.levels.get(level, [])) == 1:
+        place = places[0].public_id
     if place is None and level != GLOBAL:
         raise required("/placePublicId")
     return form.order(

@@ -8,7 +8,7 @@ Only pages read the refresh cookie; the API takes the access cookie alone.
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Path, Query, Request
@@ -25,7 +25,9 @@ from saraban.identity.dependencies import (
     CurrentCaller,
     Throttle,
     Tokens,
+    log_in_throttle,
     refuse_cross_site,
+    token_issuer,
 )
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import (
@@ -149,7 +151,6 @@ class LogInPage(PageModel):
 
     next: str
     username: str
-    done: str
     problem: Mapping[str, object] | None
     locked_for: int
     shows_demo: bool
@@ -170,13 +171,12 @@ async def login_page(
     tokens: Tokens,
     next: Annotated[str, Query(max_length=2000)] = HOME,
     username: Annotated[str, Query(max_length=50)] = "",
-    done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """The form; whoever is signed in already goes on."""
     try:
         tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
     except NotSignedIn:
-        return _form(request, next=inside(next), username=username, done=done)
+        return _form(request, next=inside(next), username=username)
     return RedirectResponse(inside(next), status_code=303)
 
 
@@ -289,9 +289,7 @@ async def home(_caller: CurrentCaller) -> Response:
     return RedirectResponse(HOME, status_code=303)
 
 
-def _form(
-    request: Request, *, next: str, username: str = "", done: str = "", error: DomainError | None = None
-) -> HTMLResponse:
+def _form(request: Request, *, next: str, username: str = "", error: DomainError | None = None) -> HTMLResponse:
     problem = to_problem(error, language=language_of(request), trace_id=trace_id()) if error else None
     settings = request.app.state.settings
     response = render(
@@ -299,7 +297,6 @@ def _form(
         LogInPage(
             next=next,
             username=username,
-            done=done,
             problem=problem,
             locked_for=max(1, round(error.retry_after)) if error and error.retry_after else 0,
             shows_demo=settings.env != "production",
@@ -347,7 +344,7 @@ async def accept(
     password: Typed = "",
     repeat: Typed = "",
 ) -> Response:
-    """Set the password and go on to the log-in; whoever was signed in here before is not any more."""
+    """Set the password and sign in with it; whoever was signed in here before is not any more."""
     refuse_cross_site(request)
     try:
         _require_same(password, repeat)
@@ -358,8 +355,9 @@ async def accept(
         if has_own_page(error):
             raise
         return await _invited(request, token, db, clock, error)
-    response = RedirectResponse(f"/login?{urlencode({'username': username, 'done': 'password'})}", status_code=303)
-    delete_session_cookies(response)
+    response = await log_in(request, db, token_issuer(request), log_in_throttle(request), clock, username, password)
+    if getattr(request.state, "opened", None) is None:  # it is busy: the form asks for the password again
+        delete_session_cookies(response)
     return response
 
 
