@@ -67,7 +67,7 @@ ROLES = {
     "Reader": {"document.view"},
     "Sheets": {"circulation.view"},
     "Everything": {"system.manage_all"},
-    "Neither": {"search.basic"},
+    "Neither": {"audit.view_own"},
     "Controller": {
         *("document.view", "document.edit", "document.admin_edit", "correspondence.create", "correspondence.edit"),
         *("correspondence.submit", "circulation.view", "circulation.create", "transmittal.create", "transmittal.edit"),

@@ -122,8 +122,11 @@ NOT_FROM_THE_API: Final = {
     "NOT_SET_UP": "every address until `saraban setup`",
     "NUMBER_IMPORT_INTERRUPTED": "the outcome of an import, in its answer",
     "ORGANIZATION_NAMES_DIFFER": "saraban setup",
+    "PROJECT_CHANGED_MEANWHILE": "the page on which a project file is applied",
     "RFA_WITHOUT_FILES": "the page of an RFA, which asks first",
     "SECRET_KEY_TOO_SHORT": "the server's start, and every command",
+    "SETUP_TOKEN_EXPIRED": "the set-up page",
+    "SETUP_TOKEN_WRONG": "the set-up page",
 }
 
 ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY")

@@ -22,6 +22,7 @@ from schemathesis.python import asgi
 
 from saraban import bootstrap
 from saraban.app import create_app
+from saraban.kit.http import MEDIA
 from saraban.ops.openapi import operations
 from tests.conftest import PASSWORD, run_apart, settings_in
 from tests.features.api.demo_examples import Demo, filled
@@ -29,6 +30,7 @@ from tests.features.api.demo_examples import Demo, filled
 # 422 names a field whose form is right and whose meaning is not: an id that nobody knows, a day that has passed. Of 410,
 # 412 and 416 the schema of the request knows nothing either.
 MEANT_NOT_KNOWN = ["2xx", "3xx", "401", "403", "404", "409", "410", "412", "416", "422", "429"]
+schemathesis.serializer.alias(MEDIA["xlsx"], "application/octet-stream")
 SETTINGS: dict[str, Any] = {
     "seed": 2569,
     "continue-on-failure": True,

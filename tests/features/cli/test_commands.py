@@ -450,7 +450,7 @@ class TestFirstStart:
         monkeypatch.setenv("SARABAN_LANG", "en")
         config.load.cache_clear()
         try:
-            assert [serve._prepare(config.load(), demo=True) for _ in range(2)] == [True, True]
+            assert [serve._prepare(config.load(), demo=True) for _ in range(2)] == [(True, "")] * 2
         finally:
             config.load.cache_clear()
 
@@ -621,7 +621,7 @@ class TestProject:
         code, _, err = command("number", "series")
 
         assert assumed == []
-        assert sum(p.required for one in taking for p in one.params if p.name == "project") == 18
+        assert sum(p.required for one in taking for p in one.params if p.name == "project") == 19
         assert (code, "--project" in err) == (2, True)
         assert command("webhook", "list", "--as", "admin")[0] == 2
 

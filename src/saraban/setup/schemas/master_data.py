@@ -22,7 +22,7 @@ class MasterRowChange(Schema):
     """What is left out stays."""
 
     confirm_series: bool = Field(
-        default=False, description="Change what document numbers print, although series begin anew at 1."
+        default=False, strict=True, description="Change what document numbers print, although series begin anew at 1."
     )
 
     @property

@@ -33,6 +33,7 @@ class NewProjectIn(Schema):
     )
     with_people: bool = Field(
         default=False,
+        strict=True,
         description="Of a copy: the roles that people have in that project, and their places in teams, too.",
     )
     role: PartyRole | None = Field(
