@@ -75,6 +75,7 @@ STEPS = [
     "0057",
     "0058",
     "0059",
+    "0060",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -1,12 +1,14 @@
 """Days and eras, computed and never asked for: whoever needs the present moment is given it (`kit.clock`)."""
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from babel.dates import get_month_names
+
+from saraban.kit.errors import invalid
 
 BUDDHIST_OFFSET = 543
 
@@ -14,6 +16,18 @@ BUDDHIST_OFFSET = 543
 def local_date(moment: datetime, zone: ZoneInfo) -> date:
     """Return the calendar day of a moment in the deployment's zone (REQ-NUM-29)."""
     return moment.astimezone(zone).date()
+
+
+def moments_of_days(first: date | None, last: date | None, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
+    """
+    Return when the first day begins and the last one is over, for what is asked of a list; None leaves an end open.
+
+    :raises Invalid: at `query:until`, when the last day is before the first one
+    """
+    if first and last and last < first:
+        raise invalid("query:until", "before_start", "วันสุดท้ายอยู่ก่อนวันแรก", "The last day is before the first one.")
+    begin = datetime.combine(first, time.min, tzinfo=zone) if first else None
+    return begin, datetime.combine(last + timedelta(days=1), time.min, tzinfo=zone) if last else None
 
 
 @cache

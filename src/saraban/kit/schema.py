@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, ClassVar, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationInfo
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -109,3 +109,12 @@ def _iso_day(value: str) -> date | None:
 
 
 Day = Annotated[date, BeforeValidator(_day)]
+
+
+class PeriodQuery(Schema):
+    """What is asked of a list of what happened, within days; fields that are not known are left out."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    since: Day | None = Field(None, alias="from", description="On this day or later, in the deployment's zone.")
+    until: Day | None = Field(None, description="On this day or earlier.")

@@ -83,6 +83,7 @@ from saraban.numbering.register.service.ledger import (
     series_ledger,
     series_printing,
 )
+from saraban.numbering.register.service.operations import list_operations
 from saraban.numbering.series.domain.counter import RangeDraft
 from saraban.numbering.series.domain.states import OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import Narrowing
@@ -149,6 +150,7 @@ __all__ = [
     "list_errors",
     "list_formats",
     "list_imports",
+    "list_operations",
     "list_ranges",
     "list_series",
     "manual_number_effect",

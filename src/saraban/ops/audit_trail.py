@@ -6,23 +6,24 @@ The audit trail as people read it: who may see what of it, filters in their word
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import orjson
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.audit.domain.changes import changes_in, shown_details
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit.dates import moments_of_days
 from saraban.kit.db import Database
-from saraban.kit.errors import Text, invalid
+from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject
-from saraban.kit.schema import Day, Schema, SingleLine
+from saraban.kit.schema import PeriodQuery, Schema, SingleLine
 from saraban.numbering import service as numbering
 from saraban.ops.audit_words import action_words, kind_words
 
@@ -33,10 +34,8 @@ _NAMED: Final = ("user", "organization", "project", "contract")
 _NAME_FIELDS: Final = ("documentNumber", "number", "fileName", "workflowCode", "username", "code", "name", "project")
 
 
-class AuditQuery(Schema):
+class AuditQuery(PeriodQuery):
     """What is asked of the trail; None asks for all."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     person: Annotated[str, SingleLine(100)] | None = Field(None, description="Who did it: `publicId` or user name.")
     object: Annotated[str, SingleLine(255)] | None = Field(
@@ -44,8 +43,6 @@ class AuditQuery(Schema):
     )
     kind: str | None = Field(None, max_length=50, description="The kind of that thing, such as `rfa` or `user`.")
     action: str | None = Field(None, max_length=100, description="Only this action, such as `rfa.create`.")
-    since: Day | None = Field(None, alias="from", description="On this day or later, in the deployment's zone.")
-    until: Day | None = Field(None, description="On this day or earlier.")
 
 
 class AuditLabel(Schema):
@@ -127,8 +124,7 @@ async def read_trail(
 
 async def _search(ctx: RequestContext, session: AsyncSession, asked: AuditQuery) -> audit.AuditSearch:
     people = await _visible_people(ctx, session)
-    if asked.since and asked.until and asked.until < asked.since:
-        raise invalid("query:until", "before_start", "วันสุดท้ายอยู่ก่อนวันแรก", "The last day is before the first one.")
+    since, until = moments_of_days(asked.since, asked.until, ctx.zone)
     if asked.person is not None:
         named = await _person(session, asked.person)
         people = named if people is None else named & people
@@ -138,8 +134,8 @@ async def _search(ctx: RequestContext, session: AsyncSession, asked: AuditQuery)
         kind=asked.kind or None,
         action=asked.action or None,
         people=people,
-        since=_begin_of(asked.since, ctx.zone) if asked.since else None,
-        until=_begin_of(asked.until + timedelta(days=1), ctx.zone) if asked.until else None,
+        since=since,
+        until=until,
     )
 
 
@@ -193,10 +189,6 @@ def _uuid(text: object) -> UUID | None:
         return UUID(str(text))
     except ValueError:
         return None
-
-
-def _begin_of(day: date, zone: ZoneInfo) -> datetime:
-    return datetime.combine(day, time.min, tzinfo=zone)
 
 
 async def _known(session: AsyncSession, records: Sequence[audit.AuditRecord]) -> list[identity.DirectoryEntry]:

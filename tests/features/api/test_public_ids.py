@@ -22,6 +22,7 @@ from tests.password_reads import password_reads
 
 # Every number that an answer may carry, by the name of its field; whatever else is an integer is a leak.
 COUNTS = {
+    "skippedTo", "retryCount", "lockWaitMs",
     "sequence", "year", "version", "versionNo", "clientVersionNo", "size", "quantity", "revisionNumber", "expiresIn",
     "status", "unreadCount", "attempts", "width", "position", "stepNumber", "sortOrder", "total", "count", "answered", "mustAnswer",
     "approximateCount", "holders", "drawsPerMinute",

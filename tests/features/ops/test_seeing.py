@@ -29,6 +29,8 @@ ROUTES: Final = {
     "/api/v1/system": OF_OPERATORS,
     "/system": OF_OPERATORS,
     "/events": OF_OPERATORS,
+    "/numbers/audit": (401, 403, 403, 403, 403, 200, 403, 200),
+    "/numbers/audit?tab=refusals": OF_OPERATORS,
     "/docs/api": (401, 200, 200, 200, 200, 200, 200, 200),
 }
 
@@ -46,7 +48,15 @@ async def test_each_caller_sees_what_is_theirs(app: FastAPI, signed_in: SignIn) 
     assert found == {route: list(expected) for route, expected in ROUTES.items()}
 
 
-@pytest.mark.parametrize(("caller", "entries"), [("orgadmin", {"/audit"}), ("admin", {"/audit", "/events", "/system"})])
+@pytest.mark.parametrize(
+    ("caller", "entries"),
+    [
+        ("orgadmin", {"/audit"}),
+        ("padmin", {"/numbers/audit"}),
+        ("dc.consultant", set()),
+        ("admin", {"/audit", "/events", "/system", "/numbers/audit"}),
+    ],
+)
 async def test_the_menu_has_the_pages_that_open(
     app: FastAPI, signed_in: SignIn, caller: str, entries: set[str]
 ) -> None:
@@ -54,4 +64,4 @@ async def test_the_menu_has_the_pages_that_open(
 
     page = (await (await signed_in(caller)).get("/inbox")).text
 
-    assert {one for one in ("/audit", "/events", "/system") if f'href="{one}"' in page} == entries
+    assert {one for one in ("/audit", "/events", "/system", "/numbers/audit") if f'href="{one}"' in page} == entries

@@ -25,12 +25,14 @@ class NumberErrorFilters:
 
     :param kind: such as `LOCK_TIMEOUT`
     :param trace: the trace id that the call was answered with
+    :param until: the first moment that is no longer wanted
     """
 
     kind: str | None = None
     username: str | None = None
     trace: str | None = None
     since: datetime | None = None
+    until: datetime | None = None
 
 
 class NumberActor(StrEnum):

@@ -12,9 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.dates import moments_of_days
 from saraban.kit.db import Database
 from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond, showing_done_work
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import PeriodQuery
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.issue.schemas import (
@@ -217,6 +219,7 @@ async def _reset(ctx: RequestContext, body: ResetIn, session: AsyncSession) -> R
 async def list_errors(
     session: ReadSession,
     ctx: Context,
+    period: Annotated[PeriodQuery, Query()],
     error_type: Annotated[ErrorType | None, Query(alias="errorType")] = None,
     username: Annotated[str | None, Query(max_length=50, description="Only calls of this account.")] = None,
     trace_id: Annotated[
@@ -226,7 +229,7 @@ async def list_errors(
     cursor: PageCursor = None,
 ) -> NumberErrorsOut:
     """Newest first, of every project; rows are kept for `SARABAN_NUMBER_ERROR_DAYS`."""
-    filters = NumberErrorFilters(error_type, username, trace_id)
+    filters = NumberErrorFilters(error_type, username, trace_id, *moments_of_days(period.since, period.until, ctx.zone))
     page = await monitoring.list_errors(ctx, session, filters, cursor=cursor, limit=limit)
     return NumberErrorsOut(items=[_error(row) for row in page.items], next_cursor=page.next_cursor)
 

@@ -30,6 +30,7 @@ from saraban.numbering.series.models import (
     COUNTERS,
     LEDGER,
     LEDGER_COLUMNS,
+    PERSON_NAME,
     RENDERINGS,
     LedgerEntry,
     NumberAudit,
@@ -379,18 +380,20 @@ _INSERT = sa.insert(cast(sa.Table, NumberError.__table__))
 async def errors_page(
     session: AsyncSession, filters: NumberErrorFilters, *, cursor: str | None, limit: int
 ) -> Page[NumberErrorRow]:
-    wanted = {
-        NumberError.error_type: filters.kind,
-        User.username: filters.username,
-        NumberError.trace_id: filters.trace,
-    }
-    statement: AnySelect = (
-        sa.select(NumberError, User.username)
-        .outerjoin(User, User.user_id == NumberError.user_id)
-        .where(*(column == value for column, value in wanted.items() if value is not None))
+    statement: AnySelect = sa.select(NumberError, User.username, PERSON_NAME).outerjoin(
+        User, User.user_id == NumberError.user_id
     )
+    if filters.kind is not None:
+        statement = statement.where(NumberError.error_type == filters.kind)
+    if filters.username is not None:  # by the key: a condition on the joined table would let MariaDB begin with that
+        key = sa.select(User.user_id).where(User.username == filters.username).scalar_subquery()
+        statement = statement.where(NumberError.user_id == key)
+    if filters.trace is not None:
+        statement = statement.where(NumberError.trace_id == filters.trace)
     if filters.since is not None:
         statement = statement.where(NumberError.created_at >= filters.since)
+    if filters.until is not None:
+        statement = statement.where(NumberError.created_at < filters.until)
     statement = newest_first(
         statement, at=NumberError.created_at, public_id=NumberError.public_id, cursor=cursor, limit=limit
     )

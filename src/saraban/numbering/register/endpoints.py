@@ -1,4 +1,4 @@
-"""`/document-numbering/series`, `/resolve`, `/ledger/export`: the register of numbers."""
+"""`/document-numbering/series`, `/resolve`, `/ledger/export`, `/logs/audit`: the register of numbers and what was done with them."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -6,25 +6,32 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 from uuid import UUID
 
+import orjson
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context
 from saraban.kit.http import BINARY, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, workbook_response
+from saraban.kit.json import Json
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import number_plan
 from saraban.numbering.register.domain import LedgerLine, NumberRow
 from saraban.numbering.register.schemas import (
     FoundNumberOut,
     LedgerLineOut,
+    NumberAuditQuery,
+    NumberOperationOut,
+    NumberOperationsOut,
     NumberResolutionOut,
     NumberSearchOut,
     SeriesLedgerOut,
     SeriesListOut,
     SeriesOut,
 )
-from saraban.numbering.register.service import ledger, sheets
+from saraban.numbering.register.service import ledger, operations, sheets
 from saraban.numbering.series.domain.counter import LARGEST_STATED
+from saraban.numbering.series.domain.states import OperationCode
+from saraban.numbering.series.models import NumberOperation
 
 router = APIRouter(route_class=RecordedRoute)
 Project = Annotated[UUID, Query(alias="projectPublicId")]
@@ -164,6 +171,58 @@ def _line(line: LedgerLine[NumberRow]) -> LedgerLineOut:
         replaces=entry.replaces,
         replaced_by=entry.replaced_by,
     )
+
+
+@router.get("/logs/audit", dependencies=READ_LIMIT, summary="Read the audit of a project's numbers")
+async def list_operations(
+    session: ReadSession,
+    ctx: Context,
+    project_public_id: Project,
+    asked: Annotated[NumberAuditQuery, Query()],
+    limit: PageLimit = 50,
+    cursor: PageCursor = None,
+) -> NumberOperationsOut:
+    """
+    Newest first, for who may see the counters of the whole project. Calls that were refused are in `/logs/errors`.
+
+    Days are those of the deployment's zone. A row is never changed, and kept for seven years or more.
+    """
+    page = await operations.list_operations(
+        ctx, session, asked, project_public_id=project_public_id, cursor=cursor, limit=limit
+    )
+    return NumberOperationsOut(items=[_operation(row) for row in page.items], next_cursor=page.next_cursor)
+
+
+def _operation(row: NumberOperation) -> NumberOperationOut:
+    audit = row.audit
+    return NumberOperationOut(
+        public_id=audit.public_id,
+        created_at=audit.created_at,
+        operation=OperationCode(audit.operation),
+        username=row.username,
+        display_name=row.person or None,
+        number_public_id=audit.reservation_uuid,
+        document_number=audit.generated_number,
+        document_type=audit.document_type,
+        document_public_id=audit.holder_public_id,
+        series=audit.series,
+        template=audit.template_used,
+        counter_key=_kept(audit.counter_key),
+        sequence=audit.sequence_number,
+        skipped_to=audit.skipped_to,
+        before=_kept(audit.old_value),
+        after=_kept(audit.new_value),
+        reason=audit.reason,
+        address=audit.ip_address,
+        retry_count=audit.retry_count,
+        lock_wait_ms=audit.lock_wait_ms,
+        lock_path=audit.lock_path,
+    )
+
+
+def _kept(text: str | None) -> Json:
+    """Some values are kept as JSON, others as they are printed."""
+    return orjson.loads(text) if text and text.startswith("{") else text
 
 
 @router.get(

@@ -1,13 +1,15 @@
 """JSON shapes of the register: series, ledgers, what a printed number became."""
 
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import AliasChoices, Field
 
-from saraban.kit.schema import Schema
+from saraban.kit.json import Json
+from saraban.kit.schema import PeriodQuery, Schema, SingleLine
 from saraban.numbering.issue.schemas import NumberFormatOut
-from saraban.numbering.series.domain.states import NumberState
+from saraban.numbering.series.domain.states import NumberState, OperationCode
 
 
 class NumberResolutionOut(Schema):
@@ -97,4 +99,54 @@ class SeriesLedgerOut(Schema):
     series: str
     last_number: int
     items: list[LedgerLineOut]
+    next_cursor: str | None
+
+
+class NumberAuditQuery(PeriodQuery):
+    """What is asked of the audit of a project's numbers; None asks for all."""
+
+    operation: OperationCode | None = Field(None, description="Only these operations.")
+    person: Annotated[str, SingleLine(100)] | None = Field(None, description="Who did it: `publicId` or user name.")
+    number: Annotated[str, SingleLine(255)] | None = Field(
+        None, description="What was done with the number that was ever printed so."
+    )
+    series: Annotated[str, SingleLine(255)] | None = Field(
+        None, description="What was done in this series.", examples=["คคง.-สคฉ.3-{SEQ}-2569"]
+    )
+
+
+class NumberOperationOut(Schema):
+    """
+    One thing that was done with a number, or with a series.
+
+    What an operation has no use for is null: a reset concerns no number, a void no lock.
+    """
+
+    public_id: UUID
+    created_at: datetime
+    operation: OperationCode
+    username: str = Field(examples=["dc.contractor"])
+    display_name: str | None = Field(examples=["ดวงใจ เอกสารครบ"])
+    number_public_id: UUID | None
+    document_number: str | None = Field(description="As it was printed then.", examples=["คคง.-สคฉ.3-0001-2569"])
+    document_type: str | None = Field(examples=["LETTER"])
+    document_public_id: UUID | None
+    series: str | None = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
+    template: str | None = Field(examples=["{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}"])
+    counter_key: Json = Field(description="The codes that it was counted by.")
+    sequence: int | None = Field(description="Of what was skipped, or of a range, the first.", examples=[1])
+    skipped_to: int | None = Field(description="Of what was skipped, or of a range, the last.")
+    before: Json = Field(
+        description="Of a reset the last number, of a revision or a void the number, of a format all of it."
+    )
+    after: Json
+    reason: str | None
+    address: str | None
+    retry_count: int
+    lock_wait_ms: int
+    lock_path: str | None = Field(examples=["redis"])
+
+
+class NumberOperationsOut(Schema):
+    items: list[NumberOperationOut]
     next_cursor: str | None

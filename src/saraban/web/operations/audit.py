@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, TypeVar
 from urllib.parse import urlencode
 
 import orjson
@@ -14,6 +14,7 @@ from saraban.kit.dates import parse_date
 from saraban.kit.errors import Forbidden, Invalid, Text
 from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.json import Json
+from saraban.kit.schema import PeriodQuery
 from saraban.ops import audit_trail, audit_words
 from saraban.ops.audit_trail import AuditEntryOut, AuditObjectOut, AuditQuery
 from saraban.setup.domain import master_kinds
@@ -25,6 +26,7 @@ from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
+Asked = TypeVar("Asked", bound=PeriodQuery)
 ROWS: Final = 50
 _LONGEST: Final = 300
 _YES, _NO = Text("ใช่", "Yes"), Text("ไม่ใช่", "No")
@@ -131,7 +133,7 @@ async def show(
     """Newest first, as much of it as the reader may see."""
     if not audit_trail.may_read(page.context):
         raise Forbidden("The audit trail is for those who may see it.")
-    query, faults = _usable(page, asked)
+    query, faults = usable_filters(page, AuditQuery, asked.given)
     reading = await audit_trail.read_trail(page.context, session, query, cursor=cursor, limit=ROWS)
     shown = AuditTrailPage(
         rows=[_row(page, one, reading.names) for one in reading.page.items],
@@ -149,17 +151,14 @@ async def show(
     return response
 
 
-def _usable(page: PageRequest, asked: AuditFilters) -> tuple[AuditQuery, FormErrors]:
+def usable_filters(page: PageRequest, schema: type[Asked], given: Mapping[str, str]) -> tuple[Asked, FormErrors]:
     """Return what can be asked, and what is wrong with the rest, by its field; two days are put in their order."""
-    given: dict[str, object] = dict(asked.given)
     faults = NO_ERRORS
     try:
-        query = validated(page.request, AuditQuery, given)
+        query = validated(page.request, schema, given)
     except Invalid as error:
         faults = FormErrors(fields=form_errors(error, page.language).fields)
-        query = validated(
-            page.request, AuditQuery, {name: value for name, value in given.items() if name not in faults.fields}
-        )
+        query = validated(page.request, schema, {name: one for name, one in given.items() if name not in faults.fields})
     if query.since and query.until and query.since > query.until:
         query = query.model_copy(update={"since": query.until, "until": query.since})
     return query, faults

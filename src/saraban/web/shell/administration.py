@@ -53,6 +53,13 @@ GROUPS: Final = (
             AdministrationPage(
                 "/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)
             ),
+            # Who sees the numbers of an organization alone has the register, and no page here.
+            AdministrationPage(
+                "/numbers/audit",
+                "history",
+                Text("ประวัติการออกเลขที่", "Number audit"),
+                ("numbering.manage_formats", "system.view_logs"),
+            ),
             AdministrationPage("/workflows", "flow", Text("กระบวนงาน", "Workflows"), ("workflow.view_definitions",)),
             AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),
             AdministrationPage("/calendar", "clock", Text("ปฏิทินวันทำการ", "Project calendar"), ("project.edit",)),

@@ -73,6 +73,9 @@ _NUMBER_OPERATIONS: Final[dict[str, Text]] = {
     OperationCode.IMPORT: Text("นำเข้าแล้ว", "Imported"),
     OperationCode.REVISE: Text("พิมพ์ใหม่ตามฉบับแก้ไขแล้ว", "Printed for a revision"),
     OperationCode.SKIP: Text("ข้ามเลขแล้ว", "Skipped"),
+    OperationCode.RANGE: Text("กำหนดช่วงเลขแล้ว", "Range set or released"),
+    OperationCode.RESET: Text("ปรับตัวนับแล้ว", "Counter reset"),
+    OperationCode.FORMAT_CHANGE: Text("เปลี่ยนรูปแบบแล้ว", "Format changed"),
 }
 
 

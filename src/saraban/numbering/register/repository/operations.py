@@ -1,0 +1,72 @@
+"""What was done with the numbers of a project, newest first, at a cost that does not grow with the audit: an index for each filter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import User
+from saraban.kit.pagination import newest_first
+from saraban.numbering.series.domain.states import OperationCode
+from saraban.numbering.series.models import PERSON_NAME, LedgerEntry, NumberAudit, NumberOperation, NumberRendering
+from saraban.projects.models import Project
+
+
+@dataclass(frozen=True, slots=True)
+class OperationSearch:
+    """
+    Which operations of a project are asked for; None leaves it open.
+
+    :param person: key of an account
+    :param numbers: entries of the ledger, by public id
+    :param until: the first moment that is no longer wanted
+    """
+
+    project_id: int
+    operation: OperationCode | None = None
+    person: int | None = None
+    numbers: Sequence[UUID] | None = None
+    series: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+async def operations_page(
+    session: AsyncSession, asked: OperationSearch, *, cursor: str | None, limit: int
+) -> list[NumberOperation]:
+    """Return one more than the page has."""
+    statement = (
+        sa.select(NumberAudit, User.username, Project.project_code, PERSON_NAME)
+        .outerjoin(User, User.user_id == NumberAudit.user_id)  # outer joins, so that all begin with the audit
+        .outerjoin(Project, Project.id == NumberAudit.project_id)
+        .where(NumberAudit.project_id == asked.project_id)
+    )
+    equal = {
+        NumberAudit.operation: asked.operation,
+        NumberAudit.user_id: asked.person,
+        NumberAudit.series: asked.series,
+    }
+    statement = statement.where(*(column == value for column, value in equal.items() if value is not None))
+    if asked.numbers is not None:
+        statement = statement.where(NumberAudit.reservation_uuid.in_(asked.numbers))
+    if asked.since is not None:
+        statement = statement.where(NumberAudit.created_at >= asked.since)
+    if asked.until is not None:
+        statement = statement.where(NumberAudit.created_at < asked.until)
+    statement = newest_first(
+        statement, at=NumberAudit.created_at, public_id=NumberAudit.public_id, cursor=cursor, limit=limit
+    )
+    return [NumberOperation(*row) for row in (await session.execute(statement)).all()]
+
+
+async def entries_printed_as(session: AsyncSession, *, project_id: int, number: str) -> Sequence[UUID]:
+    """Return the entries of the ledger of which any form was ever printed so."""
+    statement = (
+        sa.select(LedgerEntry.public_id)
+        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
+        .where(NumberRendering.project_id == project_id, NumberRendering.document_number == number)
+    )
+    return (await session.scalars(statement)).all()

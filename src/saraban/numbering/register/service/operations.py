@@ -1,0 +1,64 @@
+"""The audit of numbers as it is read: who issued, voided, skipped or reset what, for those who see the numbers of the project."""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity import service as identity
+from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit.dates import moments_of_days
+from saraban.kit.pagination import Page, page_of
+from saraban.kit.text import fold
+from saraban.numbering.issue.service.lifecycle import VIEW_COUNTERS
+from saraban.numbering.register.repository import operations
+from saraban.numbering.register.repository.operations import OperationSearch
+from saraban.numbering.register.schemas import NumberAuditQuery
+from saraban.numbering.series.models import NumberOperation
+from saraban.projects import service as projects
+
+
+async def list_operations(
+    ctx: RequestContext,
+    session: AsyncSession,
+    asked: NumberAuditQuery,
+    *,
+    project_public_id: UUID,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[NumberOperation]:
+    """
+    Return what was done with the numbers of a project, newest first.
+
+    :raises Forbidden: for who may not see the counters of the whole project
+    :raises Invalid: for a period that ends before it begins
+    """
+    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+    ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
+    since, until = moments_of_days(asked.since, asked.until, ctx.zone)
+    person, numbers = None, None
+    if asked.person is not None:
+        person = await _account(session, asked.person)
+        if person is None:
+            return Page([], None)
+    if asked.number is not None:
+        numbers = await operations.entries_printed_as(session, project_id=project.id, number=fold(asked.number))
+    search = OperationSearch(
+        project.id,
+        operation=asked.operation,
+        person=person,
+        numbers=numbers,
+        series=fold(asked.series) if asked.series is not None else None,
+        since=since,
+        until=until,
+    )
+    rows = await operations.operations_page(session, search, cursor=cursor, limit=limit)
+    return page_of(rows, limit=limit, key=lambda row: (row.audit.created_at, row.audit.public_id))
+
+
+async def _account(session: AsyncSession, named: str) -> int | None:
+    """Return the key of whom a public id or a user name names."""
+    try:
+        found = await identity.look_up(session, public_ids=[UUID(named)])
+    except ValueError:
+        found = await identity.look_up(session, codes=[named])
+    return next((one.key for one in found if one.kind == "user"), None)
