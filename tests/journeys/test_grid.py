@@ -55,6 +55,7 @@ async def test_a_list_is_typed_changed_and_put_in_order_without_a_mouse(sit: Sit
     await expect(page.locator("#f-new-nameTh")).to_be_focused()
     await keyboard.press("Escape")
     await expect(page.locator("#f-new-code")).to_have_value("")
+    await expect(page.locator("#f-new-code")).to_be_focused()
 
     # Up from the new row, open, change, save; then one place up.
     await row_of(page, "J2").get_by_role("link").focus()
