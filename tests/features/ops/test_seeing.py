@@ -2,11 +2,17 @@
 
 from typing import Final
 
+import httpx
 import pytest
 from fastapi import FastAPI
 
+from saraban.ops.system_report import without_password
 from tests.conftest import SignIn, client_of
+from tests.features.ops.test_event_endpoints import WHY, fill
+from tests.features.web.conftest import Sit, sit, visitor
 from tests.further_people import add_people
+
+__all__ = ["sit", "visitor"]
 
 # In the order of `CALLERS`.
 CALLERS: Final = (
@@ -65,3 +71,55 @@ async def test_the_menu_has_the_pages_that_open(
     page = (await (await signed_in(caller)).get("/inbox")).text
 
     assert {one for one in ("/audit", "/events", "/system", "/numbers/audit") if f'href="{one}"' in page} == entries
+
+
+class TestEventPages:
+    """Requeue and drop from the pages of events."""
+
+    async def test_bring_back_or_forget_what_failed(self, app: FastAPI, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        (_, first, _), (_, second, _) = await fill(app.state), await fill(app.state)
+
+        again = await browser.post(f"/events/{first}/requeue", data=WHY)
+        gone = await browser.post(f"/events/{second}/drop", data=WHY)
+
+        assert again.headers["location"] == f"/events/{first}?done=requeue"
+        assert "The event is in the queue again." in (await browser.get(again.headers["location"])).text
+        assert gone.headers["location"] == "/events?state=dead&done=drop"
+        assert (await browser.get(f"/events/{second}")).status_code == 404
+
+    @pytest.mark.parametrize("deed", ["requeue", "drop"])
+    async def test_want_a_reason(self, app: FastAPI, sit: Sit, deed: str) -> None:
+        browser = await sit("admin", "en")
+        _, dead, _ = await fill(app.state)
+
+        answer = await browser.post(f"/events/{dead}/{deed}", data={"reason": ""})
+
+        assert (answer.status_code, "Required" in answer.text) == (422, True)
+
+    @pytest.mark.parametrize("deed", ["requeue", "drop"])
+    async def test_are_for_super_admins(
+        self, app: FastAPI, signed_in: SignIn, visitor: httpx.AsyncClient, deed: str
+    ) -> None:
+        await add_people(app)
+        _, dead, _ = await fill(app.state)
+        found = {"anonymous": (await visitor.post(f"/events/{dead}/{deed}", data=WHY)).headers["location"]}
+        for caller in CALLERS[1:]:
+            answer = await (await signed_in(caller)).post(f"/events/{dead}/{deed}", data=WHY)
+            found[caller] = str(answer.status_code)
+
+        assert found.pop("anonymous").startswith("/login")
+        assert found == {caller: "303" if caller == "admin" else "403" for caller in CALLERS[1:]}
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("mysql+asyncmy://saraban:s3cret@db.example:3306/saraban?ssl=1", "mysql://db.example:3306/saraban"),
+        ("redis://:s3cret@redis.example:6379/0", "redis://redis.example:6379/0"),
+        ("https://hooks.example/webhook/s3cret?token=s3cret", "https://hooks.example/…"),
+        ("https://user:s3cret@n8n.example", "https://n8n.example"),
+    ],
+)
+def test_an_address_is_told_without_what_opens_it(address: str, shown: str) -> None:
+    assert without_password(address) == shown
