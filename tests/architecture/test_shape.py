@@ -4,22 +4,23 @@ How heavy the code may be: the figures of `make shape`, each with the most it ma
 Whoever makes a figure smaller lowers its bound here. Whoever has to raise one says why in the commit.
 
 The last raise is what the index of reach, registers in two statements, their filters and sorting, and `demo generate` brought,
-the filters of the pages of registers, statements made once for what a document and its page read, and a transaction that numbers of many series share.
+the filters of the pages of registers, statements made once for what a document and its page read, and a transaction that numbers of many series share;
+then the set-up of a project in the browser: master data, people and their roles, access, first run, audit and system pages.
 """
 
 import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 90_000,
+    "lines of Python in src": 88_120,
     "modules in src": 470,
-    "modules with one importer and under 60 lines": 14,
+    "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,
     "parameters of a function, 90th percentile": 4,
-    "keyword arguments that only forward": 1_900,
-    "`Any` in src": 470,
+    "keyword arguments that only forward": 1_691,
+    "`Any` in src": 452,
     "modules on the path of POST /rfas": 55,  # 51, and four more where two requests are over 2 s apart
     "modules on the path of a transition": 48,
 }
