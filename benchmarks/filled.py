@@ -20,7 +20,7 @@ import orjson
 from benchmarks.bench import Say
 from saraban.identity import service as identity
 from saraban.identity.models import Organization
-from saraban.identity.service.accounts import NewAccount, RoleGrant
+from saraban.identity.service import NewAccount, RoleGrant
 from saraban.kit.db import Database
 from tests.factories.contexts import context
 from tests.servers import MariaDb

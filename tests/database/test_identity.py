@@ -10,6 +10,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban.identity import service as identity
+from saraban.identity.domain import catalogue
 from saraban.identity.models import RefreshToken, User
 from saraban.identity.schemas import OrganizationSearch
 from saraban.identity.service import (
@@ -101,9 +102,12 @@ class TestCallers:
             system = await identity.system_caller(session)
 
         assert admin is not None
-        assert len(admin.permissions) == 100
+        assert admin.permissions == {offer.name for offer in catalogue.PERMISSIONS}
         assert approver is not None
-        assert [len(grant.permissions) for grant in approver.grants] == [36, 55, 55]
+        assert [catalogue.permissions_of(grant.role) for grant in approver.grants] == [
+            grant.permissions for grant in approver.grants
+        ]
+        assert [grant.role for grant in approver.grants].count(catalogue.DOCUMENT_CONTROL) == 2
         assert system.is_service
 
     async def test_are_listed_with_their_roles(self, people_db: Database) -> None:

