@@ -6,6 +6,7 @@ A missing program fails the test with a sentence that says what to install; noth
 """
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -38,9 +39,18 @@ def program(*names: str, package: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """
+    Return a port that nobody has, of those that the system gives to no client: a server that is killed and started again would
+    otherwise find a connection of somebody else on its port.
+    """
+    while True:
+        port = 10_240 + secrets.randbelow(22_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return port
 
 
 def _quick_folder() -> str | None:

@@ -8,9 +8,9 @@ from fastapi import FastAPI
 
 from saraban.ops.system_report import without_password
 from tests.conftest import SignIn, client_of
-from tests.features.ops.test_event_endpoints import WHY, fill
 from tests.features.web.conftest import Sit, sit, visitor
 from tests.further_people import add_people
+from tests.recorded_events import WHY, fill
 
 __all__ = ["sit", "visitor"]
 
