@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import UNLIMITED
 from tests.preloaded import PreloadedProgram
-from tests.servers import HOST, free_port
+from tests.servers import HOST, free_port, is_free
 
 START_WITHIN = 60.0
 
@@ -79,7 +79,15 @@ class RunningSaraban:
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+            self._wait_for_port()
         self._process = None
+
+    def _wait_for_port(self) -> None:
+        """The processes that it started hold its port until each of them has come to its end, which the first does not wait for."""
+        deadline = time.monotonic() + START_WITHIN
+        while not is_free(self.port):
+            assert time.monotonic() < deadline, f"somebody still listens on port {self.port}"
+            time.sleep(0.01)
 
     def freeze(self) -> None:
         """As `kill -STOP`: it keeps its locks and its transactions, and does nothing."""

@@ -45,12 +45,19 @@ def free_port() -> int:
     """
     while True:
         port = 10_240 + secrets.randbelow(22_000)
-        with socket.socket() as probe:
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
+        if is_free(port):
             return port
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen there; connections that have ended do not count."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
 
 
 def _quick_folder() -> str | None:

@@ -30,6 +30,7 @@ from tests.command_tree import commands
 from tests.factories.contexts import context
 from tests.factories.letterbox import Letterbox, office_in
 from tests.features.cli.conftest import Command
+from tests.servers import free_port
 from tests.terminal import DEMO
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -409,12 +410,6 @@ class TestServe:
 
         assert code == 3
         assert "SARABAN_PORT" in err
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class TestWorker:

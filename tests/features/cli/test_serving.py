@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,16 +15,11 @@ import pytest
 from saraban.config import Settings
 from tests.conftest import settings_in
 from tests.processes import RunningSaraban, environment_of
+from tests.servers import free_port
 
 pytestmark = pytest.mark.slow
 
 PROGRAM = Path(sys.executable).with_name("saraban")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
