@@ -21,6 +21,7 @@ from saraban.documents.transmittal.service import TRANSMITTAL
 from saraban.identity.domain.catalogue import MODULES, PERMISSIONS
 from saraban.numbering.issue.service import number_request
 from saraban.setup.domain.master_kinds import KINDS
+from saraban.web.shell.administration import GROUPS
 
 SOURCE = Path(saraban.__file__).parent
 
@@ -93,6 +94,12 @@ def test_each_permission_of_the_catalogue_has_its_guard() -> None:
 
     assert GUARDS.keys() == known
     assert {offer.module for offer in PERMISSIONS} == MODULES.keys()
+
+
+def test_the_menu_asks_for_what_there_is() -> None:
+    asked = {name for group in GROUPS for page in group.pages for name in page.permissions}
+
+    assert asked <= GUARDS.keys()
 
 
 @pytest.mark.parametrize(("permission", "guard"), GUARDS.items(), ids=GUARDS)

@@ -38,10 +38,7 @@ class MenuGroup:
 
 
 SETUP: Final = "/project-setup"
-_LISTS: Final = (
-    *("master_data.manage", "master_data.discipline.manage"),
-    *("master_data.tag.manage", "master_data.drawing_category.manage"),
-)
+_LISTS: Final = ("master_data.discipline.manage", "master_data.tag.manage", "master_data.drawing_category.manage")
 # What belongs to one project, and what belongs to the installation; in the order of the menu.
 GROUPS: Final = (
     MenuGroup(

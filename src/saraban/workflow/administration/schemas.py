@@ -27,7 +27,7 @@ _DEFINITION: Final[dict[str, Json]] = {
                 "submit": {
                     "to": "submitted",
                     "label": {"th": "ส่ง", "en": "Submit"},
-                    "require": {"party": ["originator"], "permissions": ["document.create"]},
+                    "require": {"party": ["originator"], "permissions": ["correspondence.submit"]},
                 }
             },
         },
