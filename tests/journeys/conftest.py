@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, StorageState, ViewportSize, async_playwright
+from playwright.async_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    StorageState,
+    ViewportSize,
+    async_playwright,
+    expect,
+)
 
 from tests.conftest import PASSWORD, SIGNING_KEY
 from tests.processes import environment_of
@@ -30,6 +38,8 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 DESK: ViewportSize = {"width": 1280, "height": 800}
+PATIENCE = 20_000  # milliseconds; on a busy machine a page takes seconds
+BROKEN_OFF = ("htmx:sendAbort", "htmx:afterRequest")
 PICTURES = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 
 
@@ -81,6 +91,7 @@ def _wait(starting: Starting) -> None:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(starting: Starting) -> AsyncIterator[Browser]:
     """One browser for all journeys; everybody sits in a context of their own."""
+    expect.set_options(timeout=PATIENCE)
     async with async_playwright() as playwright:
         opened = await playwright.chromium.launch(
             executable_path=program("chromium", package="chromium"), args=ARGUMENTS
@@ -97,7 +108,12 @@ class Person:
         self.site = site
         self.complaints: list[str] = []
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        page.on("console", self._hear)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        """A page breaks its own request off where a newer one takes its place (`hx-sync`), or where it is left: htmx tells."""
+        if message.type == "error" and not message.text.startswith(BROKEN_OFF):
+            self.complaints.append(message.text)
 
     async def log_in(self, username: str) -> None:
         await self.page.goto(f"{self.site}/login")
@@ -150,7 +166,7 @@ async def sit(browser: Browser, site: str, sessions: dict[str, StorageState]) ->
             )
             stack.push_async_callback(context.close)
             page = await context.new_page()
-            page.set_default_timeout(15_000)
+            page.set_default_timeout(PATIENCE)
             person = Person(page, site)
             if not username:
                 return person

@@ -172,7 +172,7 @@ class Hand:
         await self.page.goto(link if "://" in link else self.address + link)
 
     async def click(self, selector: str) -> None:
-        """Once the page waits for nothing: an answer that is left behind is a fault on the console."""
+        """Once the page waits for nothing."""
         self.count += 1
         await expect(self.page.locator(".htmx-request")).to_have_count(0)
         await self.page.locator(selector).first.click()

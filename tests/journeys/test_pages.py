@@ -242,7 +242,7 @@ async def test_an_old_register_is_watched_on_its_way_in(sit: Sit, language: str)
     )
     await page.click("[data-submit]")
 
-    await expect(page.locator("[name=move]")).to_be_visible(timeout=20_000)
+    await expect(page.locator("[name=move]")).to_be_visible()
     await page.check("[name=move]")
     for size, shape in SIZES.items():
         await page.set_viewport_size(shape)
@@ -251,7 +251,7 @@ async def test_an_old_register_is_watched_on_its_way_in(sit: Sit, language: str)
     await page.set_viewport_size(SIZES["desk"])
     await page.click("[data-submit]")
 
-    await expect(page.locator("[role=status] .tone-green")).to_be_visible(timeout=20_000)
+    await expect(page.locator("[role=status] .tone-green")).to_be_visible()
     await expect(page.locator("#import")).to_contain_text("399")
     await person.picture(f"desk-{language}-import-done", whole=True)
     assert await page.evaluate(FAULTS) == []
