@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 
+from saraban.kit.ids import new_id
 from tests.conftest import SignIn
 from tests.factories.projects import FULL
 
@@ -61,3 +62,16 @@ async def test_takes_yaml_from_super_admins_alone(signed_in: SignIn, client: htt
     assert (await sent(admin, "#" * 1_000_001)).status_code == 413
     assert (await sent(other, FULL)).status_code == 403
     assert (await sent(client, FULL)).status_code == 401
+
+
+async def test_gives_the_file_of_a_project_to_whom_manages_it(signed_in: SignIn) -> None:
+    admin = await signed_in("admin")
+    project = (await admin.get("/api/v1/projects")).json()["items"][0]["publicId"]
+    address = f"/api/v1/projects/{project}/file"
+    given = await admin.get(address)
+
+    assert (given.status_code, given.headers["Content-Type"]) == (200, "application/yaml; charset=utf-8")
+    assert (await sent(admin, given.text)).json() == {"changes": [], "applied": True}
+    assert (await (await signed_in("padmin")).get(address)).text == given.text
+    assert (await (await signed_in("viewer")).get(address)).status_code == 403
+    assert (await admin.get(f"/api/v1/projects/{new_id()}/file")).status_code == 404

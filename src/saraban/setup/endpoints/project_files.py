@@ -1,13 +1,15 @@
 """A project from one file, over HTTP. People who are invited get their links by e-mail, never in the answer."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, CurrentCaller
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import Db
+from saraban.kit.http import Db, PathId, ReadSession
 from saraban.kit.json import Json, JsonObject
+from saraban.projects import service as projects
 from saraban.setup import service
 from saraban.setup.schemas.project_files import AppliedOut, ProjectChangeOut
 
@@ -24,6 +26,14 @@ _BODY: Final[dict[str, Json]] = {
         "required": True,
         "description": "A project file, at most 1 MB; its keys are described by docs/project.schema.json.",
         "content": {YAML: {"schema": {"type": "string"}, "example": _EXAMPLE}},
+    }
+}
+
+
+_FILE: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "A project file; its keys are described by docs/project.schema.json.",
+        "content": {YAML: {"schema": {"type": "object"}}},
     }
 }
 
@@ -45,6 +55,21 @@ async def _content(request: Request, _caller: CurrentCaller) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != YAML:
         raise NotYaml
     return await request.body()
+
+
+@router.get(
+    "/projects/{publicId}/file",
+    tags=["projects"],
+    response_class=Response,
+    responses=_FILE,
+    summary="Download a project file",
+)
+async def download(ctx: Context, session: ReadSession, public_id: PathId) -> Response:
+    """The whole set-up of a project, for those who manage it: applied elsewhere it makes the same, applied here it changes nothing."""
+    project = await projects.read_project(ctx, session, public_id=public_id)
+    content = await service.export(ctx, session, code=project.project_code)
+    headers = {"Content-Disposition": 'attachment; filename="project.yaml"', "Cache-Control": "no-store"}
+    return Response(content, media_type=f"{YAML}; charset=utf-8", headers=headers)
 
 
 @router.post("/projects/apply", tags=["projects"], summary="Apply a project file", openapi_extra=_BODY)
