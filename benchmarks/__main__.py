@@ -16,6 +16,7 @@ from benchmarks import (
     number_import,
     numbering,
     registers,
+    setup,
     workflow,
 )
 from benchmarks.bench import Suite
@@ -44,6 +45,7 @@ SUITES = joined(
     registers.SUITES,
     creation.SUITES,
     controllers.SUITES,
+    setup.SUITES,
 )
 FULL = joined(full.SUITES, registers.FULL, controllers.FULL)
 

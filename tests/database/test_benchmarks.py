@@ -4,12 +4,14 @@ import asyncio
 import inspect
 import math
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 import pytest_asyncio
+from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 from redis.asyncio import Redis
@@ -26,6 +28,7 @@ from benchmarks import (
     numbering,
     register_baselines,
     registers,
+    setup,
     workflow,
     workflow_baselines,
 )
@@ -38,13 +41,14 @@ from benchmarks.pending_rfas import BACK, FORWARD, PendingRfas, approvals_in_tur
 from benchmarks.register_baselines import Reader
 from benchmarks.results import Row, facts
 from benchmarks.trips import counting
+from saraban.config import Settings
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.demo.service import find_demo_project
 from saraban.documents.rfa.service import RFA
 from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.workflow.runtime.service.transitions import LANES
-from tests.conftest import settings_in
+from tests.conftest import SignIn, settings_in
 from tests.factories.contexts import context
 from tests.servers import MariaDb
 from tests.servers import Redis as RedisServer
@@ -339,6 +343,42 @@ class TestTinyRuns:
 
         assert next(row.value for row in rows if row.row.endswith("errors")) == 0
         assert all(any(f": {action}, p95" in row.row for row in rows) for action in controllers.SHARES)
+
+
+class TestSettingUp:
+    @pytest.fixture(autouse=True)
+    def few(self, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+        for name, value in {"ORGANIZATIONS": 3, "CONTRACTS": 1, "DISCIPLINES": 2, "PEOPLE": 2, "INVITED": 3}.items():
+            monkeypatch.setattr(setup, name, value)
+
+        @asynccontextmanager
+        async def databases(_b: Bench, _name: str) -> AsyncIterator[dict[str, str]]:
+            yield {"SQLite": settings.sqlalchemy_url}
+
+        monkeypatch.setattr(setup, "_databases", databases)
+
+    @pytest.mark.parametrize("suite", [setup.file, setup.people])
+    async def test_is_done_in_every_round(self, suite: Suite) -> None:
+        bench = SimpleNamespace(rounds=2, say=lambda _what: None)
+
+        rows = await suite(cast("Bench", bench))
+
+        assert [bool(row.wanted) for row in rows] == [True, False]
+
+    async def test_fills_every_list_and_empties_it(self, app: FastAPI, signed_in: SignIn) -> None:
+        lists = await setup.Lists.of(app.state.db.url)
+        admin = await signed_in("admin")
+        long = []
+        for what, path in lists.paths.items():
+            before = (await admin.get(path, headers={"Accept": "text/html"})).text
+            added = await lists.fill(what, 60)
+            page = await admin.get(path, headers={"Accept": "text/html"})
+            long.append(page.status_code == 200 and "cursor=" in page.text)
+            await lists.empty(added)
+            assert (await admin.get(path, headers={"Accept": "text/html"})).text.count("<tr") == before.count("<tr")
+        await lists.db.close()
+
+        assert long == [True] * len(lists.paths)
 
 
 class TestLoad:
