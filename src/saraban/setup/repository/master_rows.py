@@ -89,7 +89,8 @@ async def rows(
     table = _table(kind.table)
     statement = _of(kind, owner)
     if only is not None:
-        statement = statement.where(table.c.id.in_(only))
+        # MariaDB would begin with what is among them, and carry each row through a temporary table.
+        statement = statement.where(table.c.id.in_(only)).prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     if not include_closed:
         statement = statement.where(_is_open(table))
     if search:

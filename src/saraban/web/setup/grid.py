@@ -29,9 +29,9 @@ from saraban.web.setup.places import CurrentGrid, GridPlace
 from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page, id_of
 from saraban.web.shell.labels import PARTY_ROLES
 from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest
-from saraban.web.shell.session import PageRoute
+from saraban.web.shell.session import ListRoute
 
-router = APIRouter(include_in_schema=False, route_class=PageRoute)
+router = APIRouter(include_in_schema=False, route_class=ListRoute)
 
 FAMILIES: Final = (
     "/organizations",

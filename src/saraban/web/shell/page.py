@@ -424,13 +424,12 @@ async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
     known: tuple[ProjectRef, ...] = ()
     if "hx-request" not in request.headers:
         async with db.reading() as session:
-            readings = (
-                notifications.unread_count(ctx, session),
-                projects.projects_of(ctx, session),
-                projects.type_names(session),
-            )
-            unread, known, names = await together(session, *readings)
-            labels.set_type_names(names)
+            readings = [notifications.unread_count(ctx, session), projects.projects_of(ctx, session)]
+            if getattr(request.scope["route"], "names_document_types", True):
+                readings.append(projects.type_names(session))
+            unread, known, *names = await together(session, *readings)
+            for named in names:
+                labels.set_type_names(named)
     return PageRequest(request, ctx, language_of(request), unread, known)
 
 

@@ -65,6 +65,8 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 class PageRoute(APIRoute):
     """A route whose visitor need not notice that tokens are short-lived."""
 
+    names_document_types: ClassVar[bool] = True
+
     def get_route_handler(self) -> Handler:
         answer = super().get_route_handler()
 
@@ -74,6 +76,12 @@ class PageRoute(APIRoute):
             return response
 
         return handle
+
+
+class ListRoute(PageRoute):
+    """A route of a page on which no document stands, so that nobody reads what types of documents are called."""
+
+    names_document_types = False
 
 
 async def _with_renewed_session(request: Request) -> Request:
