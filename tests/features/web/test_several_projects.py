@@ -3,6 +3,7 @@
 from typing import Any
 
 import httpx
+import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from fastapi import FastAPI
@@ -137,6 +138,21 @@ class TestDocument:
         found = (await browser.get(f"/find?find=เรื่อง&projectPublicId={documents['other']}")).text
 
         assert (documents["there"] in found, documents["here"] in found) == (True, False)
+
+
+class TestSetUp:
+    @pytest.mark.parametrize("page", ["setup", "setup/members", "file"])
+    async def test_of_a_project_is_within_it_and_stays_there(
+        self, sit: Sit, documents: dict[str, str], page: str
+    ) -> None:
+        browser = await sit("admin")
+        await browser.post("/project", data={"project": documents["demo"]})
+
+        shown = await browser.get(f"/projects/{documents['other']}/{page}")
+        menu = await browser.get("/project-setup")
+
+        assert f'<option value="{documents["other"]}" selected>' in shown.text
+        assert menu.headers["Location"] == f"/projects/{documents['other']}/setup"
 
 
 class TestTasks:

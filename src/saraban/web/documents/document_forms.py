@@ -37,13 +37,12 @@ from saraban.web.shell.forms import (
     FormState,
     FormValues,
     form_errors,
-    id_of,
     number_or_text,
     show_again,
     text,
     texts,
 )
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)

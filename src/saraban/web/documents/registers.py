@@ -31,8 +31,7 @@ from saraban.web.documents.register_filters import (
     set_filters,
 )
 from saraban.web.shell.document_kinds import KINDS, WebKind
-from saraban.web.shell.forms import id_of
-from saraban.web.shell.page import CurrentPage, PageModel
+from saraban.web.shell.page import CurrentPage, PageModel, id_of
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.language.definition import CANCELLED
 

@@ -19,18 +19,8 @@ from saraban.numbering.issue.dependencies import limit_reading
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS
-from saraban.web.shell.forms import (
-    NEW_FORM,
-    CurrentForm,
-    FormState,
-    FormValues,
-    SentForm,
-    form_errors,
-    id_of,
-    submit,
-    text,
-)
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import NEW_FORM, CurrentForm, FormState, FormValues, SentForm, form_errors, submit, text
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/formats")

@@ -32,14 +32,13 @@ from saraban.web.shell.forms import (
     await_first_answer,
     form_errors,
     form_with,
-    id_of,
     number_or_text,
     show_again,
     submit,
     text,
     validated,
 )
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, PageModel, PageRequest
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)

@@ -22,18 +22,8 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import PartySummary
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, VIEW_COUNTERS
-from saraban.web.shell.forms import (
-    CurrentForm,
-    FormState,
-    FormValues,
-    SentForm,
-    form_errors,
-    form_with,
-    id_of,
-    submit,
-    text,
-)
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, form_with, submit, text
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numbers/ranges")

@@ -22,8 +22,8 @@ from saraban.identity.service.roles import PermissionView
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import ReadSession
 from saraban.projects.service import ProjectRef
-from saraban.web.shell.forms import form_errors, id_of
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import form_errors
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/why")

@@ -16,8 +16,8 @@ from saraban.projects.service import ProjectRef
 from saraban.setup import service as setup
 from saraban.setup.domain.comparison import ChangeType, Difference
 from saraban.setup.domain.project_yaml import LARGEST, read_file
-from saraban.web.shell.forms import form_errors, id_of, text
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import form_errors, text
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/projects")
@@ -163,6 +163,7 @@ async def _managed(page: PageRequest, session: ReadSession, place: str) -> Proje
         raise NotFound(f"There is no project {place}.")
     if not page.may(setup.MANAGE, project):
         raise Forbidden(f"The permission {setup.MANAGE} is needed here.")
+    page.within(project.public_id)
     return project
 
 

@@ -26,9 +26,9 @@ from saraban.setup.domain.master_rows import EndingSeries, MasterAddress, Master
 from saraban.setup.schemas.master_data import new_row, row_change
 from saraban.setup.service import master_data as setup
 from saraban.web.setup.places import CurrentGrid, GridPlace
-from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page, id_of
+from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
 from saraban.web.shell.labels import PARTY_ROLES
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest, id_of
 from saraban.web.shell.session import ListRoute
 
 router = APIRouter(include_in_schema=False, route_class=ListRoute)
@@ -387,9 +387,8 @@ async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> Mast
     if ref is None:
         return await setup.create(form.context, session, kind, owner=place.owner, new=form.order(new_row(kind), stated))
     stated = {name: value for name, value in stated.items() if name != kind.within}
-    if form.text("confirm"):
-        stated |= {"confirmSeries": True}
-    wanted = form.order(row_change(kind), stated)
+    confirmed = {"confirmSeries": True} if form.text("confirm") else {}
+    wanted = form.order(row_change(kind), {**stated, **confirmed})
     return await setup.change(
         form.context, session, kind, address_of(place, ref), wanted=wanted, if_match=form.text("etag")
     )

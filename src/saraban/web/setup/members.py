@@ -37,9 +37,9 @@ from saraban.web.setup.grid import (
     new_line,
 )
 from saraban.web.setup.places import GridPlace, owners
-from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page, id_of
+from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
 from saraban.web.shell.labels import PARTY_ROLES
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, PageModel, PageRequest
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import ListRoute
 
 router = APIRouter(include_in_schema=False, route_class=ListRoute)

@@ -14,8 +14,7 @@ from saraban.kit.http import Db
 from saraban.setup.domain.master_kinds import CONTRACT, KINDS, ORGANIZATION, PROJECT, MasterKind, Owner
 from saraban.setup.domain.master_rows import MasterAddress, MasterRow
 from saraban.setup.service import master_data as setup
-from saraban.web.shell.forms import id_of
-from saraban.web.shell.page import CurrentPage
+from saraban.web.shell.page import CurrentPage, id_of
 
 # A list is named in the address by the last part of its path in the API.
 LISTS: Final[Mapping[tuple[Owner, str], MasterKind]] = {

@@ -23,7 +23,7 @@ from saraban.kit.idempotency import KeyInUse
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
 from saraban.kit.schema import TYPED
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest, id_of
 from saraban.workflow.administration.domain import definition_text
 
 T = TypeVar("T")
@@ -128,14 +128,6 @@ def text(form: FormValues, name: str) -> str | None:
 def number_or_text(typed: str) -> int | str:
     """Return a whole number as one, and anything else as it was typed, for the order to refuse by name."""
     return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
-
-
-def id_of(typed: str | None) -> UUID | None:
-    """Return a public id, None for what is none."""
-    try:
-        return UUID(typed or "")
-    except ValueError:
-        return None
 
 
 def project_in(form: FormValues) -> UUID:

@@ -311,6 +311,14 @@ def remember_language(response: Response, language: str) -> None:
     response.set_cookie(LANGUAGE_COOKIE, language, max_age=365 * 86400, samesite="lax", path="/")
 
 
+def id_of(typed: str | None) -> UUID | None:
+    """Return a public id, None for what is none."""
+    try:
+        return UUID(typed or "")
+    except ValueError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectChoice:
     """The project that a page is about, among those that the reader may choose."""
@@ -404,10 +412,7 @@ class PageRequest:
 
     @property
     def _chosen(self) -> UUID | None:
-        try:
-            return UUID(self.request.cookies.get(PROJECT_COOKIE, ""))
-        except ValueError:
-            return None
+        return id_of(self.request.cookies.get(PROJECT_COOKIE))
 
     @property
     def is_fragment(self) -> bool:
@@ -428,9 +433,13 @@ async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
             if getattr(request.scope["route"], "names_document_types", True):
                 readings.append(projects.type_names(session))
             unread, known, *names = await together(session, *readings)
-            for named in names:
-                labels.set_type_names(named)
-    return PageRequest(request, ctx, language_of(request), unread, known)
+            for one in names:
+                labels.set_type_names(one)
+    page = PageRequest(request, ctx, language_of(request), unread, known)
+    named = id_of(request.path_params.get("project"))
+    if named is not None:
+        page.within(named)
+    return page
 
 
 CurrentPage = Annotated[PageRequest, Depends(page_request)]

@@ -18,18 +18,8 @@ from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.forms import (
-    CurrentForm,
-    FormState,
-    FormValues,
-    SentForm,
-    form_errors,
-    id_of,
-    project_in,
-    submit,
-    text,
-)
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, project_in, submit, text
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import WorkflowAssignmentIn
 from saraban.workflow.administration.service import workflow_assignment
