@@ -275,8 +275,8 @@ class TestOverview:
         other = await add_other_project(app.state.db)
         browser = await sit("admin", language)
 
-        page = html_of(await browser.get(f"/projects/{other['project']}/setup"))
         missing = html_of(await browser.get(await home_of(browser))).count("setup-missing")
+        page = html_of(await browser.get(f"/projects/{other['project']}/setup"))
 
         assert all(word in page for word in words)
         counts = re.findall(r'href="[^"]*/([\w-]+)">[^<]*</a>\s*<span class="setup-count">(\d+)<', page)
