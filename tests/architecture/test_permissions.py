@@ -74,12 +74,12 @@ GUARDS = {
 }
 MASTER_DATA = "setup.service.master_data"
 GUARDS |= {
-    "project.manage_members": ("setup.service.members:save_project_member", "OF_PROJECT"),
-    "contract.manage_members": ("setup.service.members:save_party", "OF_CONTRACT"),
+    "project.manage_members": ("setup.service.members:_managed", "OF_PROJECT"),
+    "contract.manage_members": ("setup.service.members:_managed", "OF_CONTRACT"),
     **{f"{thing}.create": (f"{MASTER_DATA}:create", "kind.create") for thing in ("organization", "contract")},
     **{f"{thing}.edit": (f"{MASTER_DATA}:change", "kind.change") for thing in ("organization", "contract")},
     **{
-        f"{thing}.delete": (f"{MASTER_DATA}:_set_active", "kind.close")
+        f"{thing}.delete": (f"{MASTER_DATA}:set_active", "kind.close")
         for thing in ("organization", "project", "contract")
     },
     **{

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -49,8 +49,18 @@ Account = Annotated[
 
 
 group = typer.Typer(no_args_is_help=True, help="Projects: from a file, into a file, their members and working days.")
-_VERBS = (master.list_rows, master.show, master.change, master.close, master.reopen)
-master.add_commands(group, "projects", "project", _VERBS, {"project", "contract"})
+master.add_commands(
+    group,
+    "project",
+    {
+        master.list_: "list",
+        master.show: "show LCBP3-C2",
+        master.change: "change LCBP3-C2 projectNameEn='Laem Chabang' --as padmin",
+        master.close: "close LCBP3-C2 --as padmin",
+        master.reopen: "reopen LCBP3-C2 --as padmin",
+    },
+    which="projects",
+)
 
 
 @group.command()
@@ -71,7 +81,7 @@ def member(
         saraban project member ผรม.2 --project LCBP3-C2 --contract LCBP3-C2 --as padmin
     """
     from saraban.identity.domain.catalogue import PartyRole
-    from saraban.setup.domain.master_kinds import CONTRACT, ORGANIZATION
+    from saraban.setup.domain.master_kinds import CONTRACT, ORGANIZATION, Owner
     from saraban.setup.service import master_data, members
 
     if role is not None and role.upper() not in set(PartyRole):
@@ -81,15 +91,15 @@ def member(
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
         which = await master_data.public_id_of(session, ORGANIZATION, organization, pointer="/ORGANIZATION")
-        how: dict[str, Any] = {"organization_public_id": which} | ({"role": PartyRole(role.upper())} if role else {})
+        of, owner = Owner.PROJECT, await project_named(session, project)
         if contract is not None:
-            place = await master_data.public_id_of(session, CONTRACT, contract, pointer="/contract")
-            verb = members.save_party if role else members.remove_party
-            await verb(ctx, session, contract_public_id=place, **how)
-            return
-        place = await project_named(session, project)
-        of_project = members.save_project_member if role else members.remove_project_member
-        await of_project(ctx, session, project_public_id=place, **how)
+            of = Owner.CONTRACT
+            owner = await master_data.public_id_of(session, CONTRACT, contract, pointer="/contract")
+        asked = {"owner": owner, "organization_public_id": which}
+        if role:
+            await members.save_member(ctx, session, of, **asked, role=PartyRole(role.upper()))
+        else:
+            await members.remove_member(ctx, session, of, **asked)
 
     as_account(account, step, address=HERE)
     tell("บันทึกสมาชิกแล้ว", "Saved.") if role else tell("นำออกแล้ว", "Taken out.")

@@ -92,14 +92,14 @@ class TestARow:
         name = kind.fields[2].name
 
         changed = await desk.change(row, **{name: "Another name"})
-        closed = await desk.do(master_data.close, kind, desk.address(row))
+        closed = await desk.do(master_data.set_active, kind, desk.address(row), active=False)
 
         read = await desk.do(master_data.read, kind, desk.address(row))
         assert read.values == {**row.values, name: "Another name"}
         assert (row.is_active, changed.is_active, closed.is_active, read.is_active) == (True, True, False, False)
         assert row.code not in await desk.codes(kind)
         assert row.code in await desk.codes(kind, include_closed=True)
-        await desk.do(master_data.reopen, kind, desk.address(row))
+        await desk.do(master_data.set_active, kind, desk.address(row), active=True)
         assert row.code in await desk.codes(kind)
 
     @every_kind
@@ -167,7 +167,7 @@ class TestACodeOfTheProduct:
         row = await desk.do(master_data.read, kind, MasterAddress(code))
 
         with pytest.raises(CodeOfTheProduct):
-            await desk.do(master_data.close, kind, MasterAddress(code))
+            await desk.do(master_data.set_active, kind, MasterAddress(code), active=False)
         with pytest.raises(CodeOfTheProduct):
             await desk.change(row, code="NEW")
         assert (await desk.change(row, nameEn="Named otherwise")).values["nameEn"] == "Named otherwise"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
@@ -14,8 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, CurrentCaller, KeyedContext
-from saraban.identity.domain.context import RequestContext
-from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import (
     BINARY,
@@ -30,7 +29,6 @@ from saraban.kit.http import (
     respond,
     workbook_response,
 )
-from saraban.kit.idempotency import Idempotency
 from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import SingleLine
@@ -84,6 +82,58 @@ async def _workbook(request: Request, _caller: CurrentCaller) -> bytes:
     return await request.body()
 
 
+@dataclass(frozen=True, slots=True)
+class RowRequest:
+    """A request that adds or changes a row: in whose name, and done once for its key."""
+
+    ctx: KeyedContext
+    db: Db
+    idempotency: Idempotent
+
+    async def answer(
+        self,
+        asked: tuple[str, object],
+        work: Callable[[AsyncSession], Awaitable[MasterRow]],
+        *,
+        kind: MasterKind,
+        owner: UUID | None,
+        location: str | None = None,
+    ) -> Response:
+        """
+        Do it and show the row; of a repetition show the row as it is now.
+
+        :param asked: name and payload of the operation
+        :param location: path of rows of the kind, where one is added
+        """
+        done: list[MasterRow] = []
+
+        async def once(session: AsyncSession) -> Receipt:
+            row = await work(session)
+            done[:] = [row]
+            return Receipt("master_row", row.public_id, {"code": row.code, "within": row.within or None})
+
+        receipt = await self.idempotency.run(Operation.of(self.ctx, *asked), once)
+        if not done:
+            told = receipt.outcome
+            within = str(told["within"]) if told["within"] else None
+            address = MasterAddress(str(told["code"]), owner, within, receipt.public_id)
+            async with read_after_commit(self.db) as session:
+                done.append(await service.read(self.ctx, session, kind, address))
+        row = done[0]
+        headers = {"ETag": row.etag}
+        if location is not None:
+            public_id = str(row.public_id or owner)
+            headers["Location"] = f"/api/v1{location}".format(publicId=public_id, code=quote(row.code, safe=""))
+        return respond(schemas.shown(row), status=201 if location else 200, receipt=receipt, headers=headers)
+
+
+def _depends(function: Callable[..., object]) -> Any:
+    return Depends(async_dependency(function))
+
+
+Changing = Annotated[RowRequest, _depends(RowRequest)]
+
+
 def _nobody() -> None:
     """Whose rows they are: the installation's."""
 
@@ -108,10 +158,6 @@ def _of_type(public_id: PathId, code: Code, type_code: TypeCode = None) -> Maste
     return MasterAddress(code, public_id, type_code)
 
 
-def _depends(function: Callable[..., object]) -> Any:
-    return Depends(async_dependency(function))
-
-
 class _Routes:
     """
     The operations of one kind. FastAPI reads what each takes from its annotations; those that differ by kind are put in their
@@ -120,10 +166,8 @@ class _Routes:
 
     def __init__(self, kind: MasterKind) -> None:
         self.kind = kind
-        above = {Owner.INSTALLATION: "", Owner.PROJECT: "/projects/{publicId}", Owner.CONTRACT: "/contracts/{publicId}"}
-        self.list_path = f"{above[kind.owner]}/{kind.path}"
+        self.list_path = ("" if kind.owner is Owner.INSTALLATION else f"/{kind.owner}s/{{publicId}}") + f"/{kind.path}"
         self.path = f"/{kind.path}/{{publicId}}" if kind.has_public_id else f"{self.list_path}/{{code}}"
-        self.owner: Any = _depends(_nobody if kind.owner is Owner.INSTALLATION else _owner)
         address: Callable[..., MasterAddress] = _of_owner
         if kind.has_public_id:
             address = _of_itself
@@ -131,20 +175,24 @@ class _Routes:
             address = _of_type
         elif kind.owner is Owner.INSTALLATION:
             address = _of_installation
-        self.address: Any = _depends(address)
-        self.out: Any = schemas.row_out(kind)
+        owner: Callable[..., UUID | None] = _nobody if kind.owner is Owner.INSTALLATION else _owner
+        self.annotations = {
+            "owner": Annotated[UUID | None, _depends(owner)],
+            "address": Annotated[MasterAddress, _depends(address)],
+        }
 
     def add(self, method: str, path: str, verb: str, function: Callable[..., Any], summary: str, **more: Any) -> None:
         kind = self.kind
-        for name, annotation in {"owner": UUID | None, "address": MasterAddress}.items():
-            if name in function.__annotations__:
-                function.__annotations__[name] = Annotated[annotation, getattr(self, name)]
-        tag = kind.plural.en if kind.has_public_id else "master data"
+        function.__annotations__ |= {
+            name: shape for name, shape in self.annotations.items() if name in function.__annotations__
+        }
+        if function.__annotations__["return"] is Response and "response_class" not in more:
+            more["response_model"] = schemas.row_out(kind)
         router.add_api_route(
             path,
             function,
             methods=[method],
-            tags=[tag],
+            tags=[kind.plural.en if kind.has_public_id else "master data"],
             summary=summary,
             name=f"{verb}_{kind.name}",
             **more,
@@ -153,13 +201,12 @@ class _Routes:
     def add_reading(self) -> None:
         kind = self.kind
 
-        async def read(ctx: Context, session: ReadSession, response: Response, address: MasterAddress) -> Any:
+        async def read(ctx: Context, session: ReadSession, address: MasterAddress) -> Response:
             """Closed ones, too. The `ETag` is for the change that follows."""
             row = await service.read(ctx, session, kind, address)
-            response.headers["ETag"] = row.etag
-            return schemas.shown(row)
+            return respond(schemas.shown(row), headers={"ETag": row.etag})
 
-        self.add("GET", self.path, "read", read, f"Read a row: {kind.singular.en}", response_model=self.out)
+        self.add("GET", self.path, "read", read, f"Read a row: {kind.singular.en}")
 
     def add_list(self) -> None:
         kind = self.kind
@@ -175,83 +222,65 @@ class _Routes:
             limit: PageLimit = 50,
         ) -> Any:
             """In the order of forms."""
-            found = await service.list_rows(
-                ctx,
-                session,
-                kind,
-                owner=owner,
-                search=search,
-                include_closed=include_closed,
-                cursor=cursor,
-                limit=limit,
-            )
+            find = partial(service.list_rows, ctx, session, kind, owner=owner, cursor=cursor, limit=limit)
+            found = await find(search=search, include_closed=include_closed)
             return page(items=[schemas.shown(row) for row in found.items], nextCursor=found.next_cursor)
 
         self.add("GET", self.list_path, "list", list_of, f"List {kind.plural.en}", response_model=page)
 
-    def add_changes(self) -> None:
-        kind, wanted = self.kind, schemas.row_change(self.kind)
+    def add_change(self) -> None:
+        kind = self.kind
 
         async def change(
-            body: schemas.MasterRowChange,
-            ctx: KeyedContext,
-            db: Db,
-            idempotency: Idempotent,
-            address: MasterAddress,
-            if_match: IfMatch = None,
+            body: schemas.MasterRowChange, request: Changing, address: MasterAddress, if_match: IfMatch = None
         ) -> Response:
             """
             What is left out stays. A code that document numbers print is changed once `confirmSeries` says so; until then the
             answer is 409 with each series that would begin anew at 1.
             """
-            work = partial(service.change, ctx, kind=kind, address=address, wanted=body, if_match=if_match)
             asked = {**body.values, "confirmSeries": body.confirm_series, "of": _named(address)}
-            operation = Operation.of(ctx, f"PATCH {kind.name}", asked)
-            return await self._done(ctx, db, idempotency, operation, partial(_by_session, work), owner=address.owner)
-
-        change.__annotations__["body"] = wanted
-        self.add("PATCH", self.path, "change", change, f"Change a row: {kind.singular.en}", response_model=self.out)
-        for verb, use_case in (("close", service.close), ("reopen", service.reopen)):
-            self._add_ending(verb, use_case)
-
-    def _add_ending(self, verb: str, use_case: Callable[..., Awaitable[MasterRow]]) -> None:
-        kind = self.kind
-
-        async def end(
-            ctx: KeyedContext, db: Db, idempotency: Idempotent, address: MasterAddress, if_match: IfMatch = None
-        ) -> Response:
-            """What is closed stays on documents and leaves the forms. A second time it changes nothing."""
-            work = partial(use_case, ctx, kind=kind, address=address, if_match=if_match)
-            operation = Operation.of(ctx, f"POST {kind.name} {verb}", {"of": _named(address)})
-            return await self._done(ctx, db, idempotency, operation, partial(_by_session, work), owner=address.owner)
-
-        summary = f"{verb.capitalize()} a row: {kind.singular.en}"
-        self.add("POST", f"{self.path}/{verb}", verb, end, summary, response_model=self.out)
-
-    def add_creation(self) -> None:
-        kind, new = self.kind, schemas.new_row(self.kind)
-
-        async def create(
-            body: schemas.MasterRowNew, ctx: KeyedContext, db: Db, idempotency: Idempotent, owner: UUID | None
-        ) -> Response:
-            """It stands at the end of its list."""
-            asked = {**body.model_dump(mode="json", by_alias=True), "owner": str(owner)}
-            operation = Operation.of(ctx, f"POST {kind.name}", asked)
-            work = partial(service.create, ctx, kind=kind, owner=owner, new=body)
-            return await self._done(
-                ctx, db, idempotency, operation, partial(_by_session, work), owner=owner, status=201
+            return await request.answer(
+                (f"PATCH {kind.name}", asked),
+                lambda session: service.change(request.ctx, session, kind, address, wanted=body, if_match=if_match),
+                kind=kind,
+                owner=address.owner,
             )
 
-        create.__annotations__["body"] = new
-        self.add(
-            "POST",
-            self.list_path,
-            "create",
-            create,
-            f"Add a row: {kind.singular.en}",
-            response_model=self.out,
-            status_code=201,
-        )
+        change.__annotations__["body"] = schemas.row_change(kind)
+        self.add("PATCH", self.path, "change", change, f"Change a row: {kind.singular.en}")
+
+    def add_closing(self, verb: str, *, active: bool) -> None:
+        kind = self.kind
+
+        async def end(request: Changing, address: MasterAddress, if_match: IfMatch = None) -> Response:
+            """What is closed stays on documents and leaves the forms. A second time it changes nothing."""
+            return await request.answer(
+                (f"POST {kind.name} {verb}", {"of": _named(address)}),
+                lambda session: service.set_active(
+                    request.ctx, session, kind, address, active=active, if_match=if_match
+                ),
+                kind=kind,
+                owner=address.owner,
+            )
+
+        self.add("POST", f"{self.path}/{verb}", verb, end, f"{verb.capitalize()} a row: {kind.singular.en}")
+
+    def add_creation(self) -> None:
+        kind = self.kind
+
+        async def create(body: schemas.MasterRowNew, request: Changing, owner: UUID | None) -> Response:
+            """It stands at the end of its list."""
+            asked = {**body.model_dump(mode="json", by_alias=True), "owner": str(owner)}
+            return await request.answer(
+                (f"POST {kind.name}", asked),
+                lambda session: service.create(request.ctx, session, kind, owner=owner, new=body),
+                kind=kind,
+                owner=owner,
+                location=self.path,
+            )
+
+        create.__annotations__["body"] = schemas.new_row(kind)
+        self.add("POST", self.list_path, "create", create, f"Add a row: {kind.singular.en}", status_code=201)
 
     def add_order(self) -> None:
         kind = self.kind
@@ -314,40 +343,6 @@ class _Routes:
             "POST", f"{self.list_path}/import", "import", import_, f"Import {kind.plural.en}", openapi_extra=_WORKBOOK
         )
 
-    async def _done(
-        self,
-        ctx: RequestContext,
-        db: Database,
-        idempotency: Idempotency,
-        operation: Operation,
-        work: Callable[[AsyncSession], Awaitable[MasterRow]],
-        *,
-        owner: UUID | None,
-        status: int = 200,
-    ) -> Response:
-        """Do it once for a key; of a repetition show the row as it is now."""
-        done: list[MasterRow] = []
-
-        async def once(session: AsyncSession) -> Receipt:
-            row = await work(session)
-            done[:] = [row]
-            return Receipt("master_row", row.public_id, {"code": row.code, "within": row.within or None})
-
-        receipt = await idempotency.run(operation, once)
-        if not done:
-            told = receipt.outcome
-            within = str(told["within"]) if told["within"] else None
-            address = MasterAddress(str(told["code"]), owner, within, receipt.public_id)
-            async with read_after_commit(db) as session:
-                done.append(await service.read(ctx, session, self.kind, address))
-        row = done[0]
-        headers = {"ETag": row.etag} | ({"Location": self._location(row, owner)} if status == 201 else {})
-        return respond(schemas.shown(row), status=status, receipt=receipt, headers=headers)
-
-    def _location(self, row: MasterRow, owner: UUID | None) -> str:
-        path = self.path.replace("{publicId}", str(row.public_id or owner)).replace("{code}", quote(row.code, safe=""))
-        return f"/api/v1{path}"
-
 
 def _rows_of(kind: MasterKind, content: bytes) -> list[list[object]]:
     with TemporaryDirectory() as folder:
@@ -361,10 +356,6 @@ def _named(address: MasterAddress) -> list[str | None]:
     return [address.code, address.within, *(str(one) if one else None for one in ids)]
 
 
-async def _by_session(work: Callable[..., Awaitable[MasterRow]], session: AsyncSession) -> MasterRow:
-    return await work(session=session)
-
-
 def _add(kind: MasterKind) -> None:
     """What stands at a word of its own comes before the rows, whose codes may be any word."""
     routes = _Routes(kind)
@@ -375,7 +366,9 @@ def _add(kind: MasterKind) -> None:
         routes.add_workbooks()
         routes.add_creation()
         routes.add_reading()
-    routes.add_changes()
+    routes.add_change()
+    routes.add_closing("close", active=False)
+    routes.add_closing("reopen", active=True)
 
 
 for _kind in KINDS:

@@ -6,7 +6,7 @@ No row is deleted. One that an older version marked as deleted counts as closed.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
-from typing import Any, Literal, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,8 +16,16 @@ from sqlalchemy.orm import InstrumentedAttribute
 from saraban.kit.db import AnyRow, AnySelect, Base
 from saraban.kit.json import Json
 from saraban.numbering.series.models import NumberFormat
-from saraban.projects.models import Contract, CorrespondenceSubType, Project, ReviewTeam, ReviewTeamMember
-from saraban.setup.domain.master_kinds import MasterField, MasterKind, Reference
+from saraban.projects.models import (
+    Contract,
+    ContractOrganization,
+    CorrespondenceSubType,
+    Project,
+    ProjectOrganization,
+    ReviewTeam,
+    ReviewTeamMember,
+)
+from saraban.setup.domain.master_kinds import MasterField, MasterKind, Owner, Reference
 from saraban.setup.domain.master_rows import MasterRow, Position
 from saraban.workflow.runtime.models import WorkflowAssignment
 
@@ -261,14 +269,14 @@ async def open_counts(
     return {(name, owner): count for name, owner, count in found}
 
 
-def taking_part(of: Literal["project", "contract"], owner: int) -> sa.Select[tuple[int]]:
+def taking_part(of: Owner, owner: int | None) -> sa.Select[tuple[int]]:
     """The keys of the organizations of a project or a contract."""
     link = _table(f"{of}_organizations")
     return sa.select(link.c.organization_id).where(link.c[f"{of}_id"] == owner)
 
 
 async def roles_of(
-    session: AsyncSession, of: Literal["project", "contract"], owner: int, organizations: Collection[int]
+    session: AsyncSession, of: Owner, owner: int | None, organizations: Collection[int]
 ) -> dict[int, str | None]:
     """The roles of those of these organizations that take part in a project or a contract."""
     link = _table(f"{of}_organizations")
@@ -276,3 +284,19 @@ async def roles_of(
         link.c[f"{of}_id"] == owner, link.c.organization_id.in_(organizations)
     )
     return dict((await session.execute(statement)).all())
+
+
+async def save_role(session: AsyncSession, of: Owner, owner: int | None, organization: int, role: str) -> None:
+    link = _LINKS[of]
+    await session.merge(link(**{f"{of}_id": owner, "organization_id": organization, f"role_in_{of}": role}))
+
+
+async def delete_role(session: AsyncSession, of: Owner, owner: int | None, organization: int) -> None:
+    statement = sa.delete(_LINKS[of]).filter_by(**{f"{of}_id": owner, "organization_id": organization})
+    await session.execute(statement)
+
+
+_LINKS: Final[Mapping[Owner, type[ContractOrganization | ProjectOrganization]]] = {
+    Owner.PROJECT: ProjectOrganization,
+    Owner.CONTRACT: ContractOrganization,
+}

@@ -8,7 +8,6 @@ Nothing is deleted. What is closed stays on the documents that have it and leave
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -25,7 +24,7 @@ from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.setup.domain import master_rows
-from saraban.setup.domain.master_kinds import CONTRACT, ORGANIZATION, PROJECT, FieldForm, MasterKind, Owner
+from saraban.setup.domain.master_kinds import ORGANIZATION, PROJECT, FieldForm, MasterKind, Owner
 from saraban.setup.domain.master_rows import (
     PLACE,
     CodeOfTheProduct,
@@ -46,39 +45,30 @@ class MasterPlace:
     """
     Whose rows they are, and where rights to them count.
 
+    :param key: of the project or contract; None for the installation's
     :param named: the owner's code, for the audit trail
     """
 
-    owner: int | None
+    key: int | None
     scope: Scope
     named: Mapping[str, str]
 
 
-async def place_of(ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID | None) -> MasterPlace:
+async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public_id: UUID | None) -> MasterPlace:
     """
     :raises NotFound: for a project or contract that the caller may not see
     """
-    if kind.owner is Owner.INSTALLATION or owner is None:
+    if of is Owner.INSTALLATION or public_id is None:
         return MasterPlace(None, Scope(), {})
-    if kind.owner is Owner.PROJECT:
-        project = await projects.visible_project(ctx, session, owner, closed=True)
+    if of is Owner.PROJECT:
+        project = await projects.visible_project(ctx, session, public_id, closed=True)
         return MasterPlace(project.id, Scope(project=project.id), {"project": project.project_code})
-    contract = await visible_contract(ctx, session, owner)
-    scope = Scope(project=contract.project_id, contract=contract.id)
-    return MasterPlace(contract.id, scope, {"contract": contract.contract_code})
-
-
-async def visible_contract(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Any:
-    """
-    Return the keys of a contract and its project.
-
-    :raises NotFound: when there is none of a project that the caller may see
-    """
     contract = await repository.contract_of(session, public_id)
     if contract is None:
         raise NotFound(f"There is no contract {public_id}.")
     await projects.visible_project(ctx, session, contract.project_public_id, closed=True)
-    return contract
+    scope = Scope(project=contract.project_id, contract=contract.id)
+    return MasterPlace(contract.id, scope, {"contract": contract.contract_code})
 
 
 async def public_id_of(session: AsyncSession, kind: MasterKind, code: str, *, pointer: str) -> UUID:
@@ -109,11 +99,11 @@ async def list_rows(
 
     :raises NotFound: for a project or contract that the caller may not see
     """
-    place = await place_of(ctx, session, kind, owner)
+    place = await place_of(ctx, session, kind.owner, owner)
     found = await repository.rows(
         session,
         kind,
-        owner=place.owner,
+        owner=place.key,
         only=await seen(ctx, session, kind),
         search=fold(search) if search else None,
         include_closed=include_closed,
@@ -142,9 +132,9 @@ async def _addressed(
 ) -> tuple[MasterRow, MasterPlace]:
     if address.public_id is not None:
         return await _entity(ctx, session, kind, address.public_id, lock=lock)
-    place = await place_of(ctx, session, kind, address.owner)
+    place = await place_of(ctx, session, kind.owner, address.owner)
     code = fold(address.code)
-    found = await repository.coded(session, kind, owner=place.owner, code=code, lock=lock)
+    found = await repository.coded(session, kind, owner=place.key, code=code, lock=lock)
     if address.within is not None:
         found = [row for row in found if row.within == address.within]
     if not found:
@@ -159,18 +149,11 @@ async def _entity(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, public_id: UUID, *, lock: bool
 ) -> tuple[MasterRow, MasterPlace]:
     """An organization, a project or a contract: rights to it count in itself."""
-    if kind is PROJECT:
-        await projects.visible_project(ctx, session, public_id, closed=True)
-    elif kind is not ORGANIZATION:
-        contract = await visible_contract(ctx, session, public_id)
+    place = None if kind is ORGANIZATION else await place_of(ctx, session, Owner(kind.name), public_id)
     row = await repository.by_public_id(session, kind, public_id, lock=lock)
     if row is None or (kind is ORGANIZATION and not (row.is_active or ctx.caller.may_anywhere("organization.view"))):
         raise NotFound(f"There is no {kind.singular.en} {public_id}.")
-    if kind is ORGANIZATION:
-        return row, MasterPlace(None, Scope(frozenset({row.key})), {})
-    if kind is PROJECT:
-        return row, MasterPlace(None, Scope(project=row.key), {})
-    return row, MasterPlace(row.owner, Scope(project=contract.project_id, contract=row.key), {})
+    return row, MasterPlace(row.owner, place.scope if place else Scope(frozenset({row.key})), {})
 
 
 async def create(
@@ -183,16 +166,16 @@ async def create(
     :raises MasterCodeTaken: also when a closed row has the code
     :raises Invalid: for a reference that leads nowhere, and days that end before they begin
     """
-    place = await place_of(ctx, session, kind, owner)
+    place = await place_of(ctx, session, kind.owner, owner)
     ctx.caller.require(kind.create, place.scope)
     values = with_defaults(kind, new.model_dump(mode="json", by_alias=True))
     master_rows.require_sensible(kind, values)
     columns = as_columns(kind, values, await reference_keys(session, kind))
     if kind.ordered:
-        columns["sort_order"] = await repository.last_place(session, kind, owner=place.owner) + PLACE
+        columns["sort_order"] = await repository.last_place(session, kind, owner=place.key) + PLACE
     await write_new(ctx, session, kind, place, [(values, columns)])
     within = str(values[kind.within]) if kind.within else None
-    rows = await repository.coded(session, kind, owner=place.owner, code=str(values[kind.code.name]))
+    rows = await repository.coded(session, kind, owner=place.key, code=str(values[kind.code.name]))
     row = next(one for one in rows if within in {None, one.within})
     await record(ctx, session, f"{kind.name}.create", row, place, {"after": dict(row.values)})
     return row
@@ -243,7 +226,7 @@ async def write_new(
     :raises MasterCodeTaken: naming the first row's field; of several rows the caller has looked before
     """
     own: dict[str, object] = dict.fromkeys(repository.stamps(kind, "created_at", "updated_at"), ctx.now)
-    own |= {kind.owner_column: place.owner} if kind.owner_column else {}
+    own |= {kind.owner_column: place.key} if kind.owner_column else {}
     added = [
         {**columns, **own, "is_active": True, **({"uuid": new_id()} if kind.has_public_id else {})}
         for _, columns in rows
@@ -353,9 +336,9 @@ async def reorder(
 
     :raises Invalid: for a code that is not there
     """
-    place = await place_of(ctx, session, kind, owner)
+    place = await place_of(ctx, session, kind.owner, owner)
     ctx.caller.require(kind.change, place.scope)
-    rows = await repository.rows(session, kind, owner=place.owner)
+    rows = await repository.rows(session, kind, owner=place.key)
     places = master_rows.new_order(rows, [fold(code) for code in codes])
     moved = [row for row in rows if row.sort_order != places[row.key]]
     await repository.update(session, kind, [(row.key, {"sort_order": places[row.key]}) for row in moved])
@@ -367,42 +350,25 @@ async def reorder(
     return after
 
 
-async def close(
-    ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress, *, if_match: str | None = None
-) -> MasterRow:
-    """
-    Take a row out of the forms. A second time it changes nothing.
-
-    :raises CodeOfTheProduct: for what the product itself writes
-    :raises MasterRowChanged: when `if_match` names another version
-    """
-    return await _set_active(ctx, session, kind, address, active=False, if_match=if_match)
-
-
-async def reopen(
-    ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress, *, if_match: str | None = None
-) -> MasterRow:
-    """
-    Offer a row in the forms again. A second time it changes nothing.
-
-    :raises MasterRowChanged: when `if_match` names another version
-    """
-    return await _set_active(ctx, session, kind, address, active=True, if_match=if_match)
-
-
-async def _set_active(
+async def set_active(
     ctx: RequestContext,
     session: AsyncSession,
     kind: MasterKind,
     address: MasterAddress,
     *,
     active: bool,
-    if_match: str | None,
+    if_match: str | None = None,
 ) -> MasterRow:
+    """
+    Take a row out of the forms, or offer it there again. A second time it changes nothing.
+
+    :raises CodeOfTheProduct: for what the product itself writes: it is never closed
+    :raises MasterRowChanged: when `if_match` names another version
+    """
     row, place = await _to_change(ctx, session, kind, address, kind.close, if_match)
     if row.is_active == active:
         return row
-    if row.code in kind.written:
+    if not active and row.code in kind.written:
         raise CodeOfTheProduct(values={"value": row.code})
     undeleted = dict.fromkeys(repository.stamps(kind, "deleted_at")) if active else {}
     await _save(ctx, session, row, {"is_active": active, **undeleted}, row.values)
@@ -434,5 +400,5 @@ async def open_counts(
 
     :raises NotFound: for a project that the caller may not see
     """
-    place = await place_of(ctx, session, CONTRACT, project_public_id)
-    return await repository.open_counts(session, kinds, project=place.owner)
+    place = await place_of(ctx, session, Owner.PROJECT, project_public_id)
+    return await repository.open_counts(session, kinds, project=place.key)

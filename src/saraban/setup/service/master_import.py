@@ -103,11 +103,11 @@ async def import_rows(
     :raises Invalid: with every fault, at `/row/field`; nothing is written then
     :raises PrintedCodeChanges: naming the series that begin anew, unless that is confirmed
     """
-    place = await master_data.place_of(ctx, session, kind, owner)
+    place = await master_data.place_of(ctx, session, kind.owner, owner)
     for permission in dict.fromkeys((kind.create, kind.change)):
         ctx.caller.require(permission, place.scope)
     sheet, faults = master_workbook.read_sheet(kind, rows, pasted=pasted)
-    there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.owner)}
+    there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.key)}
     plan = _Plan(kind, there, await master_data.reference_keys(session, kind), faults=faults)
     for row in sheet[: MOST + 1]:
         plan.take(row)
@@ -127,7 +127,7 @@ def _line(fault: FieldProblem) -> int:
 
 async def _apply(ctx: RequestContext, session: AsyncSession, place: MasterPlace, plan: _Plan) -> None:
     kind = plan.kind
-    last = await repository.last_place(session, kind, owner=place.owner) if kind.ordered else 0
+    last = await repository.last_place(session, kind, owner=place.key) if kind.ordered else 0
     added = [
         (values, {**columns, **({"sort_order": last + PLACE * at} if kind.ordered else {})})
         for at, (values, columns) in enumerate(plan.added, 1)
@@ -182,6 +182,6 @@ async def export_rows(
 
     :raises NotFound: for a project or contract that the caller may not see
     """
-    place = await master_data.place_of(ctx, session, kind, owner)
+    place = await master_data.place_of(ctx, session, kind.owner, owner)
     only = await master_data.seen(ctx, session, kind)
-    return await repository.rows(session, kind, owner=place.owner, only=only, include_closed=closed)
+    return await repository.rows(session, kind, owner=place.key, only=only, include_closed=closed)

@@ -188,7 +188,7 @@ async def save_rows(saving: ApplyContext, those: Sequence[Difference]) -> None:
         kind = FILE_LISTS[path[-1]]
         place = MasterPlace(_owner(saving, path), Scope(), {})
         keys = await master_data.reference_keys(saving.session, kind)
-        there = {_name(row): row for row in await master_rows.rows(saving.session, kind, owner=place.owner)}
+        there = {_name(row): row for row in await master_rows.rows(saving.session, kind, owner=place.key)}
         new = []
         for one in found:
             values = {"typeCode" if name == "type" else name: value for name, value in one.values.items()}

@@ -230,11 +230,11 @@ async def save(place: CurrentGrid, form: CurrentForm) -> Response:
 
 
 async def close(place: CurrentGrid, form: CurrentForm) -> Response:
-    return await _carried_out(place, form, _close, "closed")
+    return await _carried_out(place, form, partial(_set_active, active=False), "closed")
 
 
 async def reopen(place: CurrentGrid, form: CurrentForm) -> Response:
-    return await _carried_out(place, form, _reopen, "reopened")
+    return await _carried_out(place, form, partial(_set_active, active=True), "reopened")
 
 
 async def move(place: CurrentGrid, form: CurrentForm) -> Response:
@@ -394,14 +394,9 @@ async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> Mast
     )
 
 
-async def _close(place: GridPlace, form: SentForm, session: AsyncSession) -> MasterRow:
+async def _set_active(place: GridPlace, form: SentForm, session: AsyncSession, *, active: bool) -> MasterRow:
     address = address_of(place, form.text("ref") or "")
-    return await setup.close(form.context, session, place.kind, address, if_match=form.text("etag"))
-
-
-async def _reopen(place: GridPlace, form: SentForm, session: AsyncSession) -> MasterRow:
-    address = address_of(place, form.text("ref") or "")
-    return await setup.reopen(form.context, session, place.kind, address, if_match=form.text("etag"))
+    return await setup.set_active(form.context, session, place.kind, address, active=active, if_match=form.text("etag"))
 
 
 async def _move(place: GridPlace, form: SentForm, session: AsyncSession) -> None:

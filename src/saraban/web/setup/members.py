@@ -17,7 +17,7 @@ from saraban.identity.domain.context import Scope
 from saraban.kit.errors import DomainError, Forbidden, NotFound, Text, invalid, required
 from saraban.kit.http import Db, ReadSession
 from saraban.kit.schema import Schema
-from saraban.setup.domain.master_kinds import ORGANIZATION
+from saraban.setup.domain.master_kinds import ORGANIZATION, Owner
 from saraban.setup.domain.master_rows import MasterAddress, MasterRow
 from saraban.setup.schemas.master_data import new_row
 from saraban.setup.service import master_data as setup
@@ -196,16 +196,14 @@ def _line(place: GridPlace, page: PageRequest, member: Member) -> GridLine:
 
 async def _member(place: GridPlace, page: PageRequest, session: AsyncSession, ref: str) -> Member:
     """:raises NotFound: for an organization that does not take part"""
-    row = _owner(place)
-    return await members.read_member(
-        page.context, session, row.kind, owner=_public_id(row), organization_public_id=_id(ref)
-    )
+    of, owner = _owner(place)
+    return await members.read_member(page.context, session, of, owner=owner, organization_public_id=_id(ref))
 
 
-def _owner(place: GridPlace) -> MasterRow:
+def _owner(place: GridPlace) -> tuple[Owner, UUID]:
     row = place.contract or place.project
     assert row is not None
-    return row
+    return Owner.CONTRACT if place.contract else Owner.PROJECT, _public_id(row)
 
 
 def _public_id(row: MasterRow) -> UUID:
@@ -223,9 +221,9 @@ def _id(ref: str) -> UUID:
 async def _show(
     place: GridPlace, view: GridView, page: PageRequest, session: AsyncSession, opened: GridLine | None = None
 ) -> Response:
-    row = _owner(place)
+    of, owner = _owner(place)
     found = await members.list_members(
-        page.context, session, row.kind, owner=_public_id(row), search=view.q or None, cursor=view.cursor, limit=ROWS
+        page.context, session, of, owner=owner, search=view.q or None, cursor=view.cursor, limit=ROWS
     )
     head = _head(place, page)
     lines = [_line(place, page, one) for one in found.items]
@@ -250,34 +248,16 @@ async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> Memb
     role = form.order(PartyRoleIn, {"role": form.text("role") or ""}).role
     ref = form.text("ref")
     organization = _id(ref) if ref else _public_id(await _organization(form, session))
-    if place.contract is not None:
-        try:
-            return await _save_party(place, form, session, organization, role)
-        except NoMemberOfTheProject:
-            # Who takes part in a contract takes part in its project.
-            if not form.page.caller.may(OF_PROJECT, place.scope):
-                raise
-    assert place.project is not None
-    member = await members.save_project_member(
-        form.context,
-        session,
-        project_public_id=_public_id(place.project),
-        organization_public_id=organization,
-        role=role,
-    )
-    return await _save_party(place, form, session, organization, role) if place.contract else member
-
-
-async def _save_party(
-    place: GridPlace, form: SentForm, session: AsyncSession, organization: UUID, role: PartyRole
-) -> Member:
-    return await members.save_party(
-        form.context,
-        session,
-        contract_public_id=_public_id(_owner(place)),
-        organization_public_id=organization,
-        role=role,
-    )
+    save = partial(members.save_member, form.context, session, organization_public_id=organization, role=role)
+    of, owner = _owner(place)
+    try:
+        return await save(of, owner=owner)
+    except NoMemberOfTheProject:
+        # Who takes part in a contract takes part in its project.
+        if place.project is None or not form.page.caller.may(OF_PROJECT, place.scope):
+            raise
+    await save(Owner.PROJECT, owner=_public_id(place.project))
+    return await save(of, owner=owner)
 
 
 async def _organization(form: SentForm, session: AsyncSession) -> MasterRow:
@@ -313,13 +293,8 @@ async def _organization(form: SentForm, session: AsyncSession) -> MasterRow:
 async def _remove(place: GridPlace, form: SentForm, session: AsyncSession) -> Member:
     asked = _id(form.text("ref") or "")
     member = await _member(place, form.page, session, str(asked))
-    owner = _public_id(_owner(place))
-    if place.contract:
-        await members.remove_party(form.context, session, contract_public_id=owner, organization_public_id=asked)
-    else:
-        await members.remove_project_member(
-            form.context, session, project_public_id=owner, organization_public_id=asked
-        )
+    of, owner = _owner(place)
+    await members.remove_member(form.context, session, of, owner=owner, organization_public_id=asked)
     return member
 
 
