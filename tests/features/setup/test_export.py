@@ -9,6 +9,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Invalid, NotFound
 from saraban.numbering import service as numbering
 from saraban.setup import service as setup
+from saraban.setup.domain.project_yaml import read_file, yaml_text
 from tests.factories.contexts import context
 from tests.factories.projects import FULL, LISTS
 from tests.project_files import NOW, applied, said
@@ -27,6 +28,12 @@ class TestExport:
         assert [one["code"] for one in yaml.safe_load(text)["tags"]] == ["URGENT", "LATE"]
         assert [one["code"] for one in yaml.safe_load(text)["contracts"][0]["disciplines"]] == ["B", "A"]
         assert said(await applied(empty_db, text, prune=True)) == []
+
+    def test_is_written_and_read_whatever_the_length_of_its_lists(self) -> None:
+        tags = [{"code": f"T{number}", "nameTh": f"ป้าย {number}"} for number in range(5_001)]
+        text = yaml_text({"project": {"code": "P", "name": "ยาว"}, "tags": tags})
+
+        assert len(read_file(text.encode()).file.tags or ()) == 5_001
 
     async def test_applied_where_it_comes_from_changes_nothing(self, empty_db: Database) -> None:
         await applied(empty_db, FULL)

@@ -19,7 +19,6 @@ OrganizationCode = Annotated[str, SingleLine(20)]
 TypeCode = Annotated[str, SingleLine(50)]
 DisciplineCode = Annotated[str, SingleLine(10)]
 Username = Annotated[str, SingleLine(50, shortest=2), AfterValidator(str.casefold)]
-MOST = 5000
 
 
 def _upper(value: object) -> object:
@@ -92,10 +91,10 @@ class ContractPart(FilePart):
     name_en: Name | None = None
     start_date: Day | None = None
     end_date: Day | None = None
-    parties: list[MemberPart] | None = Field(None, max_length=MOST)
-    disciplines: list[NamedPart] | None = Field(None, max_length=MOST)
-    rfa_types: list[RfaTypePart] | None = Field(None, max_length=MOST)
-    sub_types: list[SubTypePart] | None = Field(None, max_length=MOST)
+    parties: list[MemberPart] | None = None
+    disciplines: list[NamedPart] | None = None
+    rfa_types: list[RfaTypePart] | None = None
+    sub_types: list[SubTypePart] | None = None
 
 
 class ListedPart(FilePart):
@@ -149,7 +148,7 @@ def _in_order(days: list[WeekdayCode]) -> list[WeekdayCode]:
 
 class CalendarPart(FilePart):
     weekend: Annotated[list[WeekdayCode], AfterValidator(_in_order)] | None = Field(None, max_length=6)
-    days: list[DayPart] | None = Field(None, max_length=MOST)
+    days: list[DayPart] | None = None
 
 
 class SeatPart(FilePart):
@@ -187,22 +186,22 @@ class PersonPart(FilePart):
 class ProjectFile(FilePart):
     """A project: what is left out stays as it is."""
 
-    organizations: list[OrganizationPart] | None = Field(None, max_length=MOST)
+    organizations: list[OrganizationPart] | None = None
     correspondence_types: list[TypePart] | None = Field(None, max_length=100)
     project: ProjectPart
-    members: list[MemberPart] | None = Field(None, max_length=MOST)
-    contracts: list[ContractPart] | None = Field(None, max_length=MOST)
-    number_formats: list[FormatPart] | None = Field(None, max_length=MOST)
-    assignments: list[AssignmentPart] | None = Field(None, max_length=MOST)
+    members: list[MemberPart] | None = None
+    contracts: list[ContractPart] | None = None
+    number_formats: list[FormatPart] | None = None
+    assignments: list[AssignmentPart] | None = None
     calendar: CalendarPart | None = None
-    tags: list[TagPart] | None = Field(None, max_length=MOST)
-    contract_drawing_volumes: list[ListedPart] | None = Field(None, max_length=MOST)
-    contract_drawing_categories: list[ListedPart] | None = Field(None, max_length=MOST)
-    contract_drawing_sub_categories: list[ListedPart] | None = Field(None, max_length=MOST)
-    shop_drawing_main_categories: list[ListedPart] | None = Field(None, max_length=MOST)
-    shop_drawing_sub_categories: list[ListedPart] | None = Field(None, max_length=MOST)
+    tags: list[TagPart] | None = None
+    contract_drawing_volumes: list[ListedPart] | None = None
+    contract_drawing_categories: list[ListedPart] | None = None
+    contract_drawing_sub_categories: list[ListedPart] | None = None
+    shop_drawing_main_categories: list[ListedPart] | None = None
+    shop_drawing_sub_categories: list[ListedPart] | None = None
     review_teams: list[TeamPart] | None = Field(None, max_length=100)
-    people: list[PersonPart] | None = Field(None, max_length=MOST)
+    people: list[PersonPart] | None = None
 
 
 def json_schema() -> dict[str, Json]:
