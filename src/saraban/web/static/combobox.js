@@ -59,7 +59,9 @@ const Combobox = (select) => {
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
     const present = items().find((item) => Number(item.dataset.place) === select.selectedIndex);
-    mark(present || (text ? items()[0] || null : null));
+    // Whoever types a code means that code, though a name before it has the same letters: STR, AdminiSTRation.
+    const begins = (item) => folded(item.textContent).startsWith(folded(text.trim()));
+    mark(present || (text ? items().find(begins) || items()[0] || null : null));
   };
   const close = () => { list.hidden = true; wanted = null; input.setAttribute("aria-expanded", "false"); mark(null); };
   const choose = (place) => {
