@@ -207,6 +207,7 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
         *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN", "NUMBER_IN_RANGE"),
     ),
     "document_numbering_resolve": ONE_THING,
+    "document_numbering_list_operations": ONE_THING,
     "document_numbering_upload_import": ("FILE_TOO_LARGE",),
     "document_numbering_commit_import": ("NUMBER_IMPORT_NOT_CHECKED",),
     "document_numbering_import_result": ("NUMBER_IMPORT_UNDER_WAY",),

@@ -8,9 +8,8 @@ import pytest_asyncio
 from fastapi import FastAPI
 
 from saraban.kit.dates import local_date
-from tests.conftest import SignIn, client_of
+from tests.conftest import SignIn
 from tests.numbering_requests import BASE, GENERATE, read_project
-from tests.project_callers import add_callers, everybody, statuses
 
 AUDIT, ERRORS = f"{BASE}/logs/audit", f"{BASE}/logs/errors"
 VOID, GENERATED = ("VOID", "padmin"), [("GENERATE", "dc.contractor"), ("GENERATE", "dc.consultant")]
@@ -84,14 +83,3 @@ class TestList:
         answer = await client.get(route, params=asked)
 
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "query:until")
-
-
-class TestCallers:
-    async def test_are_those_who_see_the_numbers_of_the_project(
-        self, app: FastAPI, signed_in: SignIn, project: str
-    ) -> None:
-        await add_callers(app.state.db)
-
-        got = await statuses(lambda one: one.get(AUDIT, params={"projectPublicId": project}), signed_in, client_of(app))
-
-        assert got == everybody(403, anonymous=401, admin=200, padmin=200)

@@ -1,4 +1,4 @@
-"""Who may read and change the lists of the set-up: every kind of caller at every address."""
+"""Who may change the lists of the set-up: every kind of caller at every address. Who may read them stands in tests/features/api/test_readers.py."""
 
 import httpx
 import pytest
@@ -11,23 +11,7 @@ from tests.project_callers import add_callers, everybody, statuses
 HTML = {"Accept": "text/html"}
 # Nobody of another project may know of this one.
 OF_PROJECT = {"anonymous": 303, "outsider": 404, "other_manager": 404}
-READ = everybody(200, **OF_PROJECT)
-ALL = everybody(200, anonymous=303)
 ROW = {"code": "NEW", "nameTh": "ใหม่", "nameEn": "New"}
-PAGES = {
-    "/organizations": ALL,
-    "/organizations/line": dict.fromkeys(ALL, 303),
-    "/master": ALL,
-    "/master/correspondence-types": ALL,
-    "/project-setup": dict.fromkeys(ALL, 303),
-    "{project}": READ,
-    "{project}/contracts": READ,
-    "{project}/tags": READ,
-    "{project}/members": READ,
-    "{project}/members/offers": everybody(403, **OF_PROJECT, admin=200, padmin=200),
-    "{contract}/disciplines": READ,
-    "{contract}/parties": READ,
-}
 # Whoever may has 303 the first time, and 409 where the code is there already.
 ADDED = everybody(403, anonymous=303, admin=303)
 BY_MANAGER = everybody(403, **OF_PROJECT, admin=303, padmin=409)
@@ -58,17 +42,6 @@ async def places(app: FastAPI, signed_in: SignIn) -> dict[str, str]:
     contract = await contract_of(await signed_in("admin"))
     await add_callers(app.state.db)
     return {"project": contract.partition("/contracts/")[0], "contract": contract}
-
-
-@pytest.mark.parametrize("path", PAGES)
-async def test_pages_are_read_by_those_who_may(
-    app: FastAPI, signed_in: SignIn, client: httpx.AsyncClient, path: str
-) -> None:
-    url = path.format(**await places(app, signed_in))
-
-    found = await statuses(lambda one: one.get(url, headers=HTML), signed_in, client)
-
-    assert found == PAGES[path]
 
 
 @pytest.mark.parametrize("path", FORMS)

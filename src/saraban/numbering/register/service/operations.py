@@ -29,10 +29,11 @@ async def list_operations(
     """
     Return what was done with the numbers of a project, newest first.
 
+    :raises NotFound: for a project that the caller may not see
     :raises Forbidden: for who may not see the counters of the whole project
     :raises Invalid: for a period that ends before it begins
     """
-    project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
+    project = await projects.visible_project(ctx, session, project_public_id)
     ctx.caller.require(VIEW_COUNTERS, Scope(project=project.id))
     since, until = moments_of_days(asked.since, asked.until, ctx.zone)
     person, numbers = None, None
