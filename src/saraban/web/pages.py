@@ -29,7 +29,7 @@ from saraban.web.people import (
     why,
 )
 from saraban.web.projects import first_run, new_project, project_file
-from saraban.web.setup import grid, members, overview, row_check
+from saraban.web.setup import grid, overview, row_check
 from saraban.web.shell import assets, session
 from saraban.web.shell.page import (
     NotSetUpPage,
@@ -74,7 +74,6 @@ ROUTERS: Final = (
     audit.router,
     system.router,
     overview.router,
-    members.router,
     grid.router,
     row_check.router,
     definitions.router,

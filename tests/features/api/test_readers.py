@@ -86,10 +86,12 @@ TABLE: Final[dict[str, Statuses]] = {
     "/events/{public_id}": page(OPERATORS),
     "/master": page(ALL),
     "/master/{kind}": page(ALL),
+    "/master/{kind}/export": page(ALL),
     "/master/{kind}/line": page(ALL, 303),
     # Whoever sees the numbers of another project is shown those.
     "/numbers/audit": page(everybody(403, admin=200, padmin=200, other_manager=200)),
     "/organizations": page(ALL),
+    "/organizations/export": page(ALL),
     "/organizations/line": page(ALL, 303),
     "/people": page(ADMINISTRATORS),
     "/people/import": page(ADMINISTRATORS),
@@ -103,16 +105,14 @@ TABLE: Final[dict[str, Statuses]] = {
     "/projects/{place}/file": page(MANAGERS),
     "/projects/{place}/file/download": page(MANAGERS),
     "/projects/{project}/setup": page(MEMBERS),
-    "/projects/{project}/setup/members": page(MEMBERS),
-    "/projects/{project}/setup/members/line": page(MEMBERS, 303),
-    "/projects/{project}/setup/members/offers": page(MANAGERS),
+    "/projects/{project}/setup/{kind}/offers": page(MANAGERS),
     "/projects/{project}/setup/{kind}": page(MEMBERS),
+    "/projects/{project}/setup/{kind}/export": page(MEMBERS),
     "/projects/{project}/setup/{kind}/line": page(MEMBERS, 303),
-    "/projects/{project}/setup/contracts/{contract}/parties": page(MEMBERS),
-    "/projects/{project}/setup/contracts/{contract}/parties/line": page(MEMBERS, 303),
     # The reviewer of the demo administers this contract, too.
-    "/projects/{project}/setup/contracts/{contract}/parties/offers": page(MANAGERS | {"reviewer.consultant": 200}),
+    "/projects/{project}/setup/contracts/{contract}/{kind}/offers": page(MANAGERS | {"reviewer.consultant": 200}),
     "/projects/{project}/setup/contracts/{contract}/{kind}": page(MEMBERS),
+    "/projects/{project}/setup/contracts/{contract}/{kind}/export": page(MEMBERS),
     "/projects/{project}/setup/contracts/{contract}/{kind}/line": page(MEMBERS, 303),
     "/roles": page(WHO_GIVES_ROLES),
     "/system": page(OPERATORS),
@@ -164,6 +164,8 @@ def _address(path: str, known: dict[str, str]) -> str:
     room = path.removeprefix(API).split("/")[1]
     of_room = {"people": "user", "users": "user"}.get(room, room.removesuffix("s"))
     kind = "disciplines" if "{contract}" in path else "tags" if "{project}" in path else "correspondence-types"
+    if path.endswith("/offers"):  # to the lists of members
+        kind = "parties" if "{contract}" in path else "members"
     named = known | {"kind": kind, "publicId": known.get(of_room, ""), "public_id": known["event"]}
     return (path + ASKED.get(path, "")).format(**named)
 

@@ -9,25 +9,11 @@ from fastapi import FastAPI
 
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa
-from tests.features.web.grid_pages import FRAGMENT, contract_of, faults, home_of
+from tests.features.web.grid_pages import FRAGMENT, contract_of, faults, home_of, open_row, opened
 from tests.features.web.page_html import html_of
 from tests.other_project import add_other_project
 
 ELECTRICAL = {"code": "ELX", "nameTh": "ไฟฟ้า", "nameEn": "Electrical"}
-
-
-def opened(page: str, name: str) -> str:
-    """Return what a field of the open row says."""
-    line = re.search(r'<tbody class="line is-open" .*?</tbody>', page)
-    found = line and re.search(rf'name="{name}"[^>]*?value="([^"]*)"', line[0])
-    assert found, f"no field {name}"
-    return found[1].replace("&#34;", '"')
-
-
-async def open_row(browser: httpx.AsyncClient, url: str, row: str) -> dict[str, str]:
-    """Return the hidden fields of a row's form, as a browser sends them."""
-    page = html_of(await browser.get(f"{url}/line", params={"row": row}, headers=FRAGMENT))
-    return {name: opened(page, name) for name in ("ref", "etag", "was")}
 
 
 class TestRows:
@@ -149,9 +135,13 @@ class TestRows:
         await browser.post(f"{url}/move", data={"ref": "B", "step": "up"})
         third = await order()
         await browser.post(f"{url}/move", data={"ref": "A", "before": ""}, headers=FRAGMENT)
+        fourth = await order()
+        await browser.post(f"{url}/move", data={"ref": "A", "after": "B"}, headers=FRAGMENT)
+        unordered = await browser.post("/organizations/move", data={"ref": "x", "step": "up"})
 
         assert dragged.status_code == httpx.codes.NO_CONTENT
-        assert [first, second, third, await order()] == ["CAB", "ACB", "ABC", "BCA"]
+        assert [first, second, third, fourth, await order()] == ["CAB", "ACB", "ABC", "BCA", "BAC"]
+        assert unordered.status_code == httpx.codes.NOT_FOUND
 
 
 class TestTwoPeopleAtOneRow:
@@ -172,6 +162,22 @@ class TestTwoPeopleAtOneRow:
         assert opened(page, "nameTh") == "งานไฟฟ้า"
         again = {name: opened(page, name) for name in ("ref", "etag", "was", "code", "nameTh", "nameEn")}
         assert "Mine" in html_of(await browser.post(f"{url}/save", data=again, headers=FRAGMENT))
+
+    async def test_are_not_told_of_days_that_are_the_same_in_another_era(self, sit: Sit) -> None:
+        browser = await sit("admin", "th")
+        url = f"{await home_of(browser)}/contracts"
+        new = {"contractCode": "C9", "contractName": "งานไฟฟ้า", "startDate": "5/1/2569"}
+        await browser.post(f"{url}/save", data=new)
+        ref = re.findall(r'data-ref="([^"]+)"', html_of(await browser.get(url, params={"q": "C9"})))[0]
+        mine, theirs = [await open_row(browser, url, ref) for _ in range(2)]
+        await browser.post(f"{url}/save", data=theirs | new | {"contractName": "ของเขา"})
+
+        answer = html_of(
+            await browser.post(f"{url}/save", data=mine | new | {"contractName": "ของฉัน"}, headers=FRAGMENT)
+        )
+
+        assert re.findall(r"<strong>([^<]+)</strong><button[^>]*data-take", answer) == ["ของเขา"]
+        assert opened(answer, "startDate") == "05/01/2569"
 
 
 class TestPrintedCodes:

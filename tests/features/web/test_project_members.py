@@ -6,7 +6,7 @@ import httpx
 from fastapi import FastAPI
 
 from tests.features.web.conftest import Sit
-from tests.features.web.grid_pages import FRAGMENT, contract_of, faults, home_of
+from tests.features.web.grid_pages import FRAGMENT, contract_of, faults, home_of, open_row, opened, packed, verdicts
 from tests.features.web.page_html import html_of
 from tests.other_project import add_other_project
 
@@ -45,8 +45,8 @@ class TestMembers:
         row = html_of(await browser.get(f"{url}/line", params={"row": ref}, headers=FRAGMENT))
         changed = html_of(await browser.post(f"{url}/save", data={"ref": ref, "role": "DESIGNER"}, headers=FRAGMENT))
         wrong = await browser.post(f"{url}/save", data={"ref": ref, "role": "KING"}, headers=FRAGMENT)
-        gone = html_of(await browser.post(f"{url}/remove", data={"ref": ref}, headers=FRAGMENT))
-        again = await browser.post(f"{url}/remove", data={"ref": ref}, headers=FRAGMENT)
+        gone = html_of(await browser.post(f"{url}/close", data={"ref": ref}, headers=FRAGMENT))
+        again = await browser.post(f"{url}/close", data={"ref": ref}, headers=FRAGMENT)
 
         assert 'name="organizationCode"' not in row
         assert '<option value="CONTRACTOR" selected' in row
@@ -61,7 +61,7 @@ class TestMembers:
         url = f"{await home_of(browser)}/members"
         ref = ref_of(html_of(await browser.get(url)), "คคง.")
 
-        answer = await browser.post(f"{url}/remove", data={"ref": ref})
+        answer = await browser.post(f"{url}/close", data={"ref": ref})
 
         assert answer.status_code == httpx.codes.CONFLICT
         assert "คคง. is a party of a contract: take it out there first." in html_of(answer)
@@ -77,6 +77,62 @@ class TestMembers:
         assert list(faults(other)) == ["organizationCode"]
         assert "This is the code of “" in html_of(other)
         assert 'value="ผู้รับเหมางานไฟฟ้า"' in html_of(other)
+
+    async def test_tell_of_a_role_that_somebody_else_has_changed(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        url = f"{await home_of(browser)}/members"
+        await browser.post(f"{url}/save", data=NEW)
+        ref = ref_of(html_of(await browser.get(url)), "ผรม.9")
+        mine, theirs = [await open_row(browser, url, ref) for _ in range(2)]
+
+        await browser.post(f"{url}/save", data=theirs | {"role": "DESIGNER"})
+        saved = await browser.post(f"{url}/save", data=mine | {"role": "OWNER"}, headers=FRAGMENT)
+        gone = await browser.post(f"{url}/close", data=mine, headers=FRAGMENT)
+        again = await browser.post(
+            f"{url}/save", data=mine | {"role": "OWNER", "etag": opened(html_of(saved), "etag")}, headers=FRAGMENT
+        )
+
+        assert [saved.status_code, gone.status_code] == [412, 412]
+        assert "<strong>Designer" in html_of(saved)
+        assert '<option value="OWNER" selected' in html_of(saved)
+        assert "ผู้รับเหมางานไฟฟ้า" in html_of(saved)
+        assert 'data-said="ผรม.9: Saved"' in html_of(again)
+
+    async def test_come_from_a_spreadsheet_and_go_into_one(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        url = f"{await home_of(browser)}/members"
+        rows = ["ผรม.9\tผู้รับเหมางานไฟฟ้า\tElectrical\tDesigner", "คคง.\t\t\tContractor", "กทท.", "Q\t\t\t"]
+
+        wrong = await browser.post(f"{url}/check", data={"pasted": "\n".join(rows)})
+        shown = await browser.post(f"{url}/check", data=packed(wrong) | {"fix4.organizationName": "ใหม่"})
+        before = html_of(await browser.get(url))
+        saved = await browser.post(f"{url}/check", data=packed(shown) | {"apply": "1"})
+        after = html_of(await browser.get(saved.headers["location"]))
+        workbook = await browser.get(f"{url}/export")
+        same = await browser.post(f"{url}/upload", files={"file": ("rows.xlsx", workbook.content)})
+
+        assert verdicts(wrong) == []
+        assert "type its name, too" in html_of(wrong)
+        assert sorted(verdicts(shown)) == [("1", "New"), ("2", "Changed"), ("3", "The same"), ("4", "New")]
+        assert "ผรม.9" not in before
+        assert ref_of(after, "ผรม.9") != ref_of(after, "Q")
+        assert {said for _, said in verdicts(same)} == {"The same"}
+
+    async def test_of_a_spreadsheet_are_named_by_row_where_the_register_says_otherwise(self, sit: Sit) -> None:
+        browser = await sit("padmin", "en")
+        url = f"{await home_of(browser)}/members"
+        rows = ["คคง.\tคนอื่น\t\t", "คคง.\t\t\tDesigner", "NEW\tใหม่\t\t", "กทท.\t\tElse\tOwner", "ผรม.1\t\t\tKing"]
+
+        wrong = html_of(await browser.post(f"{url}/check", data={"pasted": "\n".join(rows)}))
+
+        said = dict(re.findall(r'<div class="fault" id="e-(\d+-\w+)">([^<]*)<', wrong))
+        assert said["1-organizationCode"].startswith("This is the code of “")
+        assert said["2-organizationCode"] == "Row 1 says the same."
+        assert said["3-organizationCode"].startswith(
+            "“NEW” is not in the register. Only a Super Admin adds organizations"
+        )
+        assert said["4-organizationNameEn"].startswith("The register says “")
+        assert "5-role" in said
 
 
 class TestParties:
@@ -100,8 +156,11 @@ class TestRights:
         known = await browser.post(f"{url}/save", data={"organizationCode": "อื่น", "role": "OTHER"})
         new = await browser.post(f"{url}/save", data=NEW)
 
-        assert [known.status_code, new.status_code] == [303, 403]
-        assert "You do not have permission" in html_of(new)
+        assert [known.status_code, new.status_code] == [303, 422]
+        assert faults(new) == {
+            "organizationCode": "“ผรม.9” is not in the register. Only a Super Admin adds organizations: ask อารีย์ ดูแลระบบ."
+        }
+        assert 'value="ผู้รับเหมางานไฟฟ้า"' in html_of(new)
 
     async def test_readers_see_the_list_and_strangers_nothing(self, sit: Sit, app: FastAPI) -> None:
         other = await add_other_project(app.state.db)
@@ -121,4 +180,4 @@ class TestRights:
             assert [one.status_code for one in answers] == [403, 403]
         assert [(await reader.get(url)).status_code for url in theirs] == [404, 404]
         assert [(await reader.post(f"{url}/save", data=NEW)).status_code for url in theirs] == [404, 404]
-        assert [(await reader.post(f"{url}/remove", data={"ref": "x"})).status_code for url in theirs] == [404, 404]
+        assert [(await reader.post(f"{url}/close", data={"ref": "x"})).status_code for url in theirs] == [404, 404]

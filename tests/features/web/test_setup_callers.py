@@ -16,6 +16,9 @@ ROW = {"code": "NEW", "nameTh": "ใหม่", "nameEn": "New"}
 ADDED = everybody(403, anonymous=303, admin=303)
 BY_MANAGER = everybody(403, **OF_PROJECT, admin=303, padmin=409)
 CHANGED = everybody(403, **OF_PROJECT, admin=303, padmin=303)
+CHECKED = everybody(403, **OF_PROJECT, admin=200, padmin=200)
+TAKEN = everybody(403, **OF_PROJECT, admin=409, padmin=409)
+MEMBER = {"organizationCode": "คคง.", "role": "CONSULTANT"}
 FORMS = {
     "/organizations/save": ({"organizationCode": "NEW", "organizationName": "ใหม่"}, ADDED),
     "/organizations/check": ({"pasted": "NEW\tใหม่"}, everybody(403, anonymous=303, admin=200)),
@@ -26,15 +29,13 @@ FORMS = {
     "{contract}/disciplines/close": ({"ref": "STR"}, CHANGED),
     "{contract}/disciplines/reopen": ({"ref": "STR"}, CHANGED),
     "{contract}/disciplines/move": ({"ref": "STR", "step": "up"}, CHANGED),
-    "{contract}/disciplines/check": (
-        {"pasted": "NEW\tใหม่\tNew"},
-        everybody(403, **OF_PROJECT, admin=200, padmin=200),
-    ),
-    "{project}/members/save": ({"organizationCode": "คคง.", "role": "CONSULTANT"}, CHANGED),
-    "{contract}/parties/save": (
-        {"organizationCode": "คคง.", "role": "CONSULTANT"},
-        CHANGED | {"reviewer.consultant": 303},
-    ),
+    "{contract}/disciplines/check": ({"pasted": "NEW\tใหม่\tNew"}, CHECKED),
+    "{project}/members/save": (MEMBER, TAKEN),
+    "{project}/members/check": ({"pasted": "คคง."}, CHECKED),
+    "{project}/members/close": ({"ref": "x"}, everybody(404, anonymous=303)),
+    "{project}/members/reopen": ({"ref": "x"}, everybody(404, anonymous=303)),
+    "{contract}/parties/save": (MEMBER, TAKEN | {"reviewer.consultant": 409}),
+    "{contract}/parties/check": ({"pasted": "คคง."}, CHECKED | {"reviewer.consultant": 200}),
 }
 
 

@@ -4,20 +4,17 @@ The organizations of a project and the parties of its contracts, each with its r
 Steps that are in progress ask those who had a role when they began; the next step asks those who have it then.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.identity.domain.catalogue import PartyRole, party_role
+from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import lock_rights
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
-from saraban.kit.pagination import Page
-from saraban.kit.text import fold
 from saraban.setup.domain.master_kinds import ORGANIZATION, Owner
-from saraban.setup.domain.master_rows import MasterRow, cursor_of, position_of
+from saraban.setup.domain.master_rows import MasterRow
 from saraban.setup.repository import master_rows, project_contents
 from saraban.setup.service.master_data import MasterPlace, place_of
 
@@ -46,56 +43,6 @@ class NoMemberOfTheProject(DomainError):
 _IN_CONTRACT = Text("{value} เป็นคู่สัญญาอยู่ นำออกจากสัญญาก่อน", "{value} is a party of a contract: take it out there first.")
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """An organization with its role in a project or contract."""
-
-    organization: MasterRow
-    role: PartyRole
-
-
-async def list_members(
-    ctx: RequestContext,
-    session: AsyncSession,
-    of: Owner,
-    *,
-    owner: UUID,
-    search: str | None = None,
-    cursor: str | None = None,
-    limit: int = 50,
-) -> Page[Member]:
-    """
-    Return a page of the organizations of a project or of a contract, by their codes; closed ones, too.
-
-    :raises NotFound: for a project or contract that the caller may not see
-    """
-    place = await place_of(ctx, session, of, owner)
-    found = await master_rows.rows(
-        session,
-        ORGANIZATION,
-        owner=None,
-        only=master_rows.taking_part(of, place.key),
-        search=fold(search) if search else None,
-        after=position_of(cursor) if cursor else None,
-        limit=limit + 1,
-    )
-    rows = found[:limit]
-    roles = await master_rows.roles_of(session, of, place.key, [row.key for row in rows])
-    members = [Member(row, party_role(roles[row.key])) for row in rows]
-    return Page(members, cursor_of(rows[-1]) if len(found) > limit else None)
-
-
-async def read_member(
-    ctx: RequestContext, session: AsyncSession, of: Owner, *, owner: UUID, organization_public_id: UUID
-) -> Member:
-    """
-    :raises NotFound: for a project or contract that the caller may not see, and an organization that takes no part
-    """
-    place = await place_of(ctx, session, of, owner)
-    organization = await _organization(session, organization_public_id, closed=True)
-    return Member(organization, party_role(await _role(session, of, place, organization)))
-
-
 async def save_member(
     ctx: RequestContext,
     session: AsyncSession,
@@ -104,7 +51,7 @@ async def save_member(
     owner: UUID,
     organization_public_id: UUID,
     role: PartyRole,
-) -> Member:
+) -> None:
     """
     Make an organization a member of a project or a party of a contract, or give it another role there.
 
@@ -122,7 +69,6 @@ async def save_member(
     if before != role:
         await master_rows.save_role(session, of, place.key, organization.key, role)
         await _record(ctx, session, f"{of}.save_member", owner, organization, (before, role))
-    return Member(organization, role)
 
 
 async def remove_member(

@@ -15,6 +15,7 @@ from saraban.kit.http import Db, ReadSession
 from saraban.projects.service import ProjectRef
 from saraban.setup import service as setup
 from saraban.setup.domain.comparison import ChangeType, Difference
+from saraban.setup.domain.master_kinds import FILE_LISTS
 from saraban.setup.domain.project_yaml import LARGEST, read_file
 from saraban.web.shell.forms import form_errors, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
@@ -38,9 +39,6 @@ SECTIONS: Final[Mapping[str, Text]] = {
     "members": Text("สมาชิกโครงการ", "Member"),
     "contracts": Text("สัญญา", "Contract"),
     "parties": Text("คู่สัญญา", "Party"),
-    "disciplines": Text("สาขางาน", "Discipline"),
-    "rfaTypes": Text("ประเภท RFA", "RFA type"),
-    "subTypes": Text("ประเภทย่อย", "Sub type"),
     "numberFormats": Text("รูปแบบเลขที่", "Number format"),
     "assignments": Text("กระบวนงานของเอกสาร", "Workflow assignment"),
     "calendar": Text("ปฏิทิน", "Calendar"),
@@ -48,6 +46,10 @@ SECTIONS: Final[Mapping[str, Text]] = {
     "reviewTeams": Text("ทีมพิจารณา", "Review team"),
     "people": Text("บุคคล", "Person"),
     "roles": Text("บทบาท", "Role"),
+    **{
+        name: Text(kind.singular.th, kind.singular.en[:1].upper() + kind.singular.en[1:])
+        for name, kind in FILE_LISTS.items()
+    },
 }
 _TEAM_MEMBER: Final = Text("ผู้พิจารณา", "Reviewer")
 

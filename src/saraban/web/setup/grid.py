@@ -17,18 +17,20 @@ from fastapi import APIRouter, Depends, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.kit.dates import parse_date
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
 from saraban.kit.http import ReadSession
 from saraban.kit.text import control_character
 from saraban.projects import service as projects
-from saraban.setup.domain.master_kinds import MasterField, MasterKind
-from saraban.setup.domain.master_rows import EndingSeries, MasterAddress, MasterRow, PrintedCodeChanges
+from saraban.setup.domain.master_kinds import ORGANIZATION, FieldForm, MasterField, MasterKind
+from saraban.setup.domain.master_rows import EndingSeries, MasterRow, PrintedCodeChanges
 from saraban.setup.schemas.master_data import new_row, row_change
 from saraban.setup.service import master_data as setup
-from saraban.web.setup.places import CurrentGrid, GridPlace
+from saraban.setup.service import member_rows
+from saraban.web.setup.places import APART, CurrentGrid, GridPlace
 from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
-from saraban.web.shell.labels import PARTY_ROLES
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest, id_of
+from saraban.web.shell.labels import COLORS, PARTY_ROLES
+from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest
 from saraban.web.shell.session import ListRoute
 
 router = APIRouter(include_in_schema=False, route_class=ListRoute)
@@ -40,24 +42,7 @@ FAMILIES: Final = (
     "/projects/{project}/setup/contracts/{contract}/{kind}",
 )
 ROWS: Final = 50
-APART: Final = "\t"  # between a code and what tells rows of one code apart; no code has it
-COLORS: Final[Mapping[str, Text]] = {
-    "default": Text("ค่าเริ่มต้น", "Default"),
-    "slate": Text("เทา", "Slate"),
-    "red": Text("แดง", "Red"),
-    "orange": Text("ส้ม", "Orange"),
-    "amber": Text("เหลืองอำพัน", "Amber"),
-    "yellow": Text("เหลือง", "Yellow"),
-    "green": Text("เขียว", "Green"),
-    "teal": Text("เขียวหัวเป็ด", "Teal"),
-    "blue": Text("น้ำเงิน", "Blue"),
-    "indigo": Text("คราม", "Indigo"),
-    "violet": Text("ม่วงคราม", "Violet"),
-    "purple": Text("ม่วง", "Purple"),
-    "pink": Text("ชมพู", "Pink"),
-    "rose": Text("กุหลาบ", "Rose"),
-}
-
+OFFERED: Final = 20
 MOST: Final = 5000  # rows of a list that is put in order
 MASTER: Final = Text("ข้อมูลหลัก", "Master data")
 SET_UP: Final = Text("ตั้งค่าโครงการ", "set-up")
@@ -89,7 +74,6 @@ class GridHead:
 
     :param about: says what the list is for
     :param crumbs: addresses and names of the pages above it
-    :param export: address of the workbook; rows of a list without one are neither pasted nor imported
     :param closes: False where rows are taken out instead
     """
 
@@ -101,7 +85,6 @@ class GridHead:
     columns: Sequence[GridColumn]
     may_add: bool
     may_reorder: bool = False
-    export: str = ""
     closes: bool = True
 
 
@@ -189,6 +172,13 @@ class GridLines(PageModel):
     lines: Sequence[GridLine]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedOrganizations(PageModel):
+    template: ClassVar[str] = "setup/parts/offered.html"
+
+    rows: Sequence[MasterRow]
+
+
 async def grid_view(
     q: Query200 = "",
     closed: bool = False,
@@ -219,9 +209,8 @@ async def line(
     head = await grid_head(place, page, session)
     if not row:
         return page.show(GridLines(head=head, lines=[new_line(head, has_cursor=True)]))
-    found = await setup.read(page.context, session, place.kind, address_of(place, row))
-    shown = line_of(place, page, found, is_open=not shut)
-    return page.show(GridLines(head=head, lines=[replace(shown, has_cursor=True)]))
+    found = line_of(place, page, await _read(place, page, session, row), is_open=not shut)
+    return page.show(GridLines(head=head, lines=[replace(found, has_cursor=True)]))
 
 
 async def save(place: CurrentGrid, form: CurrentForm) -> Response:
@@ -230,7 +219,9 @@ async def save(place: CurrentGrid, form: CurrentForm) -> Response:
 
 
 async def close(place: CurrentGrid, form: CurrentForm) -> Response:
-    return await _carried_out(place, form, partial(_set_active, active=False), "closed")
+    """Close a row, or take a member out."""
+    work = partial(_set_active, active=False)
+    return await _carried_out(place, form, work, "removed" if place.has_members else "closed")
 
 
 async def reopen(place: CurrentGrid, form: CurrentForm) -> Response:
@@ -238,14 +229,33 @@ async def reopen(place: CurrentGrid, form: CurrentForm) -> Response:
 
 
 async def move(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Put a row before another one, or one place up or down."""
+    """Put a row before or after another one, or one place up or down."""
+    if not place.kind.ordered:
+        raise NotFound("This list stands in the order of its codes.")
     await form.db.transact(partial(_move, place, form))
     return Response(status_code=204) if form.page.is_fragment else RedirectResponse(place.url, 303)
+
+
+async def offers(
+    place: CurrentGrid,
+    page: CurrentPage,
+    session: ReadSession,
+    organizationCode: Query200 = "",  # noqa: N803
+) -> Response:
+    """Organizations of the register that fit what was typed into the row of a new member."""
+    if not place.has_members:
+        raise NotFound("Nothing is offered for this list.")
+    page.caller.require(place.kind.create, place.scope)
+    text = organizationCode.strip()
+    found = await setup.list_rows(page.context, session, ORGANIZATION, search=text or None, limit=OFFERED)
+    return page.show(OfferedOrganizations(rows=found.items))
 
 
 for _base in FAMILIES:
     router.add_api_route(_base, listing, methods=["GET"])
     router.add_api_route(f"{_base}/line", line, methods=["GET"])
+    if _base.startswith("/projects"):
+        router.add_api_route(f"{_base}/offers", offers, methods=["GET"])
     for _action in (save, close, reopen, move):
         router.add_api_route(f"{_base}/{_action.__name__}", _action, methods=["POST"])
 
@@ -260,17 +270,18 @@ async def grid_head(place: GridPlace, page: PageRequest, session: AsyncSession) 
             choices = {
                 each.code: Text(f"{each.code} – {each.name_th}", f"{each.code} – {each.name_en}") for each in types
             }
-        columns.append(GridColumn(one, choices, is_fixed=one.name == kind.within))
+        address = f"{place.url}/offers" if place.has_members and one is kind.code else ""
+        columns.append(GridColumn(one, choices, is_fixed=one.name in place.fixed, offers=address))
     return GridHead(
         kind=kind,
         url=place.url,
         title=kind.plural,
-        about=place.about,
+        about=place.about(page.caller),
         crumbs=crumbs_of(place),
         columns=columns,
         may_add=place.may_add(page.caller),
         may_reorder=place.may_reorder(page.caller),
-        export=f"/api/v1{'/' + kind.owner.value + 's/' + str(place.owner) if place.owner else ''}/{kind.path}/export",
+        closes=not place.has_members,
     )
 
 
@@ -282,6 +293,12 @@ def crumbs_of(place: GridPlace) -> list[tuple[str, Text]]:
     if place.contract is not None:
         crumbs.append((f"{above}#{place.contract.public_id}", Text(place.contract.code, place.contract.code)))
     return crumbs
+
+
+def as_kept(field: MasterField, typed: str) -> str:
+    """Return a day, in whichever era it was typed, as it is kept."""
+    day = parse_date(typed) if field.form is FieldForm.DAY else None
+    return day.isoformat() if day else typed
 
 
 def new_line(head: GridHead, *, has_cursor: bool = False) -> GridLine:
@@ -312,27 +329,21 @@ def line_id(ref: str) -> str:
     return hashlib.blake2b(ref.encode(), digest_size=6).hexdigest() if ref else "new"
 
 
-def address_of(place: GridPlace, ref: str) -> MasterAddress:
-    """:raises NotFound: for what is no address of a row of this kind"""
-    if place.kind.has_public_id:
-        public_id = id_of(ref)
-        if public_id is None:
-            raise NotFound(f"There is no {place.kind.name} {ref}.")
-        return MasterAddress(public_id=public_id)
-    code, _, within = ref.partition(APART)
-    return MasterAddress(code, place.owner, within or None)
+async def _read(place: GridPlace, page: PageRequest, session: AsyncSession, ref: str) -> MasterRow:
+    read = member_rows.read if place.has_members else setup.read
+    return await read(page.context, session, place.kind, place.address(ref))
 
 
 async def _open(place: GridPlace, page: PageRequest, session: AsyncSession, ref: str) -> GridLine:
-    row = await setup.read(page.context, session, place.kind, address_of(place, ref))
-    found = line_of(place, page, row)
+    found = line_of(place, page, await _read(place, page, session, ref))
     return replace(found, is_open=found.may_change, has_cursor=True)
 
 
 async def _show(
     place: GridPlace, view: GridView, page: PageRequest, session: AsyncSession, opened: GridLine | None = None
 ) -> Response:
-    found = await setup.list_rows(
+    list_rows = member_rows.list_rows if place.has_members else setup.list_rows
+    found = await list_rows(
         page.context,
         session,
         place.kind,
@@ -373,6 +384,8 @@ async def _carried_out(place: GridPlace, form: SentForm, work: RowWork, done: st
     async with form.db.reading() as session:
         head = await grid_head(place, form.page, session)
     saved = replace(line_of(place, form.page, row), done=done, has_cursor=done != "added")
+    if done == "removed":
+        saved = replace(saved, may_change=False, may_close=False)
     return form.page.show(
         GridLines(head=head, lines=[saved, new_line(head, has_cursor=True)] if done == "added" else [saved])
     )
@@ -385,27 +398,30 @@ async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> Mast
     given = {one.name: typed[one.name] or ("" if one.required else None) for one in kind.fields}
     stated = {name: value for name, value in given.items() if value is not None or not kind.field(name).default}
     if ref is None:
-        return await setup.create(form.context, session, kind, owner=place.owner, new=form.order(new_row(kind), stated))
-    stated = {name: value for name, value in stated.items() if name != kind.within}
-    confirmed = {"confirmSeries": True} if form.text("confirm") else {}
-    wanted = form.order(row_change(kind), {**stated, **confirmed})
-    return await setup.change(
-        form.context, session, kind, address_of(place, ref), wanted=wanted, if_match=form.text("etag")
-    )
+        new = form.order(new_row(kind), stated)
+        create = member_rows.create if place.has_members else setup.create
+        return await create(form.context, session, kind, owner=place.owner, new=new)
+    free = {name: value for name, value in stated.items() if name not in place.fixed}
+    wanted = form.order(row_change(kind), free | ({"confirmSeries": True} if form.text("confirm") else {}))
+    change = member_rows.change if place.has_members else setup.change
+    return await change(form.context, session, kind, place.address(ref), wanted=wanted, if_match=form.text("etag"))
 
 
 async def _set_active(place: GridPlace, form: SentForm, session: AsyncSession, *, active: bool) -> MasterRow:
-    address = address_of(place, form.text("ref") or "")
-    return await setup.set_active(form.context, session, place.kind, address, active=active, if_match=form.text("etag"))
+    address = place.address(form.text("ref") or "")
+    work = member_rows.set_active if place.has_members else setup.set_active
+    return await work(form.context, session, place.kind, address, active=active, if_match=form.text("etag"))
 
 
 async def _move(place: GridPlace, form: SentForm, session: AsyncSession) -> None:
     found = await setup.list_rows(form.context, session, place.kind, owner=place.owner, include_closed=True, limit=MOST)
     refs = [ref_of(row) for row in found.items]
     offered = [ref_of(row) for row in found.items if row.is_active]
-    before = form.text("before")
+    before, after = form.text("before"), form.text("after")
     if form.text("step"):
         before = neighbour(offered, form.text("ref") or "", up=form.text("step") == "up")
+    elif after in refs:
+        before = next(iter(refs[refs.index(after) + 1 :]), None)
     order = put_before(refs, form.text("ref") or "", before)
     named = {ref_of(row): f"{row.code} {row.within}".strip() for row in found.items}
     await setup.reorder(form.context, session, place.kind, owner=place.owner, codes=[named[one] for one in order])
@@ -430,11 +446,12 @@ def put_before(refs: Sequence[str], ref: str, before: str | None) -> list[str]:
 
 async def _refused(place: GridPlace, form: SentForm, session: AsyncSession, error: DomainError) -> Response:
     page, ref = form.page, form.text("ref") or ""
-    typed = {one.name: form.text(one.name) or "" for one in place.kind.fields}
+    typed = {one.name: as_kept(one, form.text(one.name) or "") for one in place.kind.fields}
     opened = GridLine(values=typed, faults=form_errors(error, page.language), has_cursor=True)
     if ref:
-        row = await setup.read(page.context, session, place.kind, address_of(place, ref))
-        opened = _retyped(line_of(place, page, row, is_open=True), opened, form, error)
+        now = line_of(place, page, await _read(place, page, session, ref), is_open=True)
+        typed |= {name: now.values[name] for name in place.fixed if name}
+        opened = _retyped(now, opened, form, error)
     if not page.is_fragment:
         return await _show(place, GridView(), page, session, opened)
     head = await grid_head(place, page, session)

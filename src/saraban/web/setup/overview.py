@@ -9,11 +9,11 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.errors import Text
 from saraban.kit.http import ReadSession
-from saraban.setup.domain.master_kinds import CONTRACT, DISCIPLINE, ORGANIZATION, RFA_TYPE, MasterKind, Owner
+from saraban.setup.domain.master_kinds import CONTRACT, DISCIPLINE, KINDS, ORGANIZATION, RFA_TYPE, Owner
 from saraban.setup.domain.master_rows import MasterRow
 from saraban.setup.service import master_data as setup
+from saraban.setup.service.member_rows import MEMBER, PARTY
 from saraban.web.setup.grid import MASTER
-from saraban.web.setup.members import MEMBERS, PARTIES
 from saraban.web.setup.places import ABOUT, DRAWINGS, LISTS, owners
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
@@ -22,9 +22,9 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 # What a project cannot do without, and why.
 NEEDED: Final[Mapping[str, Text]] = {
-    "members": Text("ระบุองค์กรที่รับส่งเอกสาร", "Say which organizations send and receive documents."),
+    MEMBER.name: Text("ระบุองค์กรที่รับส่งเอกสาร", "Say which organizations send and receive documents."),
     CONTRACT.name: Text("สร้างสัญญาแรก", "Create the first contract."),
-    "parties": Text("ระบุคู่สัญญา", "Say who the parties are."),
+    PARTY.name: Text("ระบุคู่สัญญา", "Say who the parties are."),
     DISCIPLINE.name: Text("ระบุสาขางาน", "List the disciplines."),
     RFA_TYPE.name: Text("ระบุประเภท RFA", "List the RFA types."),
 }
@@ -69,24 +69,19 @@ async def of_chosen_project(page: CurrentPage, session: ReadSession) -> Response
 @router.get("/projects/{project}/setup")
 async def of_project(page: CurrentPage, session: ReadSession, request: Request) -> Response:
     project, _ = await owners(page.context, session, request.path_params)
-    of_project = [kind for kind in LISTS.values() if kind.owner is not Owner.INSTALLATION]
-    counts = await setup.open_counts(page.context, session, of_project, project_public_id=project.public_id)
+    counted = [kind for kind in KINDS if kind.owner is not Owner.INSTALLATION]
+    counts = await setup.open_counts(page.context, session, counted, project_public_id=project.public_id)
     contracts = await setup.list_rows(page.context, session, CONTRACT, owner=project.public_id, limit=100)
     home = f"/projects/{project.public_id}/setup/"
-    lists = [_list(home, one, counts, project.key) for one in of_project if one.owner is Owner.PROJECT]
-    members = counts.get((ORGANIZATION.name, project.key), 0)
-    parts = [
-        (contract, _lists_of(f"{home}contracts/{contract.public_id}/", contract, counts))
-        for contract in contracts.items
-    ]
+    lists = _lists(Owner.PROJECT, home, counts, project.key)
     return page.show(
         SetupOverviewPage(
             place=project,
-            lists=[
-                SetupList(home + "members", MEMBERS, ABOUT[ORGANIZATION.name], members, _missing("members", members)),
-                *(one for one in lists if "drawing" not in one.title.en),
+            lists=[one for one in lists if "drawing" not in one.title.en],
+            contracts=[
+                (one, _lists(Owner.CONTRACT, f"{home}contracts/{one.public_id}/", counts, one.key))
+                for one in contracts.items
             ],
-            contracts=parts,
             drawings=[one for one in lists if "drawing" in one.title.en],
         )
     )
@@ -96,25 +91,16 @@ async def of_project(page: CurrentPage, session: ReadSession, request: Request) 
 async def of_installation(page: CurrentPage, session: ReadSession) -> Response:
     kinds = [kind for kind in LISTS.values() if kind.owner is Owner.INSTALLATION]
     counts = await setup.open_counts(page.context, session, kinds)
-    lists = [_list("/master/", kind, counts, 0) for kind in kinds]
-    return page.show(MasterPage(title=MASTER, lists=lists))
+    return page.show(MasterPage(title=MASTER, lists=_lists(Owner.INSTALLATION, "/master/", counts, 0)))
 
 
-def _lists_of(home: str, contract: MasterRow, counts: Mapping[tuple[str, int], int]) -> list[SetupList]:
-    kinds = [kind for kind in LISTS.values() if kind.owner is Owner.CONTRACT]
-    parties = counts.get((ORGANIZATION.name, contract.key), 0)
-    about = Text("ผู้รับส่งเอกสารในสัญญานี้", "Who sends and receives documents of this contract.")
-    return [
-        SetupList(home + "parties", PARTIES, about, parties, _missing("parties", parties)),
-        *(_list(home, kind, counts, contract.key) for kind in kinds),
-    ]
-
-
-def _list(home: str, kind: MasterKind, counts: Mapping[tuple[str, int], int], owner: int) -> SetupList:
-    count = counts.get((kind.name, owner), 0)
-    address = home + kind.path.rpartition("/")[2]
-    return SetupList(address, kind.plural, ABOUT.get(kind.name, DRAWINGS), count, _missing(kind.name, count))
-
-
-def _missing(name: str, count: int) -> Text | None:
-    return None if count else NEEDED.get(name)
+def _lists(owner: Owner, home: str, counts: Mapping[tuple[str, int], int], key: int) -> list[SetupList]:
+    """Return the lists of an owner, who takes part in it first."""
+    found = []
+    for (whose, path), kind in LISTS.items():
+        if whose is owner:
+            # Members are counted as the organizations they are.
+            count = counts.get((ORGANIZATION.name if kind in {MEMBER, PARTY} else kind.name, key), 0)
+            missing = None if count else NEEDED.get(kind.name)
+            found.append(SetupList(home + path, kind.plural, ABOUT.get(kind.name, DRAWINGS), count, missing))
+    return found

@@ -1,6 +1,6 @@
-"""Which list an address names, whose it is, and what the reader may do with it."""
+"""Which list an address names, whose it is and what the reader may do with them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 from uuid import UUID
@@ -14,18 +14,24 @@ from saraban.kit.http import Db
 from saraban.setup.domain.master_kinds import CONTRACT, KINDS, ORGANIZATION, PROJECT, MasterKind, Owner
 from saraban.setup.domain.master_rows import MasterAddress, MasterRow
 from saraban.setup.service import master_data as setup
+from saraban.setup.service.member_rows import MEMBER, PARTY
 from saraban.web.shell.page import CurrentPage, id_of
 
 # A list is named in the address by the last part of its path in the API.
 LISTS: Final[Mapping[tuple[Owner, str], MasterKind]] = {
-    (kind.owner, kind.path.rpartition("/")[2]): kind for kind in KINDS if kind not in {PROJECT, ORGANIZATION}
+    (kind.owner, kind.path.rpartition("/")[2]): kind
+    for kind in (MEMBER, PARTY, *KINDS)
+    if kind not in {PROJECT, ORGANIZATION}
 }
+APART: Final = "\t"  # between a code and what tells rows of one code apart; no code has it
 # What each list is for, in one sentence, where the names alone do not say it.
 ABOUT: Final[Mapping[str, Text]] = {
     "organization": Text(
         "บริษัทและหน่วยงานที่รับส่งเอกสาร รหัสพิมพ์อยู่ในเลขที่เอกสาร",
         "Companies and offices that send and receive documents. Document numbers print the code.",
     ),
+    "member": Text("บริษัทและหน่วยงานที่รับส่งเอกสารในโครงการ", "Who sends and receives documents of this project."),
+    "party": Text("ผู้รับส่งเอกสารในสัญญานี้", "Who sends and receives documents of this contract."),
     "contract": Text(
         "โครงการแบ่งเป็นสัญญา แต่ละสัญญามีคู่สัญญา สาขางาน และประเภทเอกสารของตนเอง",
         "A project is divided into contracts, each with its own parties, disciplines and types.",
@@ -67,6 +73,13 @@ ABOUT: Final[Mapping[str, Text]] = {
 DRAWINGS: Final = Text("ใช้จัดหมวดแบบก่อสร้างของโครงการ", "Groups the drawings of the project.")
 
 
+# What those are told who take organizations in.
+HOW_TO_ADD: Final = Text(
+    "พิมพ์รหัสองค์กรที่มีในทะเบียน หรือพิมพ์รหัสใหม่พร้อมชื่อเพื่อเพิ่มองค์กรในทะเบียนด้วย",
+    "Type the code of an organization of the register, or a new code and a name to put it there, too.",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class GridPlace:
     """
@@ -88,8 +101,17 @@ class GridPlace:
         return row.public_id if row else None
 
     @property
-    def about(self) -> Text:
-        return ABOUT.get(self.kind.name, DRAWINGS)
+    def has_members(self) -> bool:
+        """Whether the rows take part in a project or contract: they are taken out, not closed, and only their roles change."""
+        return self.kind in {MEMBER, PARTY}
+
+    @property
+    def fixed(self) -> Collection[str | None]:
+        """Fields that are stated of a new row and stay."""
+        return [one.name for one in self.kind.fields if one.name != "role"] if self.has_members else [self.kind.within]
+
+    def about(self, caller: Caller) -> Text:
+        return HOW_TO_ADD if self.has_members and self.may_add(caller) else ABOUT.get(self.kind.name, DRAWINGS)
 
     def may_add(self, caller: Caller) -> bool:
         return caller.may(self.kind.create, self.scope)
@@ -105,6 +127,16 @@ class GridPlace:
         elif self.kind is CONTRACT:
             scope = Scope(project=self.scope.project, contract=row.key)
         return caller.may(permission, scope)
+
+    def address(self, ref: str) -> MasterAddress:
+        """:raises NotFound: for what is no address of a row of this kind"""
+        if self.kind.has_public_id:
+            public_id = id_of(ref)
+            if public_id is None:
+                raise NotFound(f"There is no {self.kind.name} {ref}.")
+            return MasterAddress(owner=self.owner, public_id=public_id)
+        code, _, within = ref.partition(APART)
+        return MasterAddress(code, self.owner, within or None)
 
 
 async def grid_place(page: CurrentPage, db: Db, request: Request) -> GridPlace:

@@ -22,16 +22,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import OneFile, SentFile
-from saraban.kit.dates import parse_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, required
-from saraban.kit.http import Db
+from saraban.kit.http import Db, ReadSession, workbook_response
 from saraban.kit.text import fold
 from saraban.setup.domain import master_workbook
-from saraban.setup.domain.master_kinds import FieldForm, MasterKind
+from saraban.setup.domain.master_kinds import MasterKind
 from saraban.setup.domain.master_rows import EndingSeries, MasterImport, PrintedCodeChanges, Verdict
-from saraban.setup.service import master_import
-from saraban.web.setup.grid import FAMILIES, GridColumn, GridHead, grid_head
+from saraban.setup.service import master_data, master_import, member_rows
+from saraban.web.setup.grid import FAMILIES, GridColumn, GridHead, as_kept, grid_head
 from saraban.web.setup.places import CurrentGrid, GridPlace
 from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -102,7 +101,20 @@ async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -
         return await _refused(page, head, table, error)
 
 
+async def export(place: CurrentGrid, page: CurrentPage, session: ReadSession, closed: bool = False) -> Response:
+    """Every row, in a workbook that can be imported."""
+    list_rows = member_rows.list_rows if place.has_members else master_data.list_rows
+    found = await list_rows(
+        page.context, session, place.kind, owner=place.owner, include_closed=closed, limit=member_rows.EVERY
+    )
+    folder = TemporaryDirectory()
+    path = Path(folder.name) / f"{place.kind.path.replace('/', '-')}.xlsx"
+    await asyncio.to_thread(master_import.write_workbook, place.kind, found.items, path)
+    return workbook_response(path, "xlsx", folder)
+
+
 for _base in FAMILIES:
+    router.add_api_route(f"{_base}/export", export, methods=["GET"])
     router.add_api_route(f"{_base}/check", check, methods=["POST"])
     router.add_api_route(f"{_base}/upload", upload, methods=["POST"])
 
@@ -172,11 +184,8 @@ def _in_columns(head: GridHead, table: Table) -> Table:
 
 
 def _value(column: GridColumn, typed: str) -> str:
-    if column.field.form is FieldForm.DAY:
-        day = parse_date(typed)
-        return day.isoformat() if day else typed
     named = {text: key for key, says in column.choices.items() for text in (says.th.casefold(), says.en.casefold())}
-    return named.get(typed.casefold(), typed)
+    return named.get(typed.casefold(), as_kept(column.field, typed))
 
 
 def _packed(table: Table) -> str:
@@ -198,7 +207,8 @@ def _unpacked(text: str, columns: int) -> Table:
 async def _import(
     place: GridPlace, page: PageRequest, table: Table, session: AsyncSession, *, confirm: bool, dry_run: bool = False
 ) -> MasterImport:
-    return await master_import.import_rows(
+    import_rows = member_rows.import_rows if place.has_members else master_import.import_rows
+    return await import_rows(
         page.context,
         session,
         place.kind,

@@ -1,6 +1,8 @@
 """What codes of workflows, histories and files are called on a page, in both languages, and in which colour they show."""
 
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Final
 
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
@@ -214,6 +216,24 @@ PARTY_ROLES: Final[dict[str, Text]] = {
     PartyRole.OTHER: Text("ฝ่ายอื่น", "Other party"),
 }
 
+# Of tags.
+COLORS: Final[dict[str, Text]] = {
+    "default": Text("ค่าเริ่มต้น", "Default"),
+    "slate": Text("เทา", "Slate"),
+    "red": Text("แดง", "Red"),
+    "orange": Text("ส้ม", "Orange"),
+    "amber": Text("เหลืองอำพัน", "Amber"),
+    "yellow": Text("เหลือง", "Yellow"),
+    "green": Text("เขียว", "Green"),
+    "teal": Text("เขียวหัวเป็ด", "Teal"),
+    "blue": Text("น้ำเงิน", "Blue"),
+    "indigo": Text("คราม", "Indigo"),
+    "violet": Text("ม่วงคราม", "Violet"),
+    "purple": Text("ม่วง", "Purple"),
+    "pink": Text("ชมพู", "Pink"),
+    "rose": Text("กุหลาบ", "Rose"),
+}
+
 # What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.
 FIELDS: Final[dict[str, Text]] = {
     "username": Text("ชื่อผู้ใช้", "User name"),
@@ -298,19 +318,12 @@ def is_shown(file: object) -> bool:
 _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "circulation"}
 
 
-# As the newest whole page of this process has read them: parts of a page ask for no names of their own.
-_TYPE_NAMES: dict[str, Text] = {}
-
-
-def set_type_names(names: Mapping[str, Text]) -> None:
-    """Say what document types are called now."""
-    if names != _TYPE_NAMES:
-        _TYPE_NAMES.clear()
-        _TYPE_NAMES.update(names)
+# What document types are called now, as the request has read it that a page or a part of one answers.
+TYPE_NAMES: Final[ContextVar[Mapping[str, Text]]] = ContextVar("type_names", default=MappingProxyType({}))
 
 
 def type_name(code: str) -> Text:
-    return _TYPE_NAMES.get(code) or master_data.shipped_type_name(code)
+    return TYPE_NAMES.get().get(code) or master_data.shipped_type_name(code)
 
 
 _DEFAULT: Final = Text("ค่าเริ่มต้น", "Default")

@@ -424,17 +424,18 @@ class PageRequest:
 
 
 async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
-    """Gather what the shell shows; fragments have no shell."""
-    unread = 0
-    known: tuple[ProjectRef, ...] = ()
-    if "hx-request" not in request.headers:
-        async with db.reading() as session:
+    """Gather what the shell shows, and the names that templates ask for; fragments have no shell."""
+    names_types = getattr(request.scope["route"], "names_document_types", True)
+    unread, known = 0, ()
+    async with db.reading() as session:
+        if "hx-request" not in request.headers:
             readings = [notifications.unread_count(ctx, session), projects.projects_of(ctx, session)]
-            if getattr(request.scope["route"], "names_document_types", True):
+            if names_types:
                 readings.append(projects.type_names(session))
             unread, known, *names = await together(session, *readings)
-            for one in names:
-                labels.set_type_names(one)
+        else:
+            names = [await projects.type_names(session)] if names_types else []
+    labels.TYPE_NAMES.set(names[0] if names else {})
     page = PageRequest(request, ctx, language_of(request), unread, known)
     named = id_of(request.path_params.get("project"))
     if named is not None:

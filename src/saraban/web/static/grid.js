@@ -31,11 +31,33 @@ list.addEventListener("click", (event) => {
 });
 
 // What was typed is not lost by leaving the page.
-const typed = (line) => all("input:not([type=hidden]), textarea", line).some((field) => field.value !== field.defaultValue)
+const typed = (line) => $("[aria-invalid], .grid-note", line) || all("input:not([type=hidden]), textarea", line).some((field) => field.value !== field.defaultValue)
   || all("select", line).some((field) => !field.selectedOptions[0]?.defaultSelected && field.selectedIndex > 0);
 let isLeaving = false;
 addEventListener("beforeunload", (event) => { if (!isLeaving && all(".line.is-open", list).some(typed)) event.preventDefault(); });
 document.addEventListener("submit", (event) => { if (!event.target.id.startsWith("form-")) isLeaving = true; });
+
+// Nor by a search: rows that are being typed leave the list while it is changed, and come back into it.
+let typing = [];
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.target !== list || !event.detail.shouldSwap) return;
+  const focused = document.activeElement;
+  typing = all(".line.is-open", list).filter(typed).map((line) => ({ line, focused: line.contains(focused) && focused }));
+  for (const { line } of typing) line.remove();
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  for (const { line, focused } of typing.splice(0).reverse()) {
+    const there = document.getElementById(line.id);
+    if (there) there.replaceWith(line); else $("thead", list).after(line);
+    if (focused) focused.focus();
+  }
+  // A row that was added below the others comes again in its place among them.
+  const seen = new Set();
+  for (const line of event.detail.target === list ? [] : lines()) {
+    if (seen.has(line.id)) line.remove();
+    seen.add(line.id);
+  }
+});
 
 document.addEventListener("htmx:afterSettle", (event) => {
   const line = event.detail.elt?.closest?.(".line") || (event.target.matches?.(".line") ? event.target : null);
@@ -69,8 +91,8 @@ const inShut = (event, line) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!step) return;
   event.preventDefault();
-  const next = neighbour(line, step);
-  const target = next ? $("a, input:not([type=hidden]), select", next) : step > 0 && $(".line.is-new input:not([type=hidden])", list);
+  const next = neighbour(line, step) || (step > 0 && ($(".more-row", list) || $(".line.is-new", list)));
+  const target = next && $("a, input:not([type=hidden]), select", next);
   if (target) target.focus();
 };
 list.addEventListener("keydown", (event) => {
@@ -90,8 +112,8 @@ list.addEventListener("keydown", (event) => {
 const resting = new Map();
 const send = (line) => {
   resting.delete(line);
-  const after = neighbour(line, 1);
-  const values = { ref: line.dataset.ref, before: after ? after.dataset.ref : ($(".more-row", list) ? neighbour(line, -1).dataset.ref : "") };
+  const [before, after] = [neighbour(line, 1), neighbour(line, -1)];
+  const values = { ref: line.dataset.ref, ...(before ? { before: before.dataset.ref } : { after: after.dataset.ref }) };
   htmx.ajax("POST", `${list.dataset.url}/move`, { source: list, target: list, swap: "none", values })
     .then(() => say(`${line.dataset.ref.split("\t")[0]}: ${lines().indexOf(line) + 1} / ${lines().length}`));
 };
