@@ -77,7 +77,7 @@ def site(starting: Starting) -> str:
 
 
 def _wait(starting: Starting) -> None:
-    for _ in range(300):
+    for _ in range(1200):
         if starting.process.poll() is not None:
             break
         try:

@@ -8,7 +8,8 @@
 
   const root = document.documentElement;
   const wide = root.scrollWidth > root.clientWidth ? [`the page is ${root.scrollWidth} wide`] : [];
-  const cut = shown.filter((one) => one.matches(".card") && one.scrollWidth > one.clientWidth + 1);
+  // What is wider than its card may be scrolled there, where the keyboard reaches it, too.
+  const cut = shown.filter((one) => one.matches(".card:not([tabindex='0'])") && one.scrollWidth > one.clientWidth + 1);
 
   // The top bar stays in sight, however long the page is.
   const bar = document.querySelector(".topbar");

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import FilePayload, Route, ViewportSize, expect
@@ -51,6 +52,11 @@ WORKFLOWS = (
     "/workflows/RFA_APPROVAL/v1/replay",
     "/workflows/RFA_APPROVAL/v1/migration",
 )
+# What a Super Admin sees besides.
+OPERATIONS = (
+    *("/projects", "/projects/new", "/projects/file", "/people", "/people/new", "/people/import", "/roles"),
+    *("/why", "/audit", "/numbers/audit", "/events", "/system"),
+)
 SIZES: dict[str, ViewportSize] = {
     "desk": DESK,
     "tablet": {"width": 1024, "height": 768},
@@ -78,6 +84,26 @@ async def test_pages_of_the_administration_fit_too(sit: Sit) -> None:
 async def test_pages_of_workflows_fit_too(sit: Sit) -> None:
     admins = {language: await sit("admin", language=language) for language in ("th", "en")}
     await asyncio.gather(*(look_at_all(person, language, WORKFLOWS) for language, person in admins.items()))
+
+
+async def test_pages_of_the_installation_fit_too(sit: Sit) -> None:
+    admins = {language: await sit("admin", language=language) for language in ("th", "en")}
+    await asyncio.gather(*(look_at_all(person, language, OPERATIONS) for language, person in admins.items()))
+
+
+async def test_the_reference_of_the_api_sends_what_is_tried_as_its_reader(sit: Sit) -> None:
+    reader = await sit("viewer")
+    page = reader.page
+    asked: set[str] = set()
+    page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
+    await reader.goto("/docs/api#/auth/auth_me")
+    tried = page.locator("#operations-auth-auth_me")
+    await tried.locator(".execute").click(timeout=60_000)  # the description of the API is 2 MB
+
+    await expect(tried.locator(".live-responses-table .response .response-col_status")).to_contain_text("200")
+    await expect(tried.locator(".live-responses-table")).to_contain_text('"username": "viewer"')
+    assert asked == {urlsplit(reader.site).netloc}
+    assert [said for said in reader.complaints if "Deprecated" not in said] == []  # the library's own, of its links
 
 
 async def an_account(person: Person) -> str:
