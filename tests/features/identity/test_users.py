@@ -339,6 +339,18 @@ class TestRoles:
 
         assert [raised.status_code, elsewhere.status_code] == [403, 403]
 
+    @pytest.mark.parametrize(
+        "role", [{"role": "Pope"}, {"level": "Project"}, {"until": "2020-01-01", "from": "2020-01-02"}]
+    )
+    async def test_refusals_tell_an_outsider_of_nobody(self, office: Office, role: dict[str, Any]) -> None:
+        await grant(office.db, "viewer", "Viewer", "ผรม.2")
+        there = await self.given(office, "viewer", "padmin", **role)
+        nobody = await office.ask(
+            "viewer", "POST", f"/{NOBODY}/roles", json={"role": "Editor", "level": "Global", **role}
+        )
+
+        assert (there.status_code, nobody.status_code) == (404, 404)
+
     async def test_who_gives_roles_in_a_place_sees_those_alone(self, office: Office) -> None:
         given = await self.given(office, "dc.consultant", "viewer")
         viewer = await office.id_of("viewer")

@@ -263,8 +263,10 @@ async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID,
     )
     try:
         made = await grant_role(ctx, session, person, grant, again=False)
-    except Forbidden:
-        await visible_assignments(ctx, session, person)  # 404 for whom they may not know of
+    except DomainError as refusal:
+        # Who gives no roles learns from no refusal that there is such a person.
+        if isinstance(refusal, Forbidden) or not ctx.caller.may_anywhere(GIVE):
+            await visible_assignments(ctx, session, person)
         raise
     assert made is not None
     return made.public_id

@@ -10,17 +10,18 @@ from typing import Annotated, Any, Final
 from urllib.parse import quote
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
-from saraban.identity.dependencies import Context, CurrentCaller, KeyedContext
+from saraban.identity.dependencies import Context, KeyedContext
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import (
     BINARY,
     MEDIA,
     Db,
     Idempotent,
+    IfMatch,
     PageLimit,
     PathId,
     ReadSession,
@@ -40,9 +41,6 @@ from saraban.setup.service import master_import
 
 router = APIRouter()
 
-IfMatch = Annotated[
-    str | None, Header(alias="If-Match", max_length=100, description="The `ETag` of the row as you have seen it.")
-]
 Search = Annotated[
     Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or of a name.", examples=["A"])
 ]
@@ -71,10 +69,8 @@ class NotAWorkbook(DomainError):
     recovery = (Text("ตั้ง Content-Type ให้ตรงกับ XLSX", "Set the Content-Type to the one of XLSX."),)
 
 
-async def _workbook(request: Request, _caller: CurrentCaller) -> bytes:
+async def _workbook(request: Request) -> bytes:
     """
-    Give the body, once it is known who sends it.
-
     :raises NotAWorkbook: for another content type
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA["xlsx"]:
@@ -314,7 +310,7 @@ class _Routes:
 
         async def import_(
             ctx: Context,
-            content: Annotated[bytes, Depends(_workbook)],
+            request: Request,
             db: Db,
             owner: UUID | None,
             dry_run: Annotated[
@@ -325,7 +321,9 @@ class _Routes:
             ] = False,
         ) -> schemas.MasterImportOut:
             """Adds what is new and changes what differs, all or nothing. A fault is named by its row and field: `/3/nameEn`."""
-            rows = await asyncio.to_thread(_rows_of, kind, content)
+            async with db.reading() as session:  # who may not learns nothing of the file's faults
+                await master_import.require_import(ctx, session, kind, owner)
+            rows = await asyncio.to_thread(_rows_of, kind, await _workbook(request))
             how = {"dry_run": dry_run, "confirm_series": confirm_series}
             done = await db.transact(
                 lambda session: master_import.import_rows(ctx, session, kind, owner=owner, rows=rows, **how)

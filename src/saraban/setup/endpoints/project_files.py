@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, CurrentCaller
+from saraban.identity.domain.context import EVERYTHING, Scope
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, PathId, ReadSession
 from saraban.kit.json import Json, JsonObject
@@ -46,12 +47,13 @@ class NotYaml(DomainError):
     recovery = (Text("ตั้ง Content-Type เป็น application/yaml", "Set the Content-Type to application/yaml."),)
 
 
-async def _content(request: Request, _caller: CurrentCaller) -> bytes:
+async def _content(request: Request, caller: CurrentCaller) -> bytes:
     """
-    Give the body, once it is known who sends it.
+    Give the body, once it is known that its sender may apply one.
 
     :raises NotYaml: for another content type
     """
+    caller.require(EVERYTHING, Scope())
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != YAML:
         raise NotYaml
     return await request.body()

@@ -84,6 +84,21 @@ class _Plan:
                 self.faults.append(FieldProblem(f"/{line}/{name}", "taken", _TAKEN, {"value": value}))
 
 
+async def require_import(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID | None
+) -> MasterPlace:
+    """
+    Return the place of rows that the caller may import.
+
+    :raises NotFound: for a place that the caller may not know of
+    :raises Forbidden: for who may not add or not change such rows there
+    """
+    place = await master_data.place_of(ctx, session, kind.owner, owner)
+    for permission in dict.fromkeys((kind.create, kind.change)):
+        ctx.caller.require(permission, place.scope)
+    return place
+
+
 async def import_rows(
     ctx: RequestContext,
     session: AsyncSession,
@@ -103,9 +118,7 @@ async def import_rows(
     :raises Invalid: with every fault, at `/row/field`; nothing is written then
     :raises PrintedCodeChanges: naming the series that begin anew, unless that is confirmed
     """
-    place = await master_data.place_of(ctx, session, kind.owner, owner)
-    for permission in dict.fromkeys((kind.create, kind.change)):
-        ctx.caller.require(permission, place.scope)
+    place = await require_import(ctx, session, kind, owner)
     sheet, faults = master_workbook.read_sheet(kind, rows, pasted=pasted)
     there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.key)}
     plan = _Plan(kind, there, await master_data.reference_keys(session, kind), faults=faults)
