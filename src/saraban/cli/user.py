@@ -45,18 +45,27 @@ def create(
     organization: Annotated[str | None, typer.Option(help="Code of the organization it belongs to.")] = None,
     password: Password = None,
     *,
-    service: Annotated[bool, typer.Option("--service", help="An account for a machine.")] = False,
+    service: Annotated[
+        bool, typer.Option("--service", help="An account for a program; its password is made and told once.")
+    ] = False,
 ) -> None:
     """Open an account; it has no roles before `saraban user grant`.
 
-    Example: `saraban user create somchai --email somchai@example.org --organization คคง.`
+    Examples:
+
+        saraban user create somchai --email somchai@example.org --organization คคง.
+        saraban user create importer --email importer@example.org --organization คคง. --service
     """
     from saraban.identity import service as identity
+    from saraban.identity.service.passwords import make_password
 
-    secret = _password(password)
+    made = make_password() if service and password is None else None
+    secret = made or _password(password)
     account = identity.NewAccount(username, email, first_name, last_name, organization, is_service=service)
     as_system(lambda ctx, session: identity.create_user(ctx, session, account, password=secret))
     tell(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open.")
+    if made is not None:
+        tell(f"รหัสผ่าน (แสดงครั้งเดียว): {made}", f"Its password, told this once: {made}")
 
 
 @group.command()

@@ -128,6 +128,12 @@ class TestUser:
         listed = command("user", "list")[1]
         assert re.search(r"somchai.*Document Control", listed)
 
+    def test_makes_the_password_of_a_program_and_asks_for_none(self, command: Command) -> None:
+        code, told, _ = command("user", "create", "importer", "--email", "i@example.org", "--service")
+
+        assert code == 0
+        assert re.search(r"told this once: \S{12,}", told)
+
     def test_refuses_a_role_in_the_wrong_place(self, command: Command) -> None:
         code, _, err = command("user", "grant", "viewer", "Document Control")
 
