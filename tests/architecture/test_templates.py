@@ -19,7 +19,8 @@ LONGEST_LINE = 140
 # What `render` and the shell add to every page; `super` and `loop` are Jinja's own.
 SHARED = frozenset({"request", "path", "zone", "trace", "self", "super", "loop", *ENVIRONMENT.globals})
 SHELL = frozenset(
-    {"caller", "unread", "may_create", "may_see_numbers", "may_see_formats", "administration", "projects", "project"}
+    {"caller", "unread", "may_create", "may_see_numbers", "may_see_formats", "administration", "sees_people"}
+    | {"projects", "project"}
 )
 ASKS_WHETHER_IT_IS_THERE = re.compile(r"\bis\s+(not\s+)?(un)?defined\b|\|\s*default\b")
 LONGEST_LINE = 140

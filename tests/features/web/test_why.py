@@ -13,8 +13,8 @@ class TestWhy:
     @pytest.mark.parametrize(
         ("language", "words"),
         [
-            ("th", ("วิไล อ่านอย่างเดียว", "ไม่มีบทบาทใดให้สิทธิ์นี้", "แก้ไขสัญญา", "ปกรณ์ คุมโครงการ")),
-            ("en", ("No role of theirs gives this permission.", "Change contracts", "ปกรณ์ คุมโครงการ")),
+            ("th", ("ทำไม่ได้", "ไม่มีบทบาทใดให้สิทธิ์นี้", "แก้ไขสัญญา · LCBP3-C2", "ผู้จัดการโครงการ (โครงการ)", "ปกรณ์ คุมโครงการ")),
+            ("en", ("may not do this", "Change contracts · LCBP3-C2", "Contract Admin (Contract)", "ปกรณ์ คุมโครงการ")),
         ],
     )
     async def test_names_what_is_missing_and_who_can_give_it(

@@ -14,7 +14,7 @@ from saraban.documents.access.domain import SAYS, AccessQuestion
 from saraban.documents.access.service import Answer, OfferedAction
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.access import GivenRole
-from saraban.identity.domain.catalogue import PROJECT
+from saraban.identity.domain.catalogue import PROJECT, ShippedRole
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.schemas import UserOut, UserSearch
 from saraban.identity.service import people, roles
@@ -47,6 +47,7 @@ class WhyPage(PageModel):
     says: Text | None
     roles: Sequence[AskedRole]
     missing: Sequence[Text]
+    giving: Sequence[ShippedRole]
     asked_roles: Sequence[Text]
     levels: dict[str, Text]
     document: UUID | None
@@ -57,7 +58,9 @@ class WhyPage(PageModel):
     places: Sequence[ProjectRef]
     person: str
     wanted: str
+    asked: Text
     place: str
+    code: str
 
 
 @router.get("")
@@ -88,6 +91,7 @@ async def why(
             says=SAYS[found.reason] if found else None,
             roles=[AskedRole(one, RolePeriod(one.starts, one.ends)) for one in found.roles] if found else (),
             missing=[catalogue.permission_words(name) for name in found.missing] if found else (),
+            giving=catalogue.roles_giving(found.missing) if found else (),
             asked_roles=[catalogue.role_words(name) for name in found.role_names] if found else (),
             levels=catalogue.LEVELS,
             document=about,
@@ -98,7 +102,9 @@ async def why(
             places=page.projects,
             person=person,
             wanted=wanted,
-            place=project,
+            asked=next((one.says for one in actions if one.code == wanted), catalogue.permission_words(wanted)),
+            place=project if wanted else str(page.project or ""),
+            code=next((one.code for one in page.projects if str(one.public_id) == project), ""),
             faults=form_errors(refusal, page.language),
         )
     )

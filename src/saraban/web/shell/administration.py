@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from saraban.identity.domain.context import Caller
+from saraban.identity.domain.context import Caller, allows_somewhere
 from saraban.kit.errors import Text
 from saraban.setup.domain.checklist import Missing
 
@@ -15,12 +15,19 @@ class AdministrationPage:
     An entry of the menu.
 
     :param permissions: whoever has one of these somewhere sees it
+    :param whole_projects: or has this one in a whole project; in an organization alone it opens nothing here
     """
 
     url: str
     icon: str
     says: Text
     permissions: tuple[str, ...]
+    whole_projects: str | None = None
+
+    def is_open_to(self, caller: Caller) -> bool:
+        wide = [grant for grant in caller.grants if grant.project is not None or grant.is_global]
+        of_projects = self.whole_projects is not None and allows_somewhere(wide, self.whole_projects)
+        return of_projects or any(map(caller.may_anywhere, self.permissions))
 
     def is_at(self, path: str) -> bool:
         """Return whether a path belongs to this page; the lists of a project's set-up stand below the project."""
@@ -50,12 +57,12 @@ GROUPS: Final = (
             AdministrationPage(
                 "/numbers/formats", "pencil", Text("รูปแบบเลขที่", "Number formats"), ("numbering.view_formats",)
             ),
-            # Who sees the numbers of an organization alone has the register, and no page here.
             AdministrationPage(
                 "/numbers/audit",
                 "history",
                 Text("ประวัติการออกเลขที่", "Number audit"),
-                ("numbering.manage_formats", "system.view_logs"),
+                ("system.view_logs",),
+                whole_projects="numbering.view_counters",
             ),
             AdministrationPage("/workflows", "flow", Text("กระบวนงาน", "Workflows"), ("workflow.view_definitions",)),
             AdministrationPage("/review-teams", "users", Text("ทีมพิจารณา", "Review teams"), ("project.edit",)),
@@ -110,8 +117,5 @@ def checklist_page(missing: Missing, project: UUID, contract: UUID | None) -> st
 
 def menu_for(caller: Caller) -> list[MenuGroup]:
     """Return what the menu of somebody shows."""
-    groups = [
-        MenuGroup(group.heading, tuple(one for one in group.pages if any(map(caller.may_anywhere, one.permissions))))
-        for group in GROUPS
-    ]
+    groups = [MenuGroup(group.heading, tuple(one for one in group.pages if one.is_open_to(caller))) for group in GROUPS]
     return [group for group in groups if group.pages]

@@ -389,6 +389,7 @@ class PageRequest:
             "may_see_numbers": self.caller.may_anywhere("numbering.view_counters"),
             "administration": administration.menu_for(self.caller),
             "may_see_formats": self.caller.may_anywhere("numbering.view_formats"),
+            "sees_people": self.caller.may("user.view", Scope()),
             "projects": self.projects,
             "project": self.project,
         }
