@@ -30,7 +30,7 @@ from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob, send_reminders
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import ImportWorker
-from saraban.ops import audit_endpoints, event_endpoints, health, logs, openapi, problems, route_index, system_report
+from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, problems, route_index, system_report
 from saraban.ops.metrics import Sampler
 from saraban.ops.middleware import RequestLoad, RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
@@ -55,7 +55,7 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     notifications,
     webhooks,
     event_endpoints,
-    audit_endpoints,
+    audit_trail,
     system_report,
 )
 # Requests make thousands of objects that go with them, and hardly any cycle; by default the collector looks after 700.

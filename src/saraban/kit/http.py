@@ -15,7 +15,7 @@ from uuid import UUID
 
 import orjson
 import structlog
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -196,6 +196,9 @@ Now = Annotated[Clock, Depends(async_dependency(clock))]
 Language = Annotated[str, Depends(async_dependency(language))]
 Address = Annotated[str, Depends(async_dependency(client_address))]
 PathId = Annotated[UUID, Path(alias="publicId", description="The `publicId` of the thing.")]
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=100, description="The `ETag`, as you have seen it.")
+]
 PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one page.")]
 PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]
 WorkbookFormat = Annotated[Literal["xlsx", "csv"], Query(alias="format")]

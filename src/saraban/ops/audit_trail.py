@@ -1,5 +1,6 @@
 """
-The audit trail as people read it: who may see what of it, filters in their words, each row with names, and what it changed.
+`/audit`: who did what, when, to what, and what it was before; for those who may see all of it or that of an organization.
+Filters in their words, each row with names, what it changed, and the same as a sheet.
 
 `audit` lies at the bottom and knows neither people nor documents; here they are put together.
 """
@@ -7,23 +8,30 @@ The audit trail as people read it: who may see what of it, filters in their word
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import orjson
+from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response, StreamingResponse
 
 from saraban.audit import service as audit
 from saraban.audit.domain.changes import changes_in, shown_details
 from saraban.identity import service as identity
+from saraban.identity.dependencies import Context
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.dates import moments_of_days
 from saraban.kit.db import Database
 from saraban.kit.errors import Text
+from saraban.kit.http import BINARY, MEDIA, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, workbook_response
 from saraban.kit.json import Json, JsonObject
 from saraban.kit.schema import PeriodQuery, Schema, SingleLine
+from saraban.kit.workbooks import SheetWriter, csv_line
 from saraban.numbering import service as numbering
 from saraban.ops.audit_words import action_words, kind_words
 
@@ -308,3 +316,62 @@ def _cells(one: AuditEntryOut, zone: ZoneInfo) -> list[object]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+router = APIRouter(prefix="/audit", tags=["audit"])
+Asked = Annotated[AuditQuery, Query()]
+_MORE = ("ยังมีแถวเก่ากว่านี้ ให้ส่งออกเป็น CSV หรือย่นช่วงวันที่", "There are older rows: export as CSV, or narrow the period.")
+
+
+@router.get("", summary="Read the audit trail")
+async def listing(
+    ctx: Context, session: ReadSession, asked: Asked, cursor: PageCursor = None, limit: PageLimit = 50
+) -> AuditPageOut:
+    """
+    Newest first. With `audit.view_all` everywhere all of it, with `audit.view_own` what the accounts of that organization did.
+
+    Days are those of the deployment's zone.
+    """
+    return (await read_trail(ctx, session, asked, cursor=cursor, limit=limit)).page
+
+
+@router.get("/export", response_class=Response, responses=BINARY, summary="Export the audit trail")
+async def export(ctx: Context, db: Db, asked: Asked, form: WorkbookFormat = "xlsx") -> Response:
+    """
+    What the same filters list, newest first; times are those of the deployment's zone.
+
+    CSV is sent while it is read, however long it is; a workbook ends after a million rows and says so.
+    """
+    return await sent_trail(await exported_rows(ctx, db, asked), form)
+
+
+async def sent_trail(rows: AsyncIterator[list[object]], form: WorkbookFormat) -> Response:
+    name = f"audit.{form}"
+    if form == "csv":
+        headers = {"Cache-Control": "private, no-store", "Content-Disposition": f'attachment; filename="{name}"'}
+        return StreamingResponse(_lines(rows), media_type=MEDIA[form], headers=headers)
+    folder = TemporaryDirectory(prefix="saraban-")
+    path = Path(folder.name) / name
+    try:
+        await _write(path, rows)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return workbook_response(path, form, folder)
+
+
+async def _lines(rows: AsyncIterator[list[object]]) -> AsyncIterator[bytes]:
+    yield b"\xef\xbb\xbf" + csv_line(HEADINGS)
+    async for row in rows:
+        yield csv_line(row)
+
+
+async def _write(path: Path, rows: AsyncIterator[list[object]]) -> None:
+    count = 0
+    with SheetWriter(path, HEADINGS, "Audit") as sheet:
+        async for row in rows:
+            count += 1
+            if count > MOST_IN_WORKBOOK:
+                sheet.add(_MORE)
+                return
+            sheet.add(row)

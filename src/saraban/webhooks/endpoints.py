@@ -2,26 +2,21 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Annotated
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, respond
+from saraban.kit.http import Db, Idempotent, IfMatch, PageCursor, PageLimit, PathId, ReadSession, respond
 from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
 from saraban.webhooks import schemas, service
 
 router = APIRouter(tags=["webhooks"])
-
-IfMatch = Annotated[
-    str | None, Header(alias="If-Match", max_length=100, description="The `ETag` of the webhook as you have seen it.")
-]
 
 
 @router.post(

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
@@ -15,6 +15,7 @@ from saraban.kit.db import Database
 from saraban.kit.http import (
     Db,
     Idempotent,
+    IfMatch,
     PageCursor,
     PageLimit,
     PathId,
@@ -26,10 +27,6 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.operation import Operation, Receipt
 
 router = APIRouter(prefix="/roles", tags=["roles"])
-
-IfMatch = Annotated[
-    str | None, Header(alias="If-Match", max_length=100, description="The `ETag` of the role as you have seen it.")
-]
 
 
 @router.get("", summary="The matrix of roles and permissions")

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
@@ -28,6 +28,7 @@ from saraban.kit.db import Database
 from saraban.kit.http import (
     Db,
     Idempotent,
+    IfMatch,
     PageCursor,
     PageLimit,
     PathId,
@@ -41,9 +42,6 @@ from saraban.kit.operation import Operation, Receipt
 
 router = APIRouter(tags=["users"], prefix="/users")
 
-IfMatch = Annotated[
-    str | None, Header(alias="If-Match", max_length=100, description="The `ETag` of the account as you have seen it.")
-]
 RoleId = Annotated[UUID, Path(alias="rolePublicId", description="The `publicId` of the role as it was given.")]
 Work = Callable[[RequestContext, AsyncSession], Awaitable[Any]]
 

@@ -1,4 +1,4 @@
-"""Queries about accounts as those who administer them see them."""
+"""Queries about accounts as those who administer them see them, and whom or what a public id or a code means."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -20,6 +20,7 @@ from saraban.identity.models import (
     UserPreference,
     in_force,
 )
+from saraban.identity.repository import CONTRACTS, PROJECTS
 from saraban.identity.schemas import UserSearch
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
@@ -166,3 +167,41 @@ async def choose_project(session: AsyncSession, *, user_id: int, project: UUID, 
         session.add(row)
     row.project_uuid, row.updated_at = project, now
     await session.flush()
+
+
+class DirectoryRow(NamedTuple):
+    """Whom or what a public id or a code means: `user`, `organization`, `project` or `contract`."""
+
+    kind: str
+    key: int
+    public_id: UUID
+    code: str
+    first_name: str | None
+    last_name: str | None
+
+
+async def directory(
+    session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
+) -> list[DirectoryRow]:
+    """Return what is known by these public ids or codes; a code may be that of several things."""
+    none = sa.literal(None, sa.String())
+    columns: dict[str, tuple[Any, ...]] = {
+        "user": (User.user_id, User.public_id, User.username, User.first_name, User.last_name),
+        "organization": (Organization.id, Organization.public_id, Organization.organization_code, none, none),
+        "project": (PROJECTS.c.id, PROJECTS.c.uuid, PROJECTS.c.project_code, none, none),
+        "contract": (CONTRACTS.c.id, CONTRACTS.c.uuid, CONTRACTS.c.contract_code, none, none),
+    }
+    found: list[DirectoryRow] = []
+    for kind, (key, public_id, code, *names) in columns.items():
+        asked = [public_id.in_(list(public_ids))] if public_ids else []
+        asked += [code.in_(list(codes))] if codes else []
+        if asked:
+            rows = await session.execute(sa.select(key, public_id, code, *names).where(sa.or_(*asked)))
+            found += [DirectoryRow(kind, *row) for row in rows]
+    return found
+
+
+async def keys_at_home(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
+    """Return the accounts whose own organization is one of these, closed ones and programs too."""
+    statement = sa.select(User.user_id).where(User.primary_organization_id.in_(list(organization_ids)))
+    return frozenset(await session.scalars(statement))

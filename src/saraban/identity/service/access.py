@@ -10,13 +10,14 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity import repository
 from saraban.identity.domain import access, catalogue
 from saraban.identity.domain.access import GivenRole, Guard, GuardDecision, Reason, Standing
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import Caller, Grant, RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.models import User
-from saraban.identity.repository import access_rows, held_roles, role_rows
+from saraban.identity.repository import held_roles, role_rows
 from saraban.identity.service.callers import display_name, load_caller, load_callers
 from saraban.identity.service.roles import role_text
 from saraban.identity.service.sessions import NotSignedIn
@@ -84,7 +85,8 @@ async def load_subject(
     :raises NotFound: when there is nobody, or the caller may not see their account
     """
     wanted = ctx.caller.public_id if public_id is None and not username else public_id
-    user = await access_rows.person(session, public_id=wanted, username=canonical_username(username))
+    named = wanted or canonical_username(username)
+    user = (await repository.people_named(session, [named])).get(named)
     if user is None or not _sees(ctx.caller, user):
         raise NotFound("There is no such person.")
     try:
@@ -100,7 +102,7 @@ def _sees(caller: Caller, user: User) -> bool:
 
 
 async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
-    rows = await access_rows.held(session, user_id=user_id)
+    rows = await held_roles.held(session, user_id=user_id)
     given = await role_rows.permissions_of_roles(session, {row.Role.role_id for row in rows})
     found = []
     for row in rows:
@@ -176,7 +178,7 @@ def _refused(found: GuardDecision) -> Explanation:
 
 async def _givers(session: AsyncSession, permissions: Collection[str], scope: Scope) -> tuple[PersonRef, ...]:
     """Those who give roles there and hold what is missing, who look after one place before who looks after all."""
-    keys = await access_rows.holders_at(session, access.MANAGES, scope, limit=MOST_ASKED)
+    keys = await held_roles.holders_at(session, access.MANAGES, scope, limit=MOST_ASKED)
     people = await load_callers(session, keys)
     able: Sequence[Caller] = [people[key] for key in keys if key in people]
     found = [one for one in able if not one.is_service and access.can_give(one, permissions, scope)]

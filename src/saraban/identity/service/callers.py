@@ -19,7 +19,7 @@ from saraban.identity import repository
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME, party_role
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, RequestContext
 from saraban.identity.models import User, UserName
-from saraban.identity.repository import directory_rows
+from saraban.identity.repository import account_rows
 from saraban.identity.schemas import (
     HeldRole,
     HeldRoleScope,
@@ -283,7 +283,7 @@ async def look_up(
     session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
 ) -> list[DirectoryEntry]:
     """Return the people, organizations, projects and contracts of these public ids or codes, closed ones too."""
-    rows = await directory_rows.directory(session, public_ids=public_ids, codes=codes)
+    rows = await account_rows.directory(session, public_ids=public_ids, codes=codes)
     names = [" ".join(filter(None, (row.first_name, row.last_name))) or row.code for row in rows]
     return [
         DirectoryEntry(row.kind, row.key, row.public_id, row.code, name) for row, name in zip(rows, names, strict=True)
@@ -296,4 +296,4 @@ async def accounts_of(session: AsyncSession, organization_ids: Collection[int]) 
 
     Who is of another organization and has a role in one of these is not among them.
     """
-    return await directory_rows.keys_at_home(session, organization_ids) if organization_ids else frozenset()
+    return await account_rows.keys_at_home(session, organization_ids) if organization_ids else frozenset()
