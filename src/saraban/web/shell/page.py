@@ -426,7 +426,7 @@ class PageRequest:
 
 async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
     """Gather what the shell shows, and the names that templates ask for; fragments have no shell."""
-    names_types = getattr(request.scope["route"], "names_document_types", True)
+    names_types = getattr(request.scope.get("route"), "names_document_types", True)
     unread, known = 0, ()
     async with db.reading() as session:
         if "hx-request" not in request.headers:
