@@ -21,7 +21,7 @@ app = typer.Typer(
     help="""
 Saraban (สารบรรณ): numbers, approval paths and proof for the documents of construction projects.
 
-Begin your own: `saraban setup`. A first look:
+Begin your own: `saraban serve` prints a link to the set-up page; `saraban setup` asks at the terminal. A first look:
 
     saraban serve --demo    a server with a demo project
     saraban demo            the story of four documents, in the terminal

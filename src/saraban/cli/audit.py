@@ -82,7 +82,7 @@ def show(
         return page, {account.public_id: account.username for account in await identity.list_users(session)}
 
     page, names = reading(step)
-    table = Table(title=say("บันทึกการตรวจสอบ", "Audit trail"))
+    table = Table(title=say("ประวัติการใช้งาน", "Audit trail"))
     table.add_column(say("เวลา", "When"), no_wrap=True)
     table.add_column(say("การดำเนินการ ผู้ดำเนินการ ที่มา", "Action, user, source"), overflow="fold")
     table.add_column(say("เรื่อง", "Subject"), no_wrap=True)

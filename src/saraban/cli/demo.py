@@ -307,7 +307,7 @@ def _trail(chapters: "list[WalkthroughDocument]", zone: "ZoneInfo") -> "Table":
         for chapter in chapters
         for entry in chapter.trail
     )
-    return _table(say("บันทึกการตรวจสอบ", "Audit trail"), headings, rows)
+    return _table(say("ประวัติการใช้งาน", "Audit trail"), headings, rows)
 
 
 def _names(chapter: "WalkthroughDocument") -> dict[str, str]:

@@ -115,7 +115,7 @@ def drop(event: Event, account: As, reason: Reason) -> None:
     from saraban.ops import event_administration
 
     as_account(account, lambda ctx, session: event_administration.drop(ctx, session, event, reason))
-    tell("ทิ้งเหตุการณ์แล้ว", "The event is dropped.")
+    tell("ยกเลิกการส่งเหตุการณ์แล้ว", "The event is dropped.")
 
 
 def _line(view: "EventView") -> str:

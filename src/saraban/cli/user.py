@@ -309,8 +309,8 @@ def _password(given: str | None) -> str:
 
 def _state(account: "AccountSummary") -> str:
     words = {
-        "closed": say("ปิดใช้งาน", "disabled"),
-        "invited": say("เชิญแล้ว", "invited"),
+        "closed": say("ปิดบัญชีแล้ว", "closed"),
+        "invited": say("รอตอบรับคำเชิญ", "invited"),
         "locked": say("ถูกล็อก", "locked"),
     }
     return words.get(account.state, say("ใช้งานได้", "active"))

@@ -148,9 +148,9 @@ class TestUser:
 
     def test_disables_and_enables(self, command: Command) -> None:
         assert command("user", "disable", "viewer")[0] == 0
-        assert re.search(r"viewer.*disabled", command("user", "list")[1])
+        assert re.search(r"viewer.*closed", command("user", "list")[1])
         assert command("user", "enable", "viewer")[0] == 0
-        assert not re.search(r"viewer.*disabled", command("user", "list")[1])
+        assert not re.search(r"viewer.*closed", command("user", "list")[1])
 
 
 class TestUserInvite:

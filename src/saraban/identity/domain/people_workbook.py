@@ -34,7 +34,7 @@ COLUMNS: Final = (
     PeopleColumn("organization", Text("องค์กร", "Organization"), needed=True),
     PeopleColumn("role", Text("บทบาท", "Role"), needed=False),
     PeopleColumn("level", Text("ระดับ", "Level"), needed=False),
-    PeopleColumn("place", Text("ที่", "Place"), needed=False),
+    PeopleColumn("place", Text("ขอบเขต", "Place"), needed=False),
 )
 _ABOUT_PERSON: Final = tuple(column.key for column in COLUMNS[:5])
 _ROLES: Final = {fold(name).casefold(): offer for offer in catalogue.ROLES for name in (offer.name, offer.called.th)}

@@ -187,7 +187,7 @@ async def _place(session: AsyncSession, grant: RoleGrant) -> tuple[RoleScope, st
         raise invalid(
             "/placePublicId",
             "mismatch",
-            "ระดับ Global ไม่ระบุสถานที่ ระดับอื่นต้องระบุ",
+            "ระดับ Global ไม่ต้องระบุขอบเขต ระดับอื่นต้องระบุ",
             "Every level needs a place, but Global has none.",
         )
     if grant.place is None:

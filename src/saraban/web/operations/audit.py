@@ -41,7 +41,7 @@ FIELDS: Final[Mapping[str, Text]] = {
     "email": Text("อีเมล", "E-mail"),
     "role": Text("บทบาท", "Role"),
     "level": Text("ระดับ", "Level"),
-    "place": Text("ที่", "Place"),
+    "place": Text("ขอบเขต", "Place"),
     "name": Text("ชื่อ", "Name"),
     "isActive": Text("ใช้งาน", "Active"),
     "fileName": Text("ไฟล์", "File"),

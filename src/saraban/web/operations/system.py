@@ -60,7 +60,7 @@ _REASONS: Final[Mapping[str, str]] = {
 }
 DONE: Final[Mapping[str, Text]] = {
     "requeue": Text("นำกลับเข้าคิวแล้ว", "The event is in the queue again."),
-    "drop": Text("ทิ้งเหตุการณ์แล้ว", "The event is dropped."),
+    "drop": Text("ยกเลิกการส่งเหตุการณ์แล้ว", "The event is dropped."),
 }
 
 
