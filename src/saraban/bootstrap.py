@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -376,15 +377,24 @@ async def _load_demo(session: AsyncSession, system: System, *, update_shared: bo
     await identity_seed.seed_demo_accounts(session)
 
 
-def demo_loader(system: System) -> Callable[[], Awaitable[None]] | None:
-    """Return what loads the demo on behalf of the set-up page; nothing does in production."""
-    return None if system.settings.env == "production" else partial(_load_whole_demo, system)
+class DemoLoader(NamedTuple):
+    """
+    What loads the demo on behalf of the set-up page, beside the first administrator.
+
+    :param project: with its accounts, in the transaction that makes the administrator: both are there, or neither
+    :param documents: afterwards, those that are missing
+    """
+
+    project: Callable[[AsyncSession], Awaitable[None]]
+    documents: Callable[[], Awaitable[int]]
 
 
-async def _load_whole_demo(system: System) -> None:
-    """Load the demo beside the first administrator, whose organization may be one of its own under another name."""
-    await system.db.transact(lambda session: _load_demo(session, system, update_shared=True))
-    await load_documents(system)
+def demo_loader(system: System) -> DemoLoader | None:
+    """Return nothing in production."""
+    if system.settings.env == "production":
+        return None
+    # The administrator's organization may be one of the demo under another name.
+    return DemoLoader(partial(_load_demo, system=system, update_shared=True), partial(load_documents, system))
 
 
 def stage(system: System) -> demo_documents.DemoServices:

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.app import create_app
 from saraban.bootstrap import System, closing, seed, wire
@@ -127,7 +128,17 @@ class TestSetUpPage:
             token = await new_token(system)
         app = create_app(settings)
         async with app.router.lifespan_context(app), client_of(app, Accept="text/html") as browser:
-            answer = await browser.post("/setup", data=FORM | {"token": token, "start": "demo"})
+            form = FORM | {"token": token, "start": "demo"}
+            demo = app.state.load_demo
+
+            async def break_off(session: AsyncSession) -> None:
+                await demo.project(session)
+                raise ConnectionAbortedError
+
+            app.state.load_demo = demo._replace(project=break_off)
+            assert (await browser.post("/setup", data=form)).status_code == 500
+            app.state.load_demo = demo  # nobody is there yet: the form is sent again
+            answer = await browser.post("/setup", data=form)
             assert answer.status_code == 303
             found = (await browser.get("/api/v1/projects")).json()["items"]
             assert [one["projectCode"] for one in found] == ["LCBP3-C2"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
@@ -91,18 +92,22 @@ async def set_up(
         async with db.reading() as session:
             await identity.require_setup_token(session, token=token, now=clock.now())
         first, order = _read(request, form)
-        await db.transact(lambda session: setup.begin(session, first, order, token=token, clock=clock, address=address))
-    except Invalid as error:
-        return _form(request, token, form, error)
-    except (MasterCodeTaken, setup.ProjectConflict) as error:
+        demo = request.app.state.load_demo if text(form, "start") == DEMO else None
+
+        async def work(session: AsyncSession) -> None:
+            await setup.begin(session, first, order, token=token, clock=clock, address=address)
+            if demo is not None:
+                await demo.project(session)
+
+        await db.transact(work)
+    except (Invalid, MasterCodeTaken, setup.ProjectConflict) as error:
         return _form(request, token, form, error)
     except DomainError as error:
         if has_own_page(error):
             raise
         return _closed(request, error)
-    load_demo = request.app.state.load_demo
-    if text(form, "start") == DEMO and load_demo is not None:
-        await load_demo()
+    if demo is not None:
+        await demo.documents()
     request.state.opened = await identity.log_in(
         db,
         issuer=tokens,
