@@ -95,6 +95,50 @@ async def test_two_people_at_one_row_see_both_values(sit: Sit) -> None:
     assert [said for said in one.complaints if "412" not in said] == []
 
 
+async def paste_tags(person: Person, count: int) -> None:
+    """Fill the tags of the project, and stay at their list."""
+    page = person.page
+    await person.goto("/project-setup")
+    await person.goto(str(await page.locator("a[href$='/tags']").get_attribute("href")))
+    await page.locator("[data-sheets]").click()
+    await page.locator("#f-pasted").fill("\n".join(f"S{number:03}\tป้าย {number}" for number in range(count)))
+    await page.get_by_role("button", name="Check rows").click()
+    await page.get_by_role("button", name=f"Save {count} rows").click()
+    await page.wait_for_url("**/tags?*")
+
+
+async def test_what_is_typed_stays_through_a_search_and_all_rows_are_reached(sit: Sit) -> None:
+    person = await sit("padmin", language="en")
+    page, keyboard = person.page, person.page.keyboard
+    await paste_tags(person, 120)
+
+    # "n" goes to the new row; a search keeps what it says, and a row that is there is found.
+    await page.locator("h1").click()
+    await keyboard.press("n")
+    await expect(page.locator("#f-new-code")).to_be_focused()
+    await keyboard.type("HALF")
+    await page.locator("#grid-search").fill("S117")
+    await expect(page.locator(".line-open")).to_have_text(["S117"])
+    await expect(page.locator("#f-new-code")).to_have_value("HALF")
+    await page.locator("#grid-search").fill("no such tag")
+    await expect(page.locator(".line-open")).to_have_count(0)
+    await page.locator("#f-new-code").focus()
+    await person.press("Tab")
+    await keyboard.type("ครึ่ง")
+    await keyboard.press("Enter")
+    await expect(page.locator("#grid-said")).to_have_text("HALF: Added")
+
+    # Below the last row stands what brings the next ones, and the cursor goes on to the first of them.
+    await page.locator("#grid-search").fill("")
+    await expect(page.locator(".line-open")).to_have_count(50)
+    await page.locator(".line-open").last.focus()
+    await keyboard.press("ArrowDown")
+    await keyboard.press("Enter")
+    await expect(page.locator(".line-open")).to_have_count(100)
+    await expect(page.locator(".line-open").nth(50)).to_be_focused()
+    assert person.complaints == []
+
+
 async def test_rows_of_a_spreadsheet_are_pasted_into_the_new_row(sit: Sit) -> None:
     person = await sit("padmin", language="th")
     page, keyboard = person.page, person.page.keyboard

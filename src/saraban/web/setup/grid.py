@@ -355,7 +355,8 @@ async def _show(
     )
     head = await grid_head(place, page, session)
     lines = [line_of(place, page, row) for row in found.items]
-    new = new_line(head, has_cursor=view.done == "added") if head.may_add else None
+    is_empty = not (lines or view.q or page.is_fragment)
+    new = new_line(head, has_cursor=is_empty or view.done == "added") if head.may_add else None
     if opened is not None and not opened.ref:
         new = opened
     elif opened is not None:

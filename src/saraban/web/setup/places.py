@@ -73,11 +73,14 @@ ABOUT: Final[Mapping[str, Text]] = {
 DRAWINGS: Final = Text("ใช้จัดหมวดแบบก่อสร้างของโครงการ", "Groups the drawings of the project.")
 
 
-# What those are told who take organizations in.
-HOW_TO_ADD: Final = Text(
-    "พิมพ์รหัสองค์กรที่มีในทะเบียน หรือพิมพ์รหัสใหม่พร้อมชื่อเพื่อเพิ่มองค์กรในทะเบียนด้วย",
-    "Type the code of an organization of the register, or a new code and a name to put it there, too.",
-)
+# What those are told who take organizations in: with the right to put them into the register, and without it.
+HOW_TO_ADD: Final = {
+    True: Text(
+        "พิมพ์รหัสองค์กรที่มีในทะเบียน หรือพิมพ์รหัสใหม่พร้อมชื่อเพื่อเพิ่มองค์กรในทะเบียนด้วย",
+        "Type the code of an organization of the register, or a new code and a name to put it there, too.",
+    ),
+    False: Text("พิมพ์รหัสหรือชื่อขององค์กรที่มีในทะเบียน", "Type the code or the name of an organization of the register."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,9 @@ class GridPlace:
         return [one.name for one in self.kind.fields if one.name != "role"] if self.has_members else [self.kind.within]
 
     def about(self, caller: Caller) -> Text:
-        return HOW_TO_ADD if self.has_members and self.may_add(caller) else ABOUT.get(self.kind.name, DRAWINGS)
+        if self.has_members and self.may_add(caller):
+            return HOW_TO_ADD[caller.may(ORGANIZATION.create, Scope())]
+        return ABOUT.get(self.kind.name, DRAWINGS)
 
     def may_add(self, caller: Caller) -> bool:
         return caller.may(self.kind.create, self.scope)

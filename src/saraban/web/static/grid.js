@@ -167,6 +167,10 @@ list.addEventListener("paste", (event) => {
   form.requestSubmit();
 });
 document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-to-new]")) {
+    event.preventDefault();
+    $(".line.is-new :is(input:not([type=hidden]), select)", list).focus();
+  }
   if (!event.target.closest("[data-sheets]")) return;
   event.preventDefault();
   $("#sheets").open = true;
