@@ -343,7 +343,7 @@ def import_(
         return
     if not file.is_file():
         raise unreadable()
-    rows = list(read_rows(file, columns=MOST_COLUMNS, rows=MOST_ROWS))
+    rows = list(read_rows(file, columns=MOST_COLUMNS, rows=MOST_ROWS, formulas=True))
     try:
         done = as_system(lambda ctx, session: identity.import_people(ctx, session, rows=rows, dry_run=dry_run))
     except Invalid as fault:

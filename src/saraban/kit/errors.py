@@ -147,6 +147,9 @@ def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Inva
 
 # The one wording for a value that is missing, wherever it is asked for.
 REQUIRED = Text("จำเป็นต้องระบุ", "Required")
+# Of rows of a spreadsheet.
+NO_FORMULA = Text("ห้ามใช้สูตร ให้วางเป็นค่า", "This is a formula: paste the value instead.")
+SAID_TWICE = Text("ซ้ำกับแถว {line}", "Row {line} says the same.")
 
 
 def required(pointer: str) -> Invalid:

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
-from saraban.kit.errors import REQUIRED, FieldProblem, Text, invalid
-from saraban.kit.text import fold
+from saraban.kit.errors import NO_FORMULA, REQUIRED, SAID_TWICE, FieldProblem, Text, invalid
+from saraban.kit.text import FORMULA, fold
 
 
 class PeopleColumn(NamedTuple):
@@ -94,7 +94,9 @@ def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson],
     found: dict[str, ImportedPerson] = {}
     faults: list[FieldProblem] = []
     for line, row in enumerate(lines, 2):
-        cells = {key: _text(row[at]) if at < len(row) else "" for key, at in places.items()}
+        said = {key: _text(row[at]) if at < len(row) else "" for key, at in places.items()}
+        faults += [_fault(line, key, "formula", NO_FORMULA) for key, text in said.items() if text.startswith(FORMULA)]
+        cells = {key: text.removeprefix(FORMULA) for key, text in said.items()}
         if not any(cells.values()):
             continue
         roles, wrong = _role(line, cells)
@@ -102,16 +104,16 @@ def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson],
         name = canonical_username(cells["username"])
         first = found.get(name)
         if not name:
-            faults.append(_fault(line, "username", "required", REQUIRED.th, REQUIRED.en))
+            faults.append(_fault(line, "username", "required", REQUIRED))
         elif first is None:
             faults += [
-                _fault(line, column.key, "required", REQUIRED.th, REQUIRED.en)
+                _fault(line, column.key, "required", REQUIRED)
                 for column in COLUMNS
                 if column.needed and not cells[column.key]
             ]
             found[name] = ImportedPerson(line, cells, roles)
         else:
-            faults += _contradictions(line, cells, first)
+            faults += _contradictions(line, cells, first) + _repeated(roles, first)
             found[name] = ImportedPerson(first.line, first.cells, first.roles + roles)
     return list(found.values()), faults
 
@@ -128,7 +130,9 @@ def _role(line: int, cells: dict[str, str]) -> tuple[tuple[RequestedRole, ...], 
     role, level, place = (cells.get(key, "") for key in ("role", "level", "place"))
     if not role:
         extra = "level" if level else "place" if place else ""
-        return (), [_fault(line, extra, "without_role", "ไม่มีบทบาท", "There is no role for this.")] if extra else []
+        return (), [
+            _fault(line, extra, "without_role", Text("ไม่มีบทบาท", "There is no role for this."))
+        ] if extra else []
     offer = _ROLES.get(role.casefold())
     if offer is None:
         text = Text("ไม่มีบทบาท “{value}”", "There is no role “{value}”.")
@@ -137,8 +141,8 @@ def _role(line: int, cells: dict[str, str]) -> tuple[tuple[RequestedRole, ...], 
         text = Text("บทบาทนี้กำหนดที่ระดับ {scope}", "This role is given at the level {scope}.")
         return (), [FieldProblem(f"/{line}/level", "mismatch", text, {"scope": offer.scope})]
     if (offer.scope == catalogue.GLOBAL) == bool(place):
-        th, en = ("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.") if place else (REQUIRED.th, REQUIRED.en)
-        return (), [_fault(line, "place", "mismatch", th, en)]
+        everywhere = Text("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.")
+        return (), [_fault(line, "place", "mismatch", everywhere if place else REQUIRED)]
     return (RequestedRole(line, offer.name, offer.scope, place),), []
 
 
@@ -151,8 +155,17 @@ def _contradictions(line: int, cells: dict[str, str], first: ImportedPerson) -> 
     ]
 
 
-def _fault(line: int, key: str, code: str, th: str, en: str) -> FieldProblem:
-    return FieldProblem(f"/{line}/{key}", code, Text(th, en))
+def _repeated(roles: Iterable[RequestedRole], first: ImportedPerson) -> list[FieldProblem]:
+    lines = {(one.role, one.place): one.line for one in reversed(first.roles)}
+    return [
+        FieldProblem(f"/{one.line}/role", "twice", SAID_TWICE, {"line": lines[one.role, one.place]})
+        for one in roles
+        if (one.role, one.place) in lines
+    ]
+
+
+def _fault(line: int, key: str, code: str, text: Text) -> FieldProblem:
+    return FieldProblem(f"/{line}/{key}", code, text)
 
 
 def _text(cell: object) -> str:

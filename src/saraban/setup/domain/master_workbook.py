@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
+from saraban.kit.errors import NO_FORMULA, SAID_TWICE, FieldProblem, Invalid, invalid
 from saraban.kit.json import Json
 from saraban.kit.problem import field_problems
 from saraban.kit.schema import Schema
@@ -20,8 +20,6 @@ from saraban.setup.domain.master_kinds import MasterField, MasterKind
 
 Checked = TypeVar("Checked", bound=Schema)
 MOST_FAULTS: Final = 100
-_FORMULA = Text("ห้ามใช้สูตร ให้วางเป็นค่า", "This is a formula: paste the value instead.")
-_TWICE = Text("ซ้ำกับแถว {line}", "Row {line} says the same.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +74,14 @@ def read_sheet(
         if not any(texts.values()):
             continue
         faults += [
-            FieldProblem(f"/{line}/{name}", "formula", _FORMULA)
+            FieldProblem(f"/{line}/{name}", "formula", NO_FORMULA)
             for name, text in texts.items()
             if text.startswith(FORMULA)
         ]
         within = texts.get(kind.within or "") or (kind.field(kind.within).default if kind.within else "") or ""
         known = lines_of.setdefault((texts[kind.code.name], within), line)
         if known != line:
-            faults.append(FieldProblem(f"/{line}/{kind.code.name}", "twice", _TWICE, {"line": known}))
+            faults.append(FieldProblem(f"/{line}/{kind.code.name}", "twice", SAID_TWICE, {"line": known}))
         rows.append(SheetRow(line, {name: text.removeprefix(FORMULA) or None for name, text in texts.items()}))
     return rows, faults
 

@@ -134,7 +134,7 @@ async def _rows(sent: SentFile) -> Rows:
 
 
 def _read(path: Path) -> Rows:
-    return list(read_rows(path, columns=MOST_COLUMNS, rows=MOST_ROWS))
+    return list(read_rows(path, columns=MOST_COLUMNS, rows=MOST_ROWS, formulas=True))
 
 
 def _pack(rows: Rows) -> str:
