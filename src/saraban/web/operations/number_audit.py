@@ -229,7 +229,7 @@ async def _read_operations(
         page.context, session, query, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
     lines = [
-        NumberAuditLine(one.audit.created_at, _sentence(page, one), one.audit.reason, one.audit.ip_address)
+        NumberAuditLine(one.audit.created_at, sentence(page.language, one), one.audit.reason, one.audit.ip_address)
         for one in found.items
     ]
     return Reading(lines, found.next_cursor, faults)
@@ -243,10 +243,10 @@ async def _read_refusals(
     filters = NumberErrorFilters(query.kind, query.person, None, *period)
     found = await numbering.list_errors(page.context, session, filters, cursor=cursor, limit=ROWS)
     says = {error.code: error.says for error in loaded_errors()}
-    return Reading([_refusal(page, one, says) for one in found.items], found.next_cursor, faults)
+    return Reading([refusal(page.language, one, says) for one in found.items], found.next_cursor, faults)
 
 
-def _sentence(page: PageRequest, row: numbering.NumberOperation) -> Sentence:
+def sentence(language: str, row: numbering.NumberOperation) -> Sentence:
     """Say what was done. A number is a link to its history, wherever it stands in the sentence."""
     audit = row.audit
     code, revised = audit.operation, audit.operation == OperationCode.REVISE
@@ -254,15 +254,15 @@ def _sentence(page: PageRequest, row: numbering.NumberOperation) -> Sentence:
     kind = labels.type_name(audit.document_type) if audit.document_type else _ALL_TYPES
     values = {
         "who": row.person or row.username,
-        "operation": labels.number_operation(code).say(page.language),
+        "operation": labels.number_operation(code).say(language),
         "series": (audit.series or "").replace("{SEQ}", "…"),
         "stretch": "–".join(map(str, dict.fromkeys((audit.sequence_number, audit.skipped_to)))),
-        "type": kind.say(page.language),
+        "type": kind.say(language),
         "template": audit.template_used,
         "before": audit.old_value,
         "after": audit.new_value,
     }
-    before, _, after = words.say(page.language).partition("{number}")
+    before, _, after = words.say(language).partition("{number}")
     number = (audit.new_value if revised else audit.generated_number) or ""
     url = f"/numbers/{audit.reservation_uuid}" if audit.reservation_uuid else ""
     return Sentence(before.format_map(values), number if "{number}" in words.th else "", url, after.format_map(values))
@@ -279,7 +279,7 @@ def _left(audit: NumberAudit) -> str:
     return ""
 
 
-def _refusal(page: PageRequest, row: numbering.NumberErrorRow, says: Mapping[str, Text]) -> NumberAuditLine:
+def refusal(language: str, row: numbering.NumberErrorRow, says: Mapping[str, Text]) -> NumberAuditLine:
     kept = row.error
     context = kept.context_data or {}
     code = str(context.get("code", ""))
@@ -288,9 +288,9 @@ def _refusal(page: PageRequest, row: numbering.NumberErrorRow, says: Mapping[str
     else:
         words = _REFUSED if kept.error_type == "VALIDATION_ERROR" else _FAILED
         # Its values were not kept; the message beside it has them.
-        said = _PLACEHOLDER.sub("…", says[code].say(page.language)) if code in says else kept.error_message or code
-    who = row.person or row.username or _SOMEBODY.say(page.language)
-    text = words.say(page.language).format(who=who, said=said)
+        said = _PLACEHOLDER.sub("…", says[code].say(language)) if code in says else kept.error_message or code
+    who = row.person or row.username or _SOMEBODY.say(language)
+    text = words.say(language).format(who=who, said=said)
     known = [context.get("request"), context.get("series"), kept.error_message, kept.trace_id]
     return NumberAuditLine(
         kept.created_at, Sentence(text, "", "", ""), " · ".join(str(one) for one in known if one), kept.ip_address
