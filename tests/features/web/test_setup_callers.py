@@ -1,7 +1,6 @@
 """Who may change the lists of the set-up: every kind of caller at every address. Who may read them stands in tests/features/api/test_readers.py."""
 
 import httpx
-import pytest
 from fastapi import FastAPI
 
 from tests.conftest import SignIn
@@ -45,12 +44,13 @@ async def places(app: FastAPI, signed_in: SignIn) -> dict[str, str]:
     return {"project": contract.partition("/contracts/")[0], "contract": contract}
 
 
-@pytest.mark.parametrize("path", FORMS)
-async def test_lists_are_changed_by_those_who_may(
-    app: FastAPI, signed_in: SignIn, client: httpx.AsyncClient, path: str
-) -> None:
-    url, (form, expected) = path.format(**await places(app, signed_in)), FORMS[path]
+async def test_lists_are_changed_by_those_who_may(app: FastAPI, signed_in: SignIn, client: httpx.AsyncClient) -> None:
+    known, found = await places(app, signed_in), {}
 
-    found = await statuses(lambda one: one.post(url, data=form, headers=HTML), signed_in, client)
+    for path, (form, _) in FORMS.items():
+        url = path.format(**known)
+        found[path] = await statuses(
+            lambda one, url=url, form=form: one.post(url, data=form, headers=HTML), signed_in, client
+        )
 
-    assert found == expected
+    assert found == {path: expected for path, (_, expected) in FORMS.items()}
