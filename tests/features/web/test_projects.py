@@ -86,6 +86,17 @@ class TestProjectFile:
         assert "2 changes applied." in done.text
         assert "Nothing changes" in await looked(browser, TEXT)
 
+    async def test_names_the_lists_of_the_project_too(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        address = f"/projects/{await demo_project(browser)}/file"
+        content = (await browser.get(f"{address}/download")).text
+
+        tags = "\ntags:\n  - {code: RUSH, nameTh: ด่วน}\n"
+        shown = await browser.post(address, data={"content": content.rstrip("\n") + tags})
+
+        assert shown.status_code == 200, html_of(shown)
+        assert "Tag <strong>RUSH</strong>" in html_of(shown)
+
     async def test_applies_nothing_when_the_project_was_changed_in_between(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
         await browser.post("/projects/new", data=NEW)
