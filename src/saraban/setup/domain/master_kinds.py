@@ -5,7 +5,7 @@ Tables and columns stand here as text. What a kind is and no other (the dates of
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, get_args
 
@@ -85,7 +85,6 @@ class MasterKind:
     path: str
     table: str
     singular: Text
-    plural: Text
     owner: Owner
     fields: tuple[MasterField, ...]
     create: str
@@ -98,6 +97,13 @@ class MasterKind:
     written: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     counter: tuple[str, ...] = ()
+
+    @property
+    def plural(self) -> Text:
+        one = self.singular.en
+        return Text(
+            self.singular.th, f"{one[:-1]}ies" if one[-1] == "y" else f"{one}es" if one[-1] == "s" else f"{one}s"
+        )
 
     @property
     def code(self) -> MasterField:
@@ -137,164 +143,132 @@ def _codes(offers: tuple[MasterCode, ...]) -> frozenset[str]:
     return frozenset(offer.code for offer in offers)
 
 
-def _code(column: str, length: int, example: str, *, printed: bool = False, name: str = "code") -> MasterField:
-    return MasterField(name, column, CODE, length, example, required=True, printed=printed)
-
-
-def _names(
-    thai: str,
-    english: str,
-    length: int,
-    examples: tuple[str, str],
+def _named(
+    code: tuple[str, int],
+    name: tuple[str, int],
+    examples: tuple[str, str, str],
     *,
-    called: tuple[str, str] = ("nameTh", "nameEn"),
+    entity: str = "",
+    english: str = "",
+    printed: bool = False,
     both: bool = False,
-) -> tuple[MasterField, MasterField]:
-    """:param both: the English name is needed, too"""
+) -> tuple[MasterField, MasterField, MasterField]:
+    """
+    Return a code and its two names.
+
+    :param code: and `name`: column and length
+    :param entity: is part of what the fields are called, where the row has an address of its own
+    :param english: the column of the English name, where it is not the Thai one's with `_en`
+    :param both: the English name is needed, too
+    """
+    called = (f"{entity}Code", f"{entity}Name", f"{entity}NameEn") if entity else ("code", "nameTh", "nameEn")
     return (
-        MasterField(called[0], thai, THAI_NAME, length, examples[0], required=True),
-        MasterField(called[1], english, ENGLISH_NAME, length, examples[1], required=both),
+        MasterField(called[0], code[0], CODE, code[1], examples[0], required=True, printed=printed),
+        MasterField(called[1], name[0], THAI_NAME, name[1], examples[1], required=True),
+        MasterField(called[2], english or f"{name[0]}_en", ENGLISH_NAME, name[1], examples[2], required=both),
     )
 
 
 ORGANIZATION: Final = MasterKind(
-    "organization",
-    "organizations",
-    "organizations",
+    *("organization", "organizations", "organizations"),
     Text("องค์กร", "organization"),
-    Text("องค์กร", "organizations"),
     Owner.INSTALLATION,
     (
-        _code("organization_code", 20, "ผรม.9", printed=True, name="organizationCode"),
-        *_names(
-            "organization_name",
-            "organization_name_en",
-            255,
-            ("ผู้รับเหมางานระบบไฟฟ้า", "Electrical contractor"),
-            called=("organizationName", "organizationNameEn"),
+        *_named(
+            ("organization_code", 20),
+            ("organization_name", 255),
+            ("ผรม.9", "ผู้รับเหมางานระบบไฟฟ้า", "Electrical contractor"),
+            entity="organization",
+            printed=True,
         ),
         MasterField(
-            "role",
-            "role_id",
-            Text("บทบาทปกติ", "Usual role"),
-            20,
-            "CONTRACTOR",
+            *("role", "role_id", Text("บทบาทปกติ", "Usual role"), 20, "CONTRACTOR"),
             form=FieldForm.CHOICE,
             choices=tuple(PartyRole),
             default=PartyRole.OTHER,
             reference=Reference("organization_roles", "role_name", absent=PartyRole.OTHER),
         ),
     ),
-    "organization.create",
-    "organization.edit",
-    "organization.delete",
+    *("organization.create", "organization.edit", "organization.delete"),
     has_public_id=True,
     ordered=False,
     counter=("originator_organization_id", "recipient_organization_id"),
 )
 PROJECT: Final = MasterKind(
-    "project",
-    "projects",
-    "projects",
+    *("project", "projects", "projects"),
     Text("โครงการ", "project"),
-    Text("โครงการ", "projects"),
     Owner.INSTALLATION,
-    (
-        _code("project_code", 50, "LCBP4", printed=True, name="projectCode"),
-        *_names(
-            "project_name",
-            "project_name_en",
-            255,
-            ("ท่าเรือแหลมฉบัง ระยะที่ 3", "Laem Chabang Port Phase 3"),
-            called=("projectName", "projectNameEn"),
-        ),
+    _named(
+        ("project_code", 50),
+        ("project_name", 255),
+        ("LCBP4", "ท่าเรือแหลมฉบัง ระยะที่ 3", "Laem Chabang Port Phase 3"),
+        entity="project",
+        printed=True,
     ),
-    "project.create",
-    "project.edit",
-    "project.delete",
+    *("project.create", "project.edit", "project.delete"),
     has_public_id=True,
     ordered=False,
     counter=("project_id",),
 )
 CONTRACT: Final = MasterKind(
-    "contract",
-    "contracts",
-    "contracts",
+    *("contract", "contracts", "contracts"),
     Text("สัญญา", "contract"),
-    Text("สัญญา", "contracts"),
     Owner.PROJECT,
     (
-        _code("contract_code", 50, "LCBP3-C3", name="contractCode"),
-        *_names(
-            "contract_name",
-            "contract_name_en",
-            255,
-            ("สัญญางานระบบไฟฟ้า", "Electrical works"),
-            called=("contractName", "contractNameEn"),
+        *_named(
+            ("contract_code", 50),
+            ("contract_name", 255),
+            ("LCBP3-C3", "สัญญางานระบบไฟฟ้า", "Electrical works"),
+            entity="contract",
         ),
         DESCRIPTION,
         MasterField("startDate", "start_date", Text("วันเริ่มสัญญา", "Start date"), 10, "2026-01-05", form=FieldForm.DAY),
         MasterField("endDate", "end_date", Text("วันสิ้นสุดสัญญา", "End date"), 10, "2028-12-29", form=FieldForm.DAY),
     ),
-    "contract.create",
-    "contract.edit",
-    "contract.delete",
+    *("contract.create", "contract.edit", "contract.delete"),
     has_public_id=True,
     ordered=False,
 )
 
 DISCIPLINE: Final = MasterKind(
-    "discipline",
-    "disciplines",
-    "disciplines",
+    *("discipline", "disciplines", "disciplines"),
     Text("สาขางาน", "discipline"),
-    Text("สาขางาน", "disciplines"),
     Owner.CONTRACT,
-    (
-        _code("discipline_code", 10, "ELE", printed=True),
-        *_names("code_name_th", "code_name_en", 255, ("ไฟฟ้า", "Electrical"), both=True),
+    _named(
+        ("discipline_code", 10),
+        ("code_name_th", 255),
+        ("ELE", "ไฟฟ้า", "Electrical"),
+        english="code_name_en",
+        printed=True,
+        both=True,
     ),
     *("master_data.discipline.manage",) * 3,
     counter=("discipline_id",),
 )
 RFA_TYPE: Final = MasterKind(
-    "rfa_type",
-    "rfa-types",
-    "rfa_types",
+    *("rfa_type", "rfa-types", "rfa_types"),
     Text("ประเภท RFA", "RFA type"),
-    Text("ประเภท RFA", "RFA types"),
     Owner.CONTRACT,
-    (
-        _code("type_code", 20, "MTR", printed=True),
-        *_names("type_name_th", "type_name_en", 100, ("ขออนุมัติวัสดุ", "Material approval"), both=True),
+    _named(
+        ("type_code", 20),
+        ("type_name_th", 100),
+        ("MTR", "ขออนุมัติวัสดุ", "Material approval"),
+        english="type_name_en",
+        printed=True,
+        both=True,
     ),
     *("master_data.discipline.manage",) * 3,
     counter=("rfa_type_id",),
 )
 SUB_TYPE: Final = MasterKind(
-    "sub_type",
-    "sub-types",
-    "correspondence_sub_types",
+    *("sub_type", "sub-types", "correspondence_sub_types"),
     Text("ประเภทย่อย", "sub type"),
-    Text("ประเภทย่อย", "sub types"),
     Owner.CONTRACT,
     (
-        _code("sub_type_code", 20, "BLK"),
-        *_names("sub_type_name", "sub_type_name_en", 255, ("แบบขยาย", "Shop drawings")),
+        *_named(("sub_type_code", 20), ("sub_type_name", 255), ("BLK", "แบบขยาย", "Shop drawings")),
+        MasterField("number", "sub_type_number", Text("หมายเลขที่พิมพ์", "Printed number"), 10, "22", printed=True),
         MasterField(
-            "number",
-            "sub_type_number",
-            Text("หมายเลขที่พิมพ์", "Printed number"),
-            10,
-            "22",
-            printed=True,
-        ),
-        MasterField(
-            "typeCode",
-            "correspondence_type_id",
-            Text("ประเภทเอกสาร", "Document type"),
-            50,
-            "TRANSMITTAL",
+            *("typeCode", "correspondence_type_id", Text("ประเภทเอกสาร", "Document type"), 50, "TRANSMITTAL"),
             default="TRANSMITTAL",
             reference=Reference("correspondence_types", "type_code"),
         ),
@@ -304,16 +278,10 @@ SUB_TYPE: Final = MasterKind(
     counter=("sub_type_id",),
 )
 CORRESPONDENCE_TYPE: Final = MasterKind(
-    "correspondence_type",
-    "correspondence-types",
-    "correspondence_types",
+    *("correspondence_type", "correspondence-types", "correspondence_types"),
     Text("ประเภทเอกสาร", "document type"),
-    Text("ประเภทเอกสาร", "document types"),
     Owner.INSTALLATION,
-    (
-        _code("type_code", 50, "MINUTES", printed=True),
-        *_names("type_name", "type_name_en", 255, ("รายงานการประชุม", "Minutes of meeting")),
-    ),
+    _named(("type_code", 50), ("type_name", 255), ("MINUTES", "รายงานการประชุม", "Minutes of meeting"), printed=True),
     *("master_data.correspondence_type.manage",) * 3,
     written=frozenset({"LETTER", "RFA", "TRANSMITTAL", "CIRCULATION"}),
     known=_codes(shipped.CORRESPONDENCE_TYPES),
@@ -322,27 +290,18 @@ CORRESPONDENCE_TYPE: Final = MasterKind(
 
 
 def _status(
-    name: str,
-    path: str,
-    table: str,
+    names: tuple[str, str, str],
     called: Text,
-    columns: tuple[str, str, str],
-    length: int,
+    code: tuple[str, int],
+    name: tuple[str, int],
     offers: tuple[MasterCode, ...],
 ) -> MasterKind:
-    """:param columns: of the code and the two names; the names are as long as `length`"""
-    code, thai, english = columns
+    """:param names: of the kind, its path and its table"""
     return MasterKind(
-        name,
-        path,
-        table,
+        *names,
         called,
-        replace(called, en=f"{called.en}es" if called.en.endswith("s") else f"{called.en}s"),
         Owner.INSTALLATION,
-        (
-            _code(code, 50 if name == "correspondence_status" else 20, "HOLD"),
-            *_names(thai, english, length, ("พักเรื่อง", "On hold")),
-        ),
+        _named(code, name, ("HOLD", "พักเรื่อง", "On hold")),
         *("master_data.document_status.manage",) * 3,
         written=_codes(offers),
         known=_codes(offers),
@@ -350,57 +309,41 @@ def _status(
 
 
 CORRESPONDENCE_STATUS: Final = _status(
-    "correspondence_status",
-    "correspondence-statuses",
-    "correspondence_status",
+    ("correspondence_status", "correspondence-statuses", "correspondence_status"),
     Text("สถานะเอกสาร", "document status"),
-    ("status_code", "status_name", "status_name_en"),
-    255,
+    ("status_code", 50),
+    ("status_name", 255),
     shipped.CORRESPONDENCE_STATUSES,
 )
 RFA_STATUS: Final = _status(
-    "rfa_status",
-    "rfa-statuses",
-    "rfa_status_codes",
+    ("rfa_status", "rfa-statuses", "rfa_status_codes"),
     Text("สถานะ RFA", "RFA status"),
-    ("status_code", "status_name", "status_name_en"),
-    100,
+    ("status_code", 20),
+    ("status_name", 100),
     shipped.RFA_STATUSES,
 )
 RFA_APPROVE_CODE: Final = _status(
-    "rfa_approve_code",
-    "rfa-approve-codes",
-    "rfa_approve_codes",
+    ("rfa_approve_code", "rfa-approve-codes", "rfa_approve_codes"),
     Text("รหัสผลการอนุมัติ", "RFA approve code"),
-    ("approve_code", "approve_name", "approve_name_en"),
-    100,
+    ("approve_code", 20),
+    ("approve_name", 100),
     shipped.RFA_APPROVE_CODES,
 )
 CIRCULATION_STATUS: Final = _status(
-    "circulation_status",
-    "circulation-statuses",
-    "circulation_status_codes",
+    ("circulation_status", "circulation-statuses", "circulation_status_codes"),
     Text("สถานะใบเวียน", "circulation status"),
-    ("code", "description", "description_en"),
-    50,
+    ("code", 20),
+    ("description", 50),
     shipped.CIRCULATION_STATUSES,
 )
 TAG: Final = MasterKind(
-    "tag",
-    "tags",
-    "tags",
+    *("tag", "tags", "tags"),
     Text("ป้ายกำกับ", "tag"),
-    Text("ป้ายกำกับ", "tags"),
     Owner.PROJECT,
     (
-        _code("tag_code", 50, "URGENT"),
-        *_names("tag_name", "tag_name_en", 100, ("เร่งด่วน", "Urgent")),
+        *_named(("tag_code", 50), ("tag_name", 100), ("URGENT", "เร่งด่วน", "Urgent")),
         MasterField(
-            "color",
-            "color_code",
-            Text("สี", "Colour"),
-            30,
-            "red",
+            *("color", "color_code", Text("สี", "Colour"), 30, "red"),
             form=FieldForm.CHOICE,
             choices=tuple(TAG_COLORS),
             default="default",
@@ -412,61 +355,45 @@ TAG: Final = MasterKind(
 )
 
 
-def _category(name: str, path: str, table: str, called: Text, column: str, example: tuple[str, str, str]) -> MasterKind:
+def _category(names: tuple[str, str, str], called: Text, column: str, examples: tuple[str, str, str]) -> MasterKind:
     """:param column: of the code, without `_code`"""
+    name, path, table = names
     return MasterKind(
-        name,
-        f"drawing-categories/{path}",
-        table,
+        *(name, f"drawing-categories/{path}", table),
         called,
-        replace(called, en=called.en.removesuffix("y") + "ies" if called.en.endswith("y") else called.en + "s"),
         Owner.PROJECT,
-        (
-            _code(f"{column}_code", 50, example[0]),
-            *_names(f"{column}_name", f"{column}_name_en", 255, example[1:]),
-            DESCRIPTION,
-        ),
+        (*_named((f"{column}_code", 50), (f"{column}_name", 255), examples), DESCRIPTION),
         *("master_data.drawing_category.manage",) * 3,
     )
 
 
 DRAWING_CATEGORIES: Final = (
     _category(
-        "contract_drawing_volume",
-        "contract-volumes",
-        "contract_drawing_volumes",
+        ("contract_drawing_volume", "contract-volumes", "contract_drawing_volumes"),
         Text("เล่มแบบคู่สัญญา", "contract drawing volume"),
         "volume",
         ("VOL-1", "เล่มที่ 1 งานทั่วไป", "Volume 1: general"),
     ),
     _category(
-        "contract_drawing_category",
-        "contract-categories",
-        "contract_drawing_cats",
+        ("contract_drawing_category", "contract-categories", "contract_drawing_cats"),
         Text("หมวดแบบคู่สัญญา", "contract drawing category"),
         "cat",
         ("ST", "งานโครงสร้าง", "Structural works"),
     ),
     _category(
-        "contract_drawing_sub_category",
-        "contract-sub-categories",
-        "contract_drawing_sub_cats",
+        ("contract_drawing_sub_category", "contract-sub-categories", "contract_drawing_sub_cats"),
         Text("หมวดย่อยแบบคู่สัญญา", "contract drawing sub category"),
         "sub_cat",
         ("ST-PILE", "งานเสาเข็ม", "Piling"),
     ),
     _category(
-        "shop_drawing_main_category",
-        "shop-main-categories",
-        "shop_drawing_main_categories",
+        ("shop_drawing_main_category", "shop-main-categories", "shop_drawing_main_categories"),
         Text("หมวดหลักแบบขยาย", "shop drawing main category"),
         "main_category",
         ("TER", "ท่าเทียบเรือ", "Terminal"),
     ),
     _category(
-        "shop_drawing_sub_category",
-        "shop-sub-categories",
-        "shop_drawing_sub_categories",
+        ("shop_drawing_sub_category", "shop-sub-categories", "shop_drawing_sub_categories"),
         Text("หมวดย่อยแบบขยาย", "shop drawing sub category"),
         "sub_category",
         ("TER-BEAM", "คานท่าเทียบเรือ", "Quay beams"),
