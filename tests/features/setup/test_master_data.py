@@ -115,6 +115,18 @@ class TestARow:
         assert changed["before"] == {name: row.values[name]}
         assert changed["after"] == {name: "Another name"}
 
+    @of_lists
+    async def test_has_a_code_that_more_than_its_case_tells_from_another_one(
+        self, desk: Desk, kind: MasterKind
+    ) -> None:
+        row = await desk.add(kind)
+
+        with pytest.raises(MasterCodeTaken) as refused:
+            await desk.add(kind, **{kind.code.name: row.code.lower()})
+
+        assert [(one.pointer, one.code) for one in refused.value.fields] == [(f"/{kind.code.name}", "collides")]
+        assert (await desk.change(row, **{kind.code.name: row.code.lower()})).code == row.code.lower()
+
     @every_kind
     async def test_has_a_code_of_its_own(self, desk: Desk, kind: MasterKind) -> None:
         await desk.add(kind)

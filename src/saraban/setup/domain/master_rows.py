@@ -12,6 +12,7 @@ import orjson
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid, unknown
 from saraban.kit.json import Json
+from saraban.kit.text import fold
 from saraban.setup.domain.master_kinds import FieldForm, MasterKind
 
 PLACE: Final = 10  # between neighbours of a list
@@ -79,8 +80,17 @@ class MasterRowChanged(DomainError):
     recovery = (Text("โหลดข้อมูลใหม่แล้วแก้ไขอีกครั้ง", "Load it again, then change it."),)
 
 
+BY_CASE: Final = Text(
+    "รหัส “{value}” ต่างจาก “{other}” ที่มีอยู่แล้วเพียงตัวพิมพ์เล็กใหญ่ ให้ใช้รหัสเดิมหรือเปลี่ยนรหัส",
+    "“{value}” differs from “{other}”, which is there already, by case only: use that code or choose another.",
+)
+
+
 class MasterCodeTaken(DomainError):
-    """A row of master data with this code, or this name, is there already; it may be a closed one, which can be reopened."""
+    """
+    A row of master data with this code, or this name, is there already; it may be a closed one, which can be reopened. A code
+    that only its case tells from another one is taken, too: people would take their numbers for the same.
+    """
 
     kind, code = ErrorKind.CONFLICT, "MASTER_CODE_TAKEN"
     says = Text("“{value}” มีอยู่แล้ว", "“{value}” is there already.")
@@ -89,6 +99,11 @@ class MasterCodeTaken(DomainError):
     @classmethod
     def at(cls, field: str, value: object) -> "MasterCodeTaken":
         return cls(fields=[FieldProblem(f"/{field}", "taken", cls.says, {"value": value})], values={"value": value})
+
+    @classmethod
+    def beside(cls, field: str, value: str, other: str) -> "MasterCodeTaken":
+        values = {"value": value, "other": other}
+        return cls(words=BY_CASE, fields=[FieldProblem(f"/{field}", "collides", BY_CASE, values)], values=values)
 
 
 class CodeOfTheProduct(DomainError):
@@ -146,6 +161,28 @@ class PrintedCodeChanges(DomainError):
 def changes(row: MasterRow, given: Values) -> dict[str, Json]:
     """Return what of the given values is not there already."""
     return {name: value for name, value in given.items() if row.values.get(name) != value}
+
+
+def looks(code: str) -> str:
+    """Return a code as people read it in haste."""
+    return fold(fold(code).casefold())
+
+
+def require_own_code(
+    kind: MasterKind, values: Values, alike: Sequence[MasterRow], *, owner: int | None, key: int | None = None
+) -> None:
+    """
+    :param alike: rows whose codes look like this one
+    :param owner: and `key`: of the row itself; a new one has no key
+    :raises MasterCodeTaken: when its list has the code, or case alone tells it from another one
+    """
+    name, code = kind.code.name, str(values[kind.code.name])
+    within = str(values[kind.within]) if kind.within else ""
+    others = [row for row in alike if row.key != key and (looks(row.code), row.within) == (looks(code), within)]
+    if any((row.code, row.owner) == (code, owner) for row in others):
+        raise MasterCodeTaken.at(name, code)
+    if others and code not in {row.code for row in others}:
+        raise MasterCodeTaken.beside(name, code, others[0].code)
 
 
 def require_sensible(kind: MasterKind, values: Values) -> None:

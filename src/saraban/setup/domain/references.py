@@ -8,8 +8,8 @@ from typing import Final
 
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
 from saraban.kit.errors import REQUIRED, FieldProblem
-from saraban.kit.text import fold
 from saraban.setup.domain.comparison import Codes, FileItem, ProjectItems
+from saraban.setup.domain.master_rows import BY_CASE, looks
 from saraban.setup.domain.project_yaml import ReadFile
 
 _NOUNS: Final = {
@@ -147,18 +147,16 @@ class _ReferenceCheck:
 
 def _collisions(read: ReadFile, wanted: ProjectItems, there: AbstractSet[Code]) -> Iterator[FieldProblem]:
     """Refuse new codes that only their case tells from another one: people would take their numbers for the same."""
-    known = {(kind, _looks(code)): code for kind, code in there}
+    known = {(kind, looks(code)): code for kind, code in there}
     for path, item in wanted.found.items():
         kind = coded(path)
         if kind is None:
             continue
         code = item.values["code"] if path[0] == "project" else path[-1]
-        other = known.setdefault((kind, _looks(code)), code)
+        other = known.setdefault((kind, looks(code)), code)
         if other != code and (kind, code) not in there:
-            th = "รหัส “{value}” ต่างจาก “{other}” ที่มีอยู่แล้วเพียงตัวพิมพ์เล็กใหญ่ ให้ใช้รหัสเดิมหรือเปลี่ยนรหัส"
-            en = "“{value}” differs from “{other}”, which is there already, by case only: use that code or choose another."
             key = "username" if kind == "people" else "code"
-            yield read.fault((*item.at, key), "collides", th, en, value=code, other=other)
+            yield read.fault((*item.at, key), "collides", BY_CASE.th, BY_CASE.en, value=code, other=other)
 
 
 def coded(path: Codes) -> str | None:
@@ -169,10 +167,6 @@ def coded(path: Codes) -> str | None:
         case ("contracts", _, ("disciplines" | "rfaTypes" | "subTypes") as kind, _):
             return kind
     return None
-
-
-def _looks(code: str) -> str:
-    return fold(fold(code).casefold())
 
 
 def _addresses(read: ReadFile, wanted: ProjectItems, known: KnownCodes) -> Iterator[FieldProblem]:

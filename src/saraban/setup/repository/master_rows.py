@@ -139,6 +139,24 @@ async def by_public_id(
     return next(iter(await _found(session, kind, statement, lock=lock)), None)
 
 
+async def alike(
+    session: AsyncSession, kind: MasterKind, codes: Collection[str], *, owner: int | None, project: int | None
+) -> list[MasterRow]:
+    """
+    Those whose codes are these but for their case, wherever people could take one for the other: in the list; of a contract's
+    list also in those of the project's other contracts; of organizations, projects and contracts everywhere.
+    """
+    table = _table(kind.table)
+    column = table.c[kind.code.column]
+    statement = sa.select(*_columns(kind)).where(sa.func.lower(column).in_([code.lower() for code in codes]))
+    if kind.owner is Owner.CONTRACT:
+        contracts = sa.select(Contract.id).where(Contract.project_id == project)
+        statement = statement.where(table.c.contract_id.in_(contracts))
+    elif kind.owner is Owner.PROJECT and not kind.has_public_id:
+        statement = statement.where(table.c.project_id == owner)
+    return await _found(session, kind, statement.order_by(column), lock=False)
+
+
 async def public_id_of(session: AsyncSession, kind: MasterKind, *, code: str) -> UUID | None:
     table = _table(kind.table)
     return await session.scalar(sa.select(table.c.uuid).where(table.c[kind.code.column] == code))

@@ -170,6 +170,8 @@ async def create(
     ctx.caller.require(kind.create, place.scope)
     values = with_defaults(kind, new.model_dump(mode="json", by_alias=True))
     master_rows.require_sensible(kind, values)
+    alike = await codes_alike(session, kind, place, [str(values[kind.code.name])])
+    master_rows.require_own_code(kind, values, alike, owner=place.key)
     columns = as_columns(kind, values, await reference_keys(session, kind))
     if kind.ordered:
         columns["sort_order"] = await repository.last_place(session, kind, owner=place.key) + PLACE
@@ -213,6 +215,13 @@ def as_columns(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str,
         else:
             columns[field.column] = value or None
     return columns
+
+
+async def codes_alike(
+    session: AsyncSession, kind: MasterKind, place: MasterPlace, codes: Collection[str]
+) -> list[MasterRow]:
+    """Return the rows whose codes people could take for one of these."""
+    return await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
 
 
 async def write_new(
@@ -272,6 +281,9 @@ async def change(
     renamed = changed.get(kind.code.name)
     if renamed and row.code in kind.known:
         raise CodeOfTheProduct(values={"value": row.code})
+    if renamed:
+        alike = await codes_alike(session, kind, place, [str(renamed)])
+        master_rows.require_own_code(kind, {**row.values, **changed}, alike, owner=row.owner, key=row.key)
     if not wanted.confirm_series:
         await require_no_series(session, kind, [(row, changed)])
     columns = as_columns(kind, changed, await reference_keys(session, kind))

@@ -19,7 +19,7 @@ from saraban.kit.spreadsheets import read_rows
 from saraban.kit.workbooks import SheetWriter
 from saraban.setup.domain import master_rows, master_workbook
 from saraban.setup.domain.master_kinds import MasterKind
-from saraban.setup.domain.master_rows import PLACE, ImportedRow, MasterImport, MasterRow, Values
+from saraban.setup.domain.master_rows import PLACE, ImportedRow, MasterCodeTaken, MasterImport, MasterRow, Values
 from saraban.setup.domain.master_workbook import SheetRow
 from saraban.setup.repository import master_rows as repository
 from saraban.setup.schemas.master_data import MOST, new_row
@@ -34,12 +34,15 @@ class _Plan:
     """What a sheet comes to, held against the rows that are there."""
 
     kind: MasterKind
+    owner: int | None
     there: Mapping[tuple[str, str], MasterRow]
+    alike: Sequence[MasterRow]
     keys: Mapping[str, Mapping[str, int]]
     added: list[tuple[Values, Mapping[str, object]]] = field(default_factory=list)
     changed: list[tuple[MasterRow, dict[str, Json]]] = field(default_factory=list)
     rows: list[ImportedRow] = field(default_factory=list)
     faults: list[FieldProblem] = field(default_factory=list)
+    looks: dict[tuple[str, str], str] = field(default_factory=dict)  # of what is added
 
     def take(self, row: SheetRow) -> None:
         values, faults = master_workbook.checked(row, new_row(self.kind))
@@ -59,6 +62,10 @@ class _Plan:
         if known is None:
             whole = master_data.with_defaults(kind, values)
             master_rows.require_sensible(kind, whole)
+            master_rows.require_own_code(kind, whole, self.alike, owner=self.owner)
+            first = self.looks.setdefault((master_rows.looks(code), within), code)
+            if first != code:
+                raise MasterCodeTaken.beside(kind.code.name, code, first)
             self.added.append((whole, master_data.as_columns(kind, whole, self.keys)))
             self.rows.append(ImportedRow(line, code, "add"))
             return
@@ -121,7 +128,9 @@ async def import_rows(
     place = await require_import(ctx, session, kind, owner)
     sheet, faults = master_workbook.read_sheet(kind, rows, pasted=pasted)
     there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.key)}
-    plan = _Plan(kind, there, await master_data.reference_keys(session, kind), faults=faults)
+    codes = [str(row.values[kind.code.name]) for row in sheet[: MOST + 1]]
+    alike = await master_data.codes_alike(session, kind, place, codes)
+    plan = _Plan(kind, place.key, there, alike, await master_data.reference_keys(session, kind), faults=faults)
     for row in sheet[: MOST + 1]:
         plan.take(row)
     plan.require_unique({str(row.values[kind.code.name]): row.line for row in sheet})
