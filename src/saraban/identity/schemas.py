@@ -185,6 +185,7 @@ class OrganizationSearch(Schema):
         None, description="Part of the code or the name.", examples=["ผรม"]
     )
     role: PartyRole | None = Field(None, description="Their role.")
+    include_closed: bool = Field(default=False, description="Those that are closed, too, where you may see them.")
 
 
 class OrganizationPage(Schema):

@@ -30,6 +30,8 @@ router = APIRouter()
 
 Contract = Annotated[UUID | None, Query(alias="contractPublicId", description="Only those of this contract.")]
 
+Closed = Annotated[bool, Query(alias="includeClosed", description="Those that are closed, too.")]
+
 TeamCode = Annotated[
     str, Path(max_length=50, pattern="^[A-Z0-9][A-Z0-9_-]*$", description="Code of a review team.", examples=["DESIGN"])
 ]
@@ -45,11 +47,14 @@ async def list_projects(
     search: Annotated[
         Annotated[str, SingleLine(100)] | None, Query(description="Part of the code or the name.", examples=["C2"])
     ] = None,
+    include_closed: Closed = False,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
 ) -> ProjectPage:
     """The projects you take part in, newest first."""
-    return await service.list_projects(ctx, session, search=search, cursor=cursor, limit=limit)
+    return await service.list_projects(
+        ctx, session, search=search, include_closed=include_closed, cursor=cursor, limit=limit
+    )
 
 
 @router.get("/projects/{publicId}/organizations", tags=["projects"], summary="List a project's organizations")
@@ -59,9 +64,12 @@ async def organizations(ctx: Context, session: ReadSession, public_id: PathId) -
 
 
 @router.get("/projects/{publicId}/contracts", tags=["projects"], summary="List a project's contracts")
-async def contracts(ctx: Context, session: ReadSession, public_id: PathId) -> ContractList:
+async def contracts(
+    ctx: Context, session: ReadSession, public_id: PathId, include_closed: Closed = False
+) -> ContractList:
     """The contracts of the project with their parties."""
-    return ContractList(items=await service.contracts(ctx, session, project_public_id=public_id))
+    found = await service.contracts(ctx, session, project_public_id=public_id, include_closed=include_closed)
+    return ContractList(items=found)
 
 
 @router.get("/projects/{publicId}/disciplines", tags=["projects"], summary="List disciplines")

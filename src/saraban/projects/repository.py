@@ -64,10 +64,12 @@ async def project_page(
     *,
     sandbox: bool,
     search: str | None,
+    closed: bool,
     cursor: str | None,
     limit: int,
 ) -> Sequence[Project]:
-    statement = _projects(may_see, sandbox=sandbox)
+    """:param closed: those that are closed, too"""
+    statement = _projects(may_see, sandbox=sandbox, closed=closed)
     if search:
         statement = statement.where(
             sa.or_(
@@ -129,8 +131,13 @@ async def members(session: AsyncSession, *, project_id: int) -> Rows:
     return list((await session.execute(statement)).all())
 
 
-async def contracts(session: AsyncSession, *, project_id: int) -> Rows:
-    """One row for each party of each contract, the contract's columns repeated."""
+async def contracts(session: AsyncSession, *, project_id: int, closed: bool = False) -> Rows:
+    """
+    One row for each party of each contract, the contract's columns repeated.
+
+    :param closed: those that are closed, too
+    """
+    is_open = sa.and_(Contract.is_active, Contract.deleted_at.is_(None))
     role = sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role")
     statement = (
         sa.select(
@@ -140,6 +147,7 @@ async def contracts(session: AsyncSession, *, project_id: int) -> Rows:
             Contract.contract_name_en,
             Contract.start_date,
             Contract.end_date,
+            is_open.label("is_active"),
             role,
             Organization.public_id.label("organization_public_id"),
             Organization.organization_code,
@@ -158,7 +166,7 @@ async def contracts(session: AsyncSession, *, project_id: int) -> Rows:
                 ProjectOrganization.organization_id == ContractOrganization.organization_id,
             ),
         )
-        .where(Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None))
+        .where(Contract.project_id == project_id, sa.true() if closed else is_open)
         .order_by(Contract.contract_code, _by_role(role), Organization.organization_code)
     )
     return list((await session.execute(statement)).all())

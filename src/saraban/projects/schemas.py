@@ -28,6 +28,7 @@ _CONTRACT = {
     "contractName": "สัญญางานอาคารและท่าเทียบเรือ",
     "startDate": None,
     "endDate": None,
+    "isActive": True,
     "organizations": [_MEMBER],
 }
 
@@ -37,12 +38,13 @@ def _example(example: dict[str, Any]) -> ConfigDict:
 
 
 class ProjectSummary(Schema):
-    model_config = _example(_PROJECT)
+    model_config = _example({**_PROJECT, "isActive": True})
 
     public_id: UUID
     project_code: str
     project_name: str
     project_name_en: str | None = None
+    is_active: bool = Field(description="False once it is closed.")
 
 
 class ProjectPage(Schema):
@@ -71,6 +73,7 @@ class ContractSummary(Schema):
     contract_name_en: str | None = None
     start_date: date | None
     end_date: date | None
+    is_active: bool = Field(description="False once it is closed.")
     organizations: list[PartySummary] = Field(description="Its parties, with the role each has in this contract.")
 
 

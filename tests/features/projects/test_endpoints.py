@@ -56,7 +56,7 @@ class TestProjects:
     async def test_carry_their_code_and_names(self, signed_in: SignIn) -> None:
         (project,) = (await (await signed_in("viewer")).get("/api/v1/projects")).json()["items"]
 
-        assert set(project) == {"publicId", "projectCode", "projectName", "projectNameEn"}
+        assert set(project) == {"publicId", "projectCode", "projectName", "projectNameEn", "isActive"}
 
     async def test_are_found_by_words_and_paged(self, app: Any, signed_in: SignIn) -> None:
         await add_projects(app)

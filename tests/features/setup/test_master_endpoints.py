@@ -91,6 +91,26 @@ class TestARow:
         assert "TER" not in {one["code"] for one in offered if one["contractCode"] == "LCBP3-C2"}
         assert (await admin.post(f"{disciplines}/TER/reopen")).json()["isActive"] is True
 
+    async def test_that_is_closed_is_listed_where_that_is_asked_for(self, admin: httpx.AsyncClient) -> None:
+        where = await places(admin)
+        organization = (await admin.post(f"{API}/organizations", json=example(kinds.ORGANIZATION))).json()["publicId"]
+        for list_path, row in [
+            ("/organizations", f"/organizations/{organization}"),
+            (f"{where[Owner.PROJECT]}/contracts", where[Owner.CONTRACT]),
+            (f"{where[Owner.CONTRACT]}/disciplines", f"{where[Owner.CONTRACT]}/disciplines/TER"),
+            ("/projects", where[Owner.PROJECT]),
+        ]:
+            shown = (await admin.post(f"{API}{row}/close")).json()
+            name, code = next(one for one in shown.items() if one[0].casefold().endswith("code"))
+
+            found = [
+                [one["isActive"] for one in answer.json()["items"] if one[name] == code]
+                for closed in (False, True)
+                for answer in [await admin.get(f"{API}{list_path}", params={"includeClosed": closed})]
+            ]
+
+            assert (list_path, found) == (list_path, [[], [False]])
+
     async def test_that_is_closed_is_not_taken_for_a_new_document(self, admin: httpx.AsyncClient) -> None:
         where = await places(admin)
         await admin.post(f"{API}{where[Owner.CONTRACT]}/sub-types/GEN/close", params={"typeCode": "TRANSMITTAL"})

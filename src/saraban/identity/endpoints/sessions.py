@@ -86,5 +86,5 @@ async def list_organizations(
     cursor: PageCursor = None,
     limit: PageLimit = 50,
 ) -> OrganizationPage:
-    """The register of organizations, newest first. Retired ones are shown to administrators only."""
+    """The register of organizations, newest first. Those that are closed are shown to administrators only."""
     return await service.list_organizations(ctx, session, wanted, cursor=cursor, limit=limit)

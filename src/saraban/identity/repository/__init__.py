@@ -276,7 +276,7 @@ def _organizations() -> AnySelect:
 
 
 async def organization_page(
-    session: AsyncSession, wanted: OrganizationSearch, *, inactive_too: bool, cursor: str | None, limit: int
+    session: AsyncSession, wanted: OrganizationSearch, *, closed: bool, cursor: str | None, limit: int
 ) -> Sequence[AnyRow]:
     statement = _organizations()
     if wanted.search:
@@ -289,7 +289,7 @@ async def organization_page(
     if wanted.role:
         name = sa.func.coalesce(OrganizationRole.role_name, "GUEST")
         statement = statement.where(name.in_(role_names_of(wanted.role)))
-    if not inactive_too:
+    if not closed:
         statement = statement.where(Organization.is_active)
     statement = newest_first(
         statement, at=Organization.created_at, public_id=Organization.public_id, cursor=cursor, limit=limit

@@ -37,8 +37,8 @@ from saraban.kit.pagination import page_of
 async def list_organizations(
     ctx: RequestContext, session: AsyncSession, wanted: OrganizationSearch, *, cursor: str | None, limit: int
 ) -> OrganizationPage:
-    all_of_them = ctx.caller.may_anywhere("organization.view")
-    rows = await repository.organization_page(session, wanted, inactive_too=all_of_them, cursor=cursor, limit=limit)
+    closed = wanted.include_closed and ctx.caller.may_anywhere("organization.view")
+    rows = await repository.organization_page(session, wanted, closed=closed, cursor=cursor, limit=limit)
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
     return OrganizationPage(items=[organization_summary(row) for row in page.items], next_cursor=page.next_cursor)
 

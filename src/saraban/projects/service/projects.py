@@ -36,10 +36,22 @@ from saraban.projects.schemas import (
 
 
 async def list_projects(
-    ctx: RequestContext, session: AsyncSession, *, search: str | None = None, cursor: str | None = None, limit: int = 50
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    search: str | None = None,
+    include_closed: bool = False,
+    cursor: str | None = None,
+    limit: int = 50,
 ) -> ProjectPage:
     rows = await repository.project_page(
-        session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), search=search, cursor=cursor, limit=limit
+        session,
+        _visible(ctx.caller),
+        sandbox=_sandbox(ctx.caller),
+        search=search,
+        closed=include_closed,
+        cursor=cursor,
+        limit=limit,
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
     items = [ProjectSummary.model_validate(row) for row in page.items]
@@ -75,8 +87,11 @@ async def organizations(ctx: RequestContext, session: AsyncSession, *, project_p
     return await _members(session, await visible_project(ctx, session, project_public_id))
 
 
-async def contracts(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> list[ContractSummary]:
-    return await _contracts(session, await visible_project(ctx, session, project_public_id))
+async def contracts(
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, include_closed: bool = False
+) -> list[ContractSummary]:
+    project = await visible_project(ctx, session, project_public_id)
+    return await _contracts(session, project, closed=include_closed)
 
 
 async def disciplines(
@@ -171,9 +186,9 @@ async def _members(session: AsyncSession, project: Project) -> list[PartySummary
     return [_party(row) for row in await repository.members(session, project_id=project.id)]
 
 
-async def _contracts(session: AsyncSession, project: Project) -> list[ContractSummary]:
+async def _contracts(session: AsyncSession, project: Project, *, closed: bool = False) -> list[ContractSummary]:
     found: dict[UUID, ContractSummary] = {}
-    for row in await repository.contracts(session, project_id=project.id):
+    for row in await repository.contracts(session, project_id=project.id, closed=closed):
         contract = found.setdefault(row.public_id, _contract(row))
         if row.organization_public_id is not None:
             contract.organizations.append(_party(row))
@@ -188,6 +203,7 @@ def _contract(row: AnyRow) -> ContractSummary:
         contract_name_en=row.contract_name_en,
         start_date=row.start_date,
         end_date=row.end_date,
+        is_active=row.is_active,
         organizations=[],
     )
 
