@@ -85,5 +85,7 @@ contracts:
     subTypes: [{type: LETTER, code: S, number: '1', nameTh: ส}]
 tags: [{code: URGENT, nameTh: ด่วน, nameEn: Urgent, color: red}, {code: LATE, nameTh: ล่าช้า}]
 contractDrawingVolumes: [{code: V1, nameTh: เล่ม 1}]
+contractDrawingCategories: [{code: ST, nameTh: โครงสร้าง}, {code: AR, nameTh: สถาปัตยกรรม}]
+contractDrawingSubCategories: [{code: PILE, nameTh: เสาเข็ม, categories: "ST,AR"}]
 shopDrawingMainCategories: [{code: TER, nameTh: ท่าเทียบเรือ, nameEn: Terminal}]
 """

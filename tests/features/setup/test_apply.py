@@ -327,6 +327,18 @@ class TestLists:
             assert list(rows) == ["A", "N", "B"]
         assert said(await applied(empty_db, turned, prune=True)) == []
 
+    async def test_pair_what_goes_together_and_name_what_is_not_there(self, empty_db: Database) -> None:
+        await applied(empty_db, LISTS)
+
+        found = await applied(empty_db, LISTS.replace('"ST,AR"', "AR"))
+        with pytest.raises(Invalid) as refused:
+            await applied(empty_db, LISTS.replace('"ST,AR"', "NONE"))
+
+        assert [(one.before, one.after) for one in found.differences] == [
+            ({"categories": "AR, ST"}, {"categories": "AR"})
+        ]
+        assert [one.pointer for one in refused.value.fields] == ["/contractDrawingSubCategories/0/categories"]
+
     async def test_of_a_project_are_saved_closed_and_reopened(self, empty_db: Database) -> None:
         await applied(empty_db, LISTS)
         without = LISTS.replace("{code: LATE, nameTh: ล่าช้า}", "")

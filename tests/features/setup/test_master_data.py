@@ -25,7 +25,7 @@ from saraban.setup.domain.master_rows import (
     PrintedCodeChanges,
 )
 from saraban.setup.schemas.master_data import new_row, row_change
-from saraban.setup.service import master_data
+from saraban.setup.service import master_data, master_import
 
 every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
 of_lists = pytest.mark.parametrize("kind", [one for one in kinds.KINDS if one.ordered], ids=lambda kind: kind.name)
@@ -248,6 +248,38 @@ class TestASubType:
             await desk.add(kinds.SUB_TYPE, typeCode="NONE")
 
         assert refused.value.fields[0].pointer == "/typeCode"
+
+
+class TestASubCategory:
+    async def test_goes_with_the_categories_that_it_names(self, desk: Desk) -> None:
+        _, category, sub_category, *_ = kinds.DRAWING_CATEGORIES
+        for code in ("ST", "AR"):
+            await desk.add(category, code=code)
+        row = await desk.add(sub_category, categories="ST,AR , ST")
+
+        changed = await desk.change(row, categories="ST")
+        with pytest.raises(Invalid) as refused:
+            await desk.change(changed, categories="ST, NONE")
+        with pytest.raises(Invalid) as not_imported:
+            await desk.do(
+                master_import.import_rows,
+                sub_category,
+                owner=desk.owner(sub_category),
+                rows=[["code", "nameTh", "categories"], [row.code, "เสาเข็ม", "NONE"]],
+                dry_run=True,
+            )
+        await desk.do(
+            master_import.import_rows,
+            sub_category,
+            owner=desk.owner(sub_category),
+            rows=[["code", "nameTh", "categories"], [row.code, "เสาเข็ม", "AR"], ["NEW", "ใหม่", "AR, ST"]],
+        )
+
+        page = await desk.do(master_data.list_rows, sub_category, owner=desk.owner(sub_category))
+        assert (row.values["categories"], changed.values["categories"]) == ("AR, ST", "ST")
+        assert [(one.pointer, one.code) for one in refused.value.fields] == [("/categories", "unknown")]
+        assert [one.pointer for one in not_imported.value.fields] == ["/2/categories"]
+        assert {one.code: one.values["categories"] for one in page.items} == {row.code: "AR", "NEW": "AR, ST"}
 
 
 class TestAContract:

@@ -40,6 +40,22 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class Pairs:
+    """
+    A table that pairs rows of a project with rows of another of its lists; a field names those by their codes, commas between.
+
+    :param own: and `other`: columns of the table
+    :param code: column of the other list
+    """
+
+    table: str
+    own: str
+    other: str
+    list: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class MasterField:
     """
     One value of a row.
@@ -61,6 +77,7 @@ class MasterField:
     choices: tuple[str, ...] = ()
     default: str | None = None
     reference: Reference | None = None
+    pairs: Pairs | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,7 @@ class MasterKind:
     :param written: codes that the product itself writes: they are not closed
     :param known: codes that the product knows by name: they are not renamed
     :param counter: the column of the counters of numbers that refers to its rows
+    :param called: the list, where that is more than the plural of a row
     """
 
     name: str
@@ -97,9 +115,12 @@ class MasterKind:
     written: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     counter: tuple[str, ...] = ()
+    called: Text | None = None
 
     @property
     def plural(self) -> Text:
+        if self.called is not None:
+            return self.called
         one = self.singular.en
         return Text(
             self.singular.th, f"{one[:-1]}ies" if one[-1] == "y" else f"{one}es" if one[-1] == "s" else f"{one}s"
@@ -355,14 +376,16 @@ TAG: Final = MasterKind(
 )
 
 
-def _category(names: tuple[str, str, str], called: Text, column: str, examples: tuple[str, str, str]) -> MasterKind:
+def _category(
+    names: tuple[str, str, str], called: Text, column: str, examples: tuple[str, str, str], *more: MasterField
+) -> MasterKind:
     """:param column: of the code, without `_code`"""
     name, path, table = names
     return MasterKind(
         *(name, f"drawing-categories/{path}", table),
         called,
         Owner.PROJECT,
-        (*_named((f"{column}_code", 50), (f"{column}_name", 255), examples), DESCRIPTION),
+        (*_named((f"{column}_code", 50), (f"{column}_name", 255), examples), DESCRIPTION, *more),
         *("master_data.drawing_category.manage",) * 3,
     )
 
@@ -385,6 +408,12 @@ DRAWING_CATEGORIES: Final = (
         Text("หมวดย่อยแบบคู่สัญญา", "contract drawing sub category"),
         "sub_cat",
         ("ST-PILE", "งานเสาเข็ม", "Piling"),
+        MasterField(
+            *("categories", "", Text("หมวดที่ใช้ด้วย (รหัส คั่นด้วยจุลภาค)", "Categories (codes, commas between)"), 1000, ""),
+            pairs=Pairs(
+                "contract_drawing_subcat_cat_maps", "sub_cat_id", "cat_id", "contract_drawing_cats", "cat_code"
+            ),
+        ),
     ),
     _category(
         ("shop_drawing_main_category", "shop-main-categories", "shop_drawing_main_categories"),

@@ -13,7 +13,7 @@ import orjson
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid, unknown
 from saraban.kit.json import Json
 from saraban.kit.text import fold
-from saraban.setup.domain.master_kinds import FieldForm, MasterKind
+from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
 
 PLACE: Final = 10  # between neighbours of a list
 Values = Mapping[str, Json]
@@ -156,6 +156,21 @@ class PrintedCodeChanges(DomainError):
         error = cls(fields=fields, values={"count": len(series)})
         error.series = series
         return error
+
+
+def held(field: MasterField, value: Json) -> Json:
+    """Return what a row holds for what is said: an empty text is the default, and codes stand in order."""
+    return in_order(str(value)) if field.pairs and value else value or field.default
+
+
+def codes_in(text: str) -> list[str]:
+    """Return codes that commas divide."""
+    return [code for one in text.split(",") if (code := one.strip())]
+
+
+def in_order(text: str) -> str | None:
+    """Return codes that commas divide, each once, in order."""
+    return ", ".join(sorted(set(codes_in(text)))) or None
 
 
 def changes(row: MasterRow, given: Values) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.json import Json
 from saraban.kit.schema import Day, Schema, SingleLine
 from saraban.setup.domain.master_kinds import TagColor
+from saraban.setup.domain.master_rows import in_order
 
 Name = Annotated[str, SingleLine(255)]
 OrganizationCode = Annotated[str, SingleLine(20)]
@@ -106,6 +107,14 @@ class ListedPart(FilePart):
     description: Annotated[str, SingleLine(1000)] | None = None
 
 
+class SubCategoryPart(ListedPart):
+    """A sub category of contract drawings, and the categories that it goes with."""
+
+    categories: Annotated[str, SingleLine(1000), AfterValidator(in_order)] | None = Field(
+        None, description="Codes of contractDrawingCategories, commas between."
+    )
+
+
 class TagPart(ListedPart):
     name_th: Annotated[str, SingleLine(100)]
     name_en: Annotated[str, SingleLine(100)] | None = None
@@ -197,7 +206,7 @@ class ProjectFile(FilePart):
     tags: list[TagPart] | None = None
     contract_drawing_volumes: list[ListedPart] | None = None
     contract_drawing_categories: list[ListedPart] | None = None
-    contract_drawing_sub_categories: list[ListedPart] | None = None
+    contract_drawing_sub_categories: list[SubCategoryPart] | None = None
     shop_drawing_main_categories: list[ListedPart] | None = None
     shop_drawing_sub_categories: list[ListedPart] | None = None
     review_teams: list[TeamPart] | None = Field(None, max_length=100)

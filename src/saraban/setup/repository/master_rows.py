@@ -25,8 +25,8 @@ from saraban.projects.models import (
     ReviewTeam,
     ReviewTeamMember,
 )
-from saraban.setup.domain.master_kinds import MasterField, MasterKind, Owner, Reference
-from saraban.setup.domain.master_rows import MasterRow, Position
+from saraban.setup.domain.master_kinds import MasterField, MasterKind, Owner, Pairs, Reference
+from saraban.setup.domain.master_rows import MasterRow, Position, in_order
 from saraban.workflow.runtime.models import WorkflowAssignment
 
 
@@ -53,6 +53,11 @@ def _is_open(table: sa.Table) -> sa.ColumnElement[bool]:
 
 
 def _shown(table: sa.Table, field: MasterField) -> sa.ColumnElement[Any]:
+    if field.pairs is not None:
+        pairs, other = _table(field.pairs.table), _table(field.pairs.list)
+        codes = sa.select(sa.func.aggregate_strings(other.c[field.pairs.code], ", "))
+        codes = codes.join(pairs, pairs.c[field.pairs.other] == other.c.id)
+        return codes.where(pairs.c[field.pairs.own] == table.c.id).scalar_subquery()
     column = table.c[field.column]
     if field.reference is None:
         return column
@@ -70,6 +75,8 @@ def _read(kind: MasterKind, found: sa.RowMapping) -> MasterRow:
 def _value(field: MasterField, value: Any) -> Json:
     if field.reference is not None and field.reference.absent is not None and value not in field.choices:
         return field.reference.absent
+    if field.pairs is not None:
+        return in_order(value or "")
     return value.isoformat() if isinstance(value, date) else value
 
 
@@ -173,6 +180,26 @@ async def keys(session: AsyncSession, reference: Reference) -> dict[str, int]:
     there = _table(reference.table)
     rows = await session.execute(sa.select(there.c[reference.code], there.c.id))
     return dict(rows.all())
+
+
+async def codes_of(session: AsyncSession, pairs: Pairs, *, project: int | None) -> dict[str, int]:
+    """What a row of the project can be paired with."""
+    other = _table(pairs.list)
+    rows = await session.execute(sa.select(other.c[pairs.code], other.c.id).where(other.c.project_id == project))
+    return dict(rows.all())
+
+
+async def save_pairs(
+    session: AsyncSession, pairs: Pairs, key: int, others: Collection[int], *, project: int | None
+) -> None:
+    """:raises IntegrityError: when a drawing stands under a pair that goes"""
+    table = _table(pairs.table)
+    of_row = table.c[pairs.own] == key
+    there = set((await session.scalars(sa.select(table.c[pairs.other]).where(of_row))).all())
+    await session.execute(sa.delete(table).where(of_row, table.c[pairs.other].not_in(others)))
+    new = [{"project_id": project, pairs.own: key, pairs.other: other} for other in others if other not in there]
+    if new:
+        await session.execute(sa.insert(table), new)
 
 
 async def last_place(session: AsyncSession, kind: MasterKind, *, owner: int | None) -> int:

@@ -338,7 +338,7 @@ async def referred(session: AsyncSession, table_name: str, *, key: int) -> bool:
 _PARTS = frozenset(
     {
         *("contract_organizations", "disciplines", "rfa_types", "correspondence_sub_types"),
-        *("project_organizations", "user_assignments"),
+        *("project_organizations", "user_assignments", "contract_drawing_subcat_cat_maps"),
     }
 )
 # Counters have no foreign keys.

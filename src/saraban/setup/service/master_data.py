@@ -172,7 +172,7 @@ async def create(
     master_rows.require_sensible(kind, values)
     alike = await codes_alike(session, kind, place, [str(values[kind.code.name])])
     master_rows.require_own_code(kind, values, alike, owner=place.key)
-    columns = as_columns(kind, values, await reference_keys(session, kind))
+    columns = as_columns(kind, values, await reference_keys(session, kind, place.key))
     if kind.ordered:
         columns["sort_order"] = await repository.last_place(session, kind, owner=place.key) + PLACE
     await write_new(ctx, session, kind, place, [(values, columns)])
@@ -185,16 +185,16 @@ async def create(
 
 def with_defaults(kind: MasterKind, values: Mapping[str, Json]) -> dict[str, Json]:
     """Return every value of a row: an empty text is none, and what has a default is never without."""
-    return {field.name: values.get(field.name) or field.default for field in kind.fields}
+    return {field.name: master_rows.held(field, values.get(field.name)) for field in kind.fields}
 
 
-async def reference_keys(session: AsyncSession, kind: MasterKind) -> dict[str, dict[str, int]]:
+async def reference_keys(session: AsyncSession, kind: MasterKind, owner: int | None) -> dict[str, dict[str, int]]:
     """Return what the fields of a kind can refer to: its keys by code, by the name of the field."""
-    return {
-        field.name: await repository.keys(session, field.reference)
-        for field in kind.fields
-        if field.reference is not None
+    found = {one.name: await repository.keys(session, one.reference) for one in kind.fields if one.reference}
+    paired = {
+        one.name: await repository.codes_of(session, one.pairs, project=owner) for one in kind.fields if one.pairs
     }
+    return found | paired
 
 
 def as_columns(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
@@ -206,7 +206,11 @@ def as_columns(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str,
     columns: dict[str, object] = {}
     for name, value in values.items():
         field = kind.field(name)
-        if field.reference is not None:
+        if field.pairs is not None:  # they stand in a table of their own
+            for code in master_rows.codes_in(str(value or "")):
+                if code not in keys[name]:
+                    raise unknown(f"/{name}", code)
+        elif field.reference is not None:
             if value not in keys[name] and field.reference.absent is None:
                 raise unknown(f"/{name}", str(value))
             columns[field.column] = keys[name].get(str(value))
@@ -244,6 +248,30 @@ async def write_new(
         await repository.insert(session, kind, added)
     except IntegrityError as fault:
         raise _taken(kind, rows[0][0], fault) from fault
+    await save_pairs(session, kind, place.key, {str(values[kind.code.name]): values for values, _ in rows})
+
+
+async def save_pairs(session: AsyncSession, kind: MasterKind, owner: int | None, rows: Mapping[str, Values]) -> None:
+    """
+    Pair rows with those that their values name.
+
+    :param rows: values by code, as `as_columns` has checked them
+    :raises Invalid: when a drawing stands under a pair that goes
+    """
+    for field in kind.fields:
+        stated = {code: values[field.name] for code, values in rows.items() if field.name in values}
+        if field.pairs is None or not stated:
+            continue
+        keys = await repository.codes_of(session, field.pairs, project=owner)
+        for row in await repository.rows(session, kind, owner=owner):
+            others = [keys[code] for code in master_rows.codes_in(str(stated.get(row.code) or ""))]
+            if row.code not in stated or row.values[field.name] == stated[row.code]:
+                continue
+            try:
+                await repository.save_pairs(session, field.pairs, row.key, others, project=owner)
+            except IntegrityError as fault:
+                th, en = "มีแบบอยู่ในหมวดที่นำออก", "Drawings stand under a category that would go."
+                raise invalid(f"/{field.name}", "in_use", th, en) from fault
 
 
 def _taken(kind: MasterKind, values: Values, fault: IntegrityError) -> MasterCodeTaken:
@@ -273,7 +301,7 @@ async def change(
     :raises MasterCodeTaken: when another row has the code
     """
     row, place = await _to_change(ctx, session, kind, address, kind.change, if_match)
-    given = {name: value or kind.field(name).default for name, value in wanted.values.items()}
+    given = {name: master_rows.held(kind.field(name), value) for name, value in wanted.values.items()}
     changed = master_rows.changes(row, given)
     if not changed:
         return row
@@ -286,8 +314,9 @@ async def change(
         master_rows.require_own_code(kind, {**row.values, **changed}, alike, owner=row.owner, key=row.key)
     if not wanted.confirm_series:
         await require_no_series(session, kind, [(row, changed)])
-    columns = as_columns(kind, changed, await reference_keys(session, kind))
+    columns = as_columns(kind, changed, await reference_keys(session, kind, place.key))
     await _save(ctx, session, row, columns, {**row.values, **changed})
+    await save_pairs(session, kind, row.owner, {str(renamed or row.code): changed})
     if renamed and kind.owner is Owner.CONTRACT and not await repository.other_contract_has(session, kind, row):
         await repository.rename_in_settings(session, row, new=str(renamed))
     after = replace(row, values={**row.values, **changed})

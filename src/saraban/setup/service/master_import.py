@@ -69,9 +69,10 @@ class _Plan:
             self.added.append((whole, master_data.as_columns(kind, whole, self.keys)))
             self.rows.append(ImportedRow(line, code, "add"))
             return
-        given = {name: value or kind.field(name).default for name, value in values.items()}
+        given = {name: master_rows.held(kind.field(name), value) for name, value in values.items()}
         changed = master_rows.changes(known, given)
         master_rows.require_sensible(kind, {**known.values, **changed})
+        master_data.as_columns(kind, changed, self.keys)
         if changed or not known.is_active:
             self.changed.append((known, changed))
         self.rows.append(ImportedRow(line, code, "change" if changed or not known.is_active else "same"))
@@ -130,7 +131,9 @@ async def import_rows(
     there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.key)}
     codes = [str(row.values[kind.code.name]) for row in sheet[: MOST + 1]]
     alike = await master_data.codes_alike(session, kind, place, codes)
-    plan = _Plan(kind, place.key, there, alike, await master_data.reference_keys(session, kind), faults=faults)
+    plan = _Plan(
+        kind, place.key, there, alike, await master_data.reference_keys(session, kind, place.key), faults=faults
+    )
     for row in sheet[: MOST + 1]:
         plan.take(row)
     plan.require_unique({str(row.values[kind.code.name]): row.line for row in sheet})
@@ -164,6 +167,7 @@ async def _apply(ctx: RequestContext, session: AsyncSession, place: MasterPlace,
         for row, values in plan.changed
     ]
     await repository.update(session, kind, changed)
+    await master_data.save_pairs(session, kind, place.key, {row.code: values for row, values in plan.changed})
     if added or changed:
         details = {
             **place.named,

@@ -45,7 +45,7 @@ MEMBER: Final = replace(
     ORGANIZATION,
     name="member",
     path="members",
-    plural=Text("องค์กรในโครงการ", "organizations of the project"),
+    called=Text("องค์กรในโครงการ", "organizations of the project"),
     owner=Owner.PROJECT,
     fields=(
         _CODE,
@@ -61,7 +61,7 @@ PARTY: Final = replace(
     MEMBER,
     name="party",
     path="parties",
-    plural=Text("คู่สัญญา", "parties"),
+    called=Text("คู่สัญญา", "parties"),
     owner=Owner.CONTRACT,
     create=OF_CONTRACT,
     change=OF_CONTRACT,

@@ -187,19 +187,22 @@ async def save_rows(saving: ApplyContext, those: Sequence[Difference]) -> None:
     for path, found in groupby(those, key=lambda one: one.path[:-1]):
         kind = FILE_LISTS[path[-1]]
         place = MasterPlace(_owner(saving, path), Scope(), {})
-        keys = await master_data.reference_keys(saving.session, kind)
+        keys = await master_data.reference_keys(saving.session, kind, place.key)
         there = {_name(row): row for row in await master_rows.rows(saving.session, kind, owner=place.key)}
         new = []
         for one in found:
             values = {"typeCode" if name == "type" else name: value for name, value in one.values.items()}
             row = there.get(one.path[-1])
+            with saving.placed(one.at):
+                whole = master_data.with_defaults(kind, values) if row is None else values
+                columns = master_data.as_columns(kind, whole, keys)
             if row is None:
-                whole = master_data.with_defaults(kind, values)
-                new.append((one.at, whole, master_data.as_columns(kind, whole, keys)))
+                new.append((one.at, whole, columns))
                 continue
-            columns = {**master_data.as_columns(kind, values, keys), "is_active": True}
+            columns |= {"is_active": True}
             columns |= dict.fromkeys(master_rows.stamps(kind, "updated_at"), saving.ctx.now)
             await master_rows.update(saving.session, kind, [(row.key, columns)])
+            await master_data.save_pairs(saving.session, kind, place.key, {row.code: values})
         if new:
             with saving.placed(new[0][0]):
                 await master_data.write_new(saving.ctx, saving.session, kind, place, [row[1:] for row in new])
