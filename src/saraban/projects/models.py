@@ -69,16 +69,21 @@ class ContractOrganization(Base):
     __table_args__ = (sa.Index("idx_contract_organizations_organization", "organization_id"),)
 
 
-class Discipline(Base):
-    __tablename__ = "disciplines"
+class _Ordered:
+    """A row of a list that people put in order. It is closed, never deleted."""
 
     id: Mapped[int] = mapped_column(primary_key=True)
+    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
+
+
+class Discipline(_Ordered, Base):
+    __tablename__ = "disciplines"
+
     contract_id: Mapped[int] = mapped_column(sa.ForeignKey("contracts.id"))
     discipline_code: Mapped[str] = mapped_column(Code(10))
     code_name_th: Mapped[str | None] = mapped_column(sa.String(255))
     code_name_en: Mapped[str | None] = mapped_column(sa.String(255))
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
@@ -88,36 +93,30 @@ class Discipline(Base):
     )
 
 
-class CorrespondenceType(Base):
+class CorrespondenceType(_Ordered, Base):
     """The kinds of document: RFA, LETTER, TRANSMITTAL, … and what number formats hang off."""
 
     __tablename__ = "correspondence_types"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     type_code: Mapped[str] = mapped_column(Code(50), unique=True)
     type_name: Mapped[str] = mapped_column(sa.String(255))
     type_name_en: Mapped[str | None] = mapped_column(sa.String(255))
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
     deleted_at: Mapped[datetime | None]
 
 
-class CorrespondenceSubType(Base):
+class CorrespondenceSubType(_Ordered, Base):
     """A sub type belongs to a contract and a type; `{SUB_TYPE}` prints its number (REQ-FMT-13)."""
 
     __tablename__ = "correspondence_sub_types"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     contract_id: Mapped[int] = mapped_column(sa.ForeignKey("contracts.id"))
     correspondence_type_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_types.id"))
     sub_type_code: Mapped[str] = mapped_column(Code(20))
     sub_type_name: Mapped[str | None] = mapped_column(sa.String(255))
     sub_type_name_en: Mapped[str | None] = mapped_column(sa.String(255))
     sub_type_number: Mapped[str | None] = mapped_column(Code(10))
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
     __table_args__ = (
@@ -128,28 +127,22 @@ class CorrespondenceSubType(Base):
     )
 
 
-class CorrespondenceStatus(Base):
+class CorrespondenceStatus(_Ordered, Base):
     __tablename__ = "correspondence_status"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     status_code: Mapped[str] = mapped_column(Code(50), unique=True)
     status_name: Mapped[str] = mapped_column(sa.String(255))
     status_name_en: Mapped[str | None] = mapped_column(sa.String(255))
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
 
-class RfaType(Base):
+class RfaType(_Ordered, Base):
     __tablename__ = "rfa_types"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     contract_id: Mapped[int] = mapped_column(sa.ForeignKey("contracts.id"))
     type_code: Mapped[str] = mapped_column(Code(20))
     type_name_th: Mapped[str] = mapped_column(sa.String(100))
     type_name_en: Mapped[str] = mapped_column(sa.String(100))
     remark: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
     __table_args__ = (
         sa.UniqueConstraint("contract_id", "type_code", name="uk_rfa_types_contract_code"),
@@ -157,49 +150,37 @@ class RfaType(Base):
     )
 
 
-class RfaStatusCode(Base):
+class RfaStatusCode(_Ordered, Base):
     __tablename__ = "rfa_status_codes"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     status_code: Mapped[str] = mapped_column(Code(20), unique=True)
     status_name: Mapped[str] = mapped_column(sa.String(100))
     status_name_en: Mapped[str | None] = mapped_column(sa.String(100))
     description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
 
-class RfaApproveCode(Base):
+class RfaApproveCode(_Ordered, Base):
     __tablename__ = "rfa_approve_codes"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     approve_code: Mapped[str] = mapped_column(Code(20), unique=True)
     approve_name: Mapped[str] = mapped_column(sa.String(100))
     approve_name_en: Mapped[str | None] = mapped_column(sa.String(100))
     description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
 
-class CirculationStatusCode(Base):
+class CirculationStatusCode(_Ordered, Base):
     __tablename__ = "circulation_status_codes"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     code: Mapped[str] = mapped_column(Code(20), unique=True)
     description: Mapped[str] = mapped_column(sa.String(50))
     description_en: Mapped[str | None] = mapped_column(sa.String(50))
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
 
-class _ListEntry:
+class _ListEntry(_Ordered):
     """An entry of one of a project's lists, in the order that the project gives them."""
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
     description: Mapped[str | None] = mapped_column(sa.Text)
-    sort_order: Mapped[int] = mapped_column(default=0, server_default="0")
-    is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 

@@ -32,8 +32,6 @@ from saraban.projects.models import (
 
 Rows = Sequence[AnyRow]
 Found = TypeVar("Found")
-
-
 Keys = frozenset[int] | sa.BindParameter[int]
 
 
@@ -68,7 +66,6 @@ async def project_page(
     cursor: str | None,
     limit: int,
 ) -> Sequence[Project]:
-    """:param closed: those that are closed, too"""
     statement = _projects(may_see, sandbox=sandbox, closed=closed)
     if search:
         statement = statement.where(
@@ -132,11 +129,7 @@ async def members(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def contracts(session: AsyncSession, *, project_id: int, closed: bool = False) -> Rows:
-    """
-    One row for each party of each contract, the contract's columns repeated.
-
-    :param closed: those that are closed, too
-    """
+    """One row for each party of each contract, of `closed` ones too, the contract's columns repeated."""
     is_open = sa.and_(Contract.is_active, Contract.deleted_at.is_(None))
     role = sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role")
     statement = (

@@ -32,6 +32,7 @@ from saraban.projects.models import (
     ReviewTeamMember,
     RfaType,
 )
+from saraban.setup.domain.master_kinds import FILE_LISTS
 from saraban.workflow.runtime.models import WorkflowAssignment, WorkflowDefinition
 
 Rows = Sequence[AnyRow]
@@ -329,10 +330,12 @@ async def referred(session: AsyncSession, table_name: str, *, key: int) -> bool:
         for column in keys:
             if await session.scalar(sa.select(sa.literal(1)).select_from(table).where(column == key).limit(1)):
                 return True
-    counted = _COUNTED.get(target.name)
-    if counted is None:
-        return False
-    return bool(await session.scalar(sa.select(sa.literal(1)).where(counted == key).limit(1)))
+    # Counters have no foreign keys.
+    counters = next((kind.counter for kind in FILE_LISTS.values() if kind.table == table_name), ())
+    statement = sa.select(sa.literal(1)).where(
+        sa.or_(sa.false(), *(getattr(NumberCounter, name) == key for name in counters))
+    )
+    return bool(counters and await session.scalar(statement.limit(1)))
 
 
 _PARTS = frozenset(
@@ -341,12 +344,6 @@ _PARTS = frozenset(
         *("project_organizations", "user_assignments", "contract_drawing_subcat_cat_maps"),
     }
 )
-# Counters have no foreign keys.
-_COUNTED: dict[str, InstrumentedAttribute[int]] = {
-    "disciplines": NumberCounter.discipline_id,
-    "rfa_types": NumberCounter.rfa_type_id,
-    "correspondence_sub_types": NumberCounter.sub_type_id,
-}
 
 
 async def has_numbers(session: AsyncSession, *, project_id: int, organization_id: int) -> bool:
