@@ -41,12 +41,12 @@ def checked(schema: "type[Order]", **said: object) -> "Order":
 
 
 As = Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")]
-Reason = Annotated[
-    str, typer.Option(help="Why; the audit trail keeps it.", callback=_checked(SHORTEST_REASON))
-]
+Reason = Annotated[str, typer.Option(help="Why; the audit trail keeps it.", callback=_checked(SHORTEST_REASON))]
 LongReason = Annotated[
     str,
-    typer.Option(help="Why; the audit trail keeps it. At least 20 characters.", callback=_checked(SHORTEST_RESET_REASON)),
+    typer.Option(
+        help="Why; the audit trail keeps it. At least 20 characters.", callback=_checked(SHORTEST_RESET_REASON)
+    ),
 ]
 Project = Annotated[str, typer.Option(help="Code of the project.")]
 

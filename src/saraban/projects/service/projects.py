@@ -90,8 +90,7 @@ async def organizations(ctx: RequestContext, session: AsyncSession, *, project_p
 async def contracts(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, include_closed: bool = False
 ) -> list[ContractSummary]:
-    project = await visible_project(ctx, session, project_public_id)
-    return await _contracts(session, project, closed=include_closed)
+    return await _contracts(session, await visible_project(ctx, session, project_public_id), closed=include_closed)
 
 
 async def disciplines(

@@ -41,12 +41,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """
-    A table that pairs rows of a project with rows of another of its lists; a field names those by their codes, commas between.
-
-    :param own: and `other`: columns of the table
-    :param code: column of the other list
-    """
+    """A table that pairs rows with those of another list of the project; a field names these by code, commas between."""
 
     table: str
     own: str

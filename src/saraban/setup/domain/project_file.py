@@ -108,11 +108,9 @@ class ListedPart(FilePart):
 
 
 class SubCategoryPart(ListedPart):
-    """A sub category of contract drawings, and the categories that it goes with."""
+    """A sub category of contract drawings; the categories that it goes with by their codes, commas between."""
 
-    categories: Annotated[str, SingleLine(1000), AfterValidator(in_order)] | None = Field(
-        None, description="Codes of contractDrawingCategories, commas between."
-    )
+    categories: Annotated[str, SingleLine(1000), AfterValidator(in_order)] | None = None
 
 
 class TagPart(ListedPart):

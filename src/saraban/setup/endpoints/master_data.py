@@ -52,11 +52,12 @@ TypeCode = Annotated[
     Query(alias="typeCode", description="Needed where the code stands under two document types."),
 ]
 
+_XLSX: Final[dict[str, Json]] = {MEDIA["xlsx"]: {"schema": {"type": "string", "format": "binary"}}}
 _WORKBOOK: Final[dict[str, Json]] = {
     "requestBody": {
         "required": True,
         "description": "A workbook (XLSX), as the export gives it, with at most 5,000 rows.",
-        "content": {MEDIA["xlsx"]: {"schema": {"type": "string", "format": "binary"}}},
+        "content": _XLSX,
     }
 }
 
@@ -330,9 +331,7 @@ class _Routes:
             )
             return schemas.imported(done)
 
-        responses = {
-            200: {**BINARY[200], "content": {MEDIA["xlsx"]: {"schema": {"type": "string", "format": "binary"}}}}
-        }
+        responses: Any = {200: {**BINARY[200], "content": _XLSX}}
         path = f"{self.list_path}/export"
         self.add(
             "GET", path, "export", export, f"Export {kind.plural.en}", response_class=Response, responses=responses

@@ -337,8 +337,7 @@ async def save_role(session: AsyncSession, of: Owner, owner: int | None, organiz
 
 
 async def delete_role(session: AsyncSession, of: Owner, owner: int | None, organization: int) -> None:
-    statement = sa.delete(_LINKS[of]).filter_by(**{f"{of}_id": owner, "organization_id": organization})
-    await session.execute(statement)
+    await session.execute(sa.delete(_LINKS[of]).filter_by(**{f"{of}_id": owner, "organization_id": organization}))
 
 
 _LINKS: Final[Mapping[Owner, type[ContractOrganization | ProjectOrganization]]] = {

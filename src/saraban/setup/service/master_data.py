@@ -170,14 +170,15 @@ async def create(
     ctx.caller.require(kind.create, place.scope)
     values = with_defaults(kind, new.model_dump(mode="json", by_alias=True))
     master_rows.require_sensible(kind, values)
-    alike = await codes_alike(session, kind, place, [str(values[kind.code.name])])
+    code = str(values[kind.code.name])
+    alike = await repository.alike(session, kind, [code], owner=place.key, project=place.scope.project)
     master_rows.require_own_code(kind, values, alike, owner=place.key)
     columns = as_columns(kind, values, await reference_keys(session, kind, place.key))
     if kind.ordered:
         columns["sort_order"] = await repository.last_place(session, kind, owner=place.key) + PLACE
     await write_new(ctx, session, kind, place, [(values, columns)])
     within = str(values[kind.within]) if kind.within else None
-    rows = await repository.coded(session, kind, owner=place.key, code=str(values[kind.code.name]))
+    rows = await repository.coded(session, kind, owner=place.key, code=code)
     row = next(one for one in rows if within in {None, one.within})
     await record(ctx, session, f"{kind.name}.create", row, place, {"after": dict(row.values)})
     return row
@@ -219,13 +220,6 @@ def as_columns(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str,
         else:
             columns[field.column] = value or None
     return columns
-
-
-async def codes_alike(
-    session: AsyncSession, kind: MasterKind, place: MasterPlace, codes: Collection[str]
-) -> list[MasterRow]:
-    """Return the rows whose codes people could take for one of these."""
-    return await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
 
 
 async def write_new(
@@ -270,8 +264,8 @@ async def save_pairs(session: AsyncSession, kind: MasterKind, owner: int | None,
             try:
                 await repository.save_pairs(session, field.pairs, row.key, others, project=owner)
             except IntegrityError as fault:
-                th, en = "มีแบบอยู่ในหมวดที่นำออก", "Drawings stand under a category that would go."
-                raise invalid(f"/{field.name}", "in_use", th, en) from fault
+                said = ("มีแบบอยู่ในหมวดที่นำออก", "Drawings stand under a category that would go.")
+                raise invalid(f"/{field.name}", "in_use", *said) from fault
 
 
 def _taken(kind: MasterKind, values: Values, fault: IntegrityError) -> MasterCodeTaken:
@@ -310,7 +304,7 @@ async def change(
     if renamed and row.code in kind.known:
         raise CodeOfTheProduct(values={"value": row.code})
     if renamed:
-        alike = await codes_alike(session, kind, place, [str(renamed)])
+        alike = await repository.alike(session, kind, [str(renamed)], owner=place.key, project=place.scope.project)
         master_rows.require_own_code(kind, {**row.values, **changed}, alike, owner=row.owner, key=row.key)
     if not wanted.confirm_series:
         await require_no_series(session, kind, [(row, changed)])

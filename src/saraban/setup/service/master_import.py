@@ -6,14 +6,13 @@ what the sheet leaves out stays.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.json import Json
 from saraban.kit.spreadsheets import read_rows
 from saraban.kit.workbooks import SheetWriter
@@ -25,8 +24,6 @@ from saraban.setup.repository import master_rows as repository
 from saraban.setup.schemas.master_data import MOST, new_row
 from saraban.setup.service import master_data
 from saraban.setup.service.master_data import MasterPlace
-
-_TAKEN: Final = Text("“{value}” มีอยู่แล้ว", "“{value}” is there already.")
 
 
 @dataclass
@@ -89,7 +86,7 @@ class _Plan:
         for code, value in final.items():
             if first.setdefault(value, code) != code:
                 line = lines.get(code) or lines.get(first[value], 0)
-                self.faults.append(FieldProblem(f"/{line}/{name}", "taken", _TAKEN, {"value": value}))
+                self.faults.append(FieldProblem(f"/{line}/{name}", "taken", MasterCodeTaken.says, {"value": value}))
 
 
 async def require_import(
@@ -130,7 +127,7 @@ async def import_rows(
     sheet, faults = master_workbook.read_sheet(kind, rows, pasted=pasted)
     there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.key)}
     codes = [str(row.values[kind.code.name]) for row in sheet[: MOST + 1]]
-    alike = await master_data.codes_alike(session, kind, place, codes)
+    alike = await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
     plan = _Plan(
         kind, place.key, there, alike, await master_data.reference_keys(session, kind, place.key), faults=faults
     )

@@ -124,5 +124,4 @@ async def _record(
 ) -> None:
     before, after = (None if role is None else {"role": role} for role in roles)
     details = {"organization": organization.code, "before": before, "after": after}
-    kind = action.partition(".")[0]
-    await audit.record(ctx, session, audit.AuditEntry(action, kind, str(owner), details))
+    await audit.record(ctx, session, audit.AuditEntry(action, action.partition(".")[0], str(owner), details))
