@@ -404,7 +404,7 @@ def why(
     from saraban.documents.access import service as access
     from saraban.documents.access.domain import SAYS, AccessQuestion
     from saraban.identity.service import assignments
-    from saraban.identity.service.access import explain_permission, load_subject
+    from saraban.identity.service.access import load_subject
 
     async def ask(ctx: "RequestContext", session: "AsyncSession") -> "Explanation":
         if document is not None:
@@ -413,7 +413,7 @@ def why(
             return (await access.explain(ctx, session, question)).explanation
         place = await assignments.find_scope(session, organization, project, contract)
         subject = await load_subject(ctx, session, username=username)
-        return await explain_permission(session, subject, permission=permission, scope=place.scope)
+        return await access.explain_in_place(session, subject, permission=permission, scope=place.scope)
 
     found = reading(ask)
     answer = say("ได้", "yes") if found.allowed else say("ไม่ได้", "no")

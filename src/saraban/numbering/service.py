@@ -55,7 +55,7 @@ from saraban.numbering.issue.service.number_plan import (
     planner,
     preview,
 )
-from saraban.numbering.issue.service.number_request import NumberRequest
+from saraban.numbering.issue.service.number_request import NumberRequest, may_create
 from saraban.numbering.ranges.service import (
     RangeEffect,
     create_range,
@@ -154,6 +154,7 @@ __all__ = [
     "list_ranges",
     "list_series",
     "manual_number_effect",
+    "may_create",
     "may_reset_counter",
     "number_history",
     "number_of_holder",

@@ -1,6 +1,7 @@
 """“Why may they?”: what it says agrees with what happens, for each kind of document, person and action; who may ask."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 from uuid import UUID
 
@@ -12,12 +13,17 @@ from saraban.bootstrap import System
 from saraban.documents.access import service as access
 from saraban.documents.access.domain import AccessQuestion
 from saraban.identity import service as identity
-from saraban.identity.domain.access import Reason
-from saraban.identity.domain.catalogue import PERMISSIONS
-from saraban.identity.domain.context import Caller, Scope
+from saraban.identity.domain.access import GivenRole, Reason, Standing
+from saraban.identity.domain.catalogue import PERMISSIONS, PartyRole
+from saraban.identity.domain.context import Caller, Grant, Scope
 from saraban.identity.service import RoleGrant
-from saraban.identity.service.access import explain_permission, load_subject
+from saraban.identity.service.access import Subject, explain_permission, load_subject
 from saraban.kit.clock import local_date
+from saraban.kit.errors import Forbidden, Text
+from saraban.kit.ids import new_id
+from saraban.numbering.issue.service.number_request import NumberParties, check_permission
+from saraban.projects import service as projects
+from saraban.projects.service import ContractRef, OrganizationRef, ProjectRef, TypeRef
 from tests.conftest import SignIn
 from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk
@@ -74,6 +80,33 @@ async def contract_of(ground: Ground) -> str:
     return next(str(one["publicId"]) for one in contracts if one["contractCode"] == "LCBP3-C2")
 
 
+ELSEWHERE = 99_999
+
+
+def subject_with(grant: Grant, home: int) -> Subject:
+    """Somebody of an organization with one role."""
+    own = frozenset({home} | ({grant.organization} if grant.organization else set()))
+    caller = Caller(99_999, new_id(), "somebody", "Somebody", home, own, (grant,))
+    words = Text("บทบาท", "Role")
+    held = GivenRole(
+        new_id(), grant, Standing.IN_FORCE, words, "Project", "P", None, None, None, datetime(2026, 1, 1, tzinfo=UTC)
+    )
+    return Subject(caller.public_id, caller.display_name, caller, (held,))
+
+
+def creates(one: Subject, kind: str, project: ProjectRef, organization: int, contract: int | None) -> bool:
+    """What the issue of a number says of it."""
+    assert one.caller is not None
+    originator = OrganizationRef(organization, new_id(), "X", "X", PartyRole.OTHER)
+    of_contract = None if contract is None else ContractRef(contract, new_id(), "C", "C")
+    parties = NumberParties(project, TypeRef(1, kind, kind), originator, None, of_contract, None, None, None)
+    try:
+        check_permission(context(one.caller), parties)
+    except Forbidden:
+        return False
+    return True
+
+
 class TestAgreement:
     async def test_with_every_guard_of_a_place(self, ground: Ground) -> None:
         people = [await ground.who(name) for name in PEOPLE]
@@ -94,6 +127,35 @@ class TestAgreement:
                         assert found.allowed == person.may(name, scope), (person.username, name, scope)
                         assert bool(found.roles) >= found.allowed
         assert {"document.view", "contract.edit"} <= {offer.name for offer in PERMISSIONS}
+
+    async def test_with_the_guard_of_creating_in_a_project(self, ground: Ground) -> None:
+        """A role at a member organization, or at a contract, lets its people create in the project: for them alone."""
+        told: dict[tuple[object, ...], bool] = {}
+        done: dict[tuple[object, ...], bool] = {}
+        async with ground.system.db.reading() as session:
+            project = await projects.find_project_by_code(session, code="LCBP3-C2")
+            parties = (await projects.parties(session, project_id=project.id, contract_id=None)).values()
+            members = sorted(frozenset[int]().union(*parties))
+            contract, *_ = await projects.contract_keys(session, project_id=project.id)
+            places = [
+                *({"organization": key} for key in (members[0], ELSEWHERE)),
+                *({"project": key} for key in (project.id, ELSEWHERE)),
+                *({"contract": key} for key in (contract, ELSEWHERE)),
+                {},
+            ]
+            for home, place, asked in product((members[1], ELSEWHERE), places, ("rfa.create", "drawing.create")):
+                one = subject_with(Grant("Role", frozenset({asked}), **place), home)
+                found = await access.explain_in_place(session, one, permission=asked, scope=Scope(project=project.id))
+                case = (home == ELSEWHERE, *place.items(), asked)
+                told[case] = found.allowed
+                kind = {"rfa.create": "RFA", "drawing.create": "DRAWING"}[asked]
+                done[case] = any(creates(one, kind, project, *there) for there in product(members, (None, contract)))
+                narrow = found.allowed and set(place) & {"organization", "contract"}
+                assert found.reason == Reason.GRANTED_WITHIN if narrow else found.reason != Reason.GRANTED_WITHIN
+                assert bool(found.roles) >= found.allowed
+
+        assert told == done
+        assert len(set(done.values())) == 2
 
     async def test_with_what_each_person_sees_and_is_offered(self, ground: Ground) -> None:
         ctx = context(await ground.who("admin"), ground.system.clock.now())
@@ -155,6 +217,19 @@ class TestReasons:
         assert (role["role"], role["level"], role["place"]) == ("Contract Admin", "Contract", "LCBP3-C2")
         assert (role["standing"], role["from"], role["until"]) == ("in_force", None, None)
         assert found["says"]["en"] == "Allowed, because of this role."
+
+    async def test_name_the_organizations_for_which_it_is_allowed(self, ground: Ground) -> None:
+        """Document Control at two members of the project creates there, for each of the two."""
+        who = str((await ground.who("dc.contractor")).public_id)
+        found = await ground.ask(
+            "admin", userPublicId=who, permission="rfa.create", projectPublicId=ground.desk.project
+        )
+
+        assert (found["allowed"], found["reason"]) == (True, "granted_within")
+        assert {(one["role"], one["place"]) for one in found["roles"]} == {
+            ("Document Control", "ผรม.1"),
+            ("Document Control", "ผรม.2"),
+        }
 
     async def test_name_who_can_give_what_is_missing(self, ground: Ground) -> None:
         found = await ground.ask("viewer", permission="contract.edit", projectPublicId=ground.desk.project)

@@ -26,8 +26,25 @@ class AccessQuestion:
     username: str = ""
 
 
+_OF_DOCUMENTS: Final = ("document", "correspondence", "rfa", "drawing", "circulation", "transmittal")
+_OF_NUMBERS: Final = ("numbering.view_formats", "numbering.view_counters")
+_DECIDES: Final = ("workflow.action_review", "workflow.force_proceed")
+
+
+def counts_for_a_member(permission: str) -> bool:
+    """Return whether a role at an organization lets its people do this in the projects that it takes part in."""
+    return permission.partition(".")[0] in _OF_DOCUMENTS or permission in {*_OF_NUMBERS, *_DECIDES}
+
+
+def counts_in_a_contract(permission: str) -> bool:
+    return counts_for_a_member(permission) and permission not in _OF_NUMBERS
+
+
 SAYS: Final[dict[Reason, Text]] = {
     Reason.GRANTED: Text("ทำได้ เพราะมีบทบาทนี้", "Allowed, because of this role."),
+    Reason.GRANTED_WITHIN: Text(
+        "ทำได้ เฉพาะในองค์กรหรือสัญญาของบทบาทนี้", "Allowed, for the organization or contract of the role alone."
+    ),
     Reason.NO_ROLE_NEEDED: Text("ทำได้ โดยไม่ต้องมีบทบาทเฉพาะ", "Allowed; it takes no role."),
     Reason.DELEGATED: Text("ทำได้ในฐานะผู้รับมอบหมาย", "Allowed in the place of somebody who is away."),
     Reason.MISSING: Text("ไม่มีบทบาทใดให้สิทธิ์นี้", "No role of theirs gives this permission."),

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.access.domain import AccessQuestion
+from saraban.documents.access.domain import AccessQuestion, counts_for_a_member, counts_in_a_contract
 from saraban.documents.circulation.domain import ACKNOWLEDGE, RESPOND
 from saraban.documents.circulation.domain import VIEW as VIEW_CIRCULATION
 from saraban.documents.circulation.service import CIRCULATION
@@ -23,7 +23,7 @@ from saraban.documents.core.service.kind import AnyKind
 from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.rfa.service import RFA
 from saraban.documents.transmittal.service import TRANSMITTAL
-from saraban.identity.domain.access import Reason
+from saraban.identity.domain.access import Guard, Reason, enough
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.service.access import (
     Explanation,
@@ -35,6 +35,7 @@ from saraban.identity.service.access import (
     place_scope,
 )
 from saraban.kit.errors import Forbidden, NotFound, Text
+from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Obstacle
@@ -45,6 +46,7 @@ from saraban.workflow.runtime.service import assignees, branches
 from saraban.workflow.runtime.service.subjects import InstanceState
 
 KINDS: Final[tuple[AnyKind, ...]] = (CORRESPONDENCE, RFA, TRANSMITTAL, CIRCULATION)
+WRITES: Final = {"drawing.create", *(one for kind in KINDS for one in (kind.rules.create, kind.rules.edit))}
 SEE, EDIT = "view", "edit"
 OWN_ACTIONS: Final[dict[str, Text]] = {
     SEE: Text("เปิดดูเอกสาร", "Open the document"),
@@ -114,13 +116,49 @@ async def explain(ctx: RequestContext, session: AsyncSession, asked: AccessQuest
     subject = await load_subject(ctx, session, public_id=asked.person, username=asked.username)
     if asked.document is None:
         scope = await _place(ctx, session, asked)
-        found = await explain_permission(session, subject, permission=asked.wanted, scope=scope)
-        return Answer(subject, found)
+        return Answer(subject, await explain_in_place(session, subject, permission=asked.wanted, scope=scope))
     kind, row = await find_document(ctx, session, asked.document)
     if subject.caller is None:
         return Answer(subject, Explanation(allowed=False, reason=Reason.ACCOUNT_CLOSED), row.number)
     there = await _standing(replace(ctx, caller=subject.caller), session, kind, row)
     return Answer(subject, await _explain(session, subject, there, asked), row.number)
+
+
+async def explain_in_place(session: AsyncSession, subject: Subject, *, permission: str, scope: Scope) -> Explanation:
+    """
+    Say whether somebody has a permission in a place, or for an organization or a contract of the project that is asked about.
+
+    :raises Invalid: at `query:permission`, when there is none of that name
+    """
+    if scope.project is None or subject.caller is None or not counts_for_a_member(permission):
+        return await explain_permission(session, subject, permission=permission, scope=scope)
+    guard, members = await _project_guard(session, permission, scope)
+    here = replace(scope, organizations=subject.caller.organization_ids & members)
+    found = await explain_guard(session, subject, guard, permissions=(permission,), scope=here)
+    if not found.allowed or subject.caller.may(permission, scope):
+        return found
+    return replace(found, reason=Reason.GRANTED_WITHIN, roles=enough(subject.caller, subject.held, guard))
+
+
+async def _project_guard(session: AsyncSession, permission: str, scope: Scope) -> tuple[Guard, frozenset[int]]:
+    """What the guard of a permission says for one member of the project or other, in one contract or other; and the members."""
+    assert scope.project is not None
+    parties = await projects.parties(session, project_id=scope.project, contract_id=None)
+    members = frozenset[int]().union(*parties.values())
+    contracts: frozenset[int | None] = frozenset({scope.contract})
+    if scope.contract is None and counts_in_a_contract(permission):
+        contracts |= await projects.contract_keys(session, project_id=scope.project)
+
+    def guard(person: Caller) -> bool:
+        own = person.organization_ids & members
+        if permission not in WRITES:
+            return any(person.may(permission, Scope(own, scope.project, one)) for one in contracts)
+        each = [Scope(frozenset({one}), scope.project, contract) for one in own for contract in contracts]
+        return person.may(permission, Scope(project=scope.project)) or any(
+            numbering.may_create(person, permission, one) for one in each
+        )
+
+    return guard, members
 
 
 async def find_document(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> tuple[AnyKind, Any]:

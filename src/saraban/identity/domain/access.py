@@ -39,6 +39,7 @@ class Reason(StrEnum):
     """What decides."""
 
     GRANTED = "granted"
+    GRANTED_WITHIN = "granted_within"
     NO_ROLE_NEEDED = "no_role_needed"
     DELEGATED = "delegated"
     MISSING = "missing"
@@ -115,6 +116,11 @@ def decide(
         not_now=next((one for one in asleep if guard(_with(person, [*now, one]))), None),
         elsewhere=tuple(one for one in now if any(map(one.grant.gives, permissions))),
     )
+
+
+def enough(person: Caller, held: Collection[GivenRole], guard: Guard) -> tuple[GivenRole, ...]:
+    """Return each role that counts now and is enough by itself."""
+    return tuple(one for one in held if one.standing is Standing.IN_FORCE and guard(_with(person, [one])))
 
 
 def _fewest(person: Caller, held: Iterable[GivenRole], guard: Guard) -> tuple[GivenRole, ...]:

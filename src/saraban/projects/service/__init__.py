@@ -19,6 +19,7 @@ from saraban.projects.service.calendar import (
     work_calendar,
 )
 from saraban.projects.service.lookup import (
+    contract_keys,
     find_contract,
     find_discipline,
     find_organization,
@@ -75,6 +76,7 @@ __all__ = [
     "TypeRef",
     "add_day",
     "by_role",
+    "contract_keys",
     "contracts",
     "correspondence_types",
     "disciplines",

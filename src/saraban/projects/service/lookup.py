@@ -135,6 +135,11 @@ async def parties(session: AsyncSession, *, project_id: int, contract_id: int | 
     return by_role(known)
 
 
+async def contract_keys(session: AsyncSession, *, project_id: int) -> frozenset[int]:
+    """Return the keys of the open contracts of a project."""
+    return frozenset(row.id for row in await repository.contracts(session, project_id=project_id))
+
+
 async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:
     """Return each code that numbers of the project may print, to find formats that can meet."""
     found: dict[str, set[str]] = {}

@@ -15,10 +15,10 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import NotYourOrganization, RequestContext, Scope
+from saraban.identity.domain.context import Caller, NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_of
-from saraban.kit.errors import Invalid, invalid, unknown
+from saraban.kit.errors import Forbidden, Invalid, invalid, unknown
 from saraban.numbering.series.domain.counter import Period, ad_year, year_of_issue
 from saraban.numbering.series.domain.states import FormatSource, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import (
@@ -102,13 +102,26 @@ def permission_to_create(type_code: str) -> str:
     return _CREATES.get(type_code, "correspondence.create")
 
 
+def may_create(caller: Caller, permission: str, scope: Scope) -> bool:
+    """
+    A role at the contract counts for the originator's own people; a role over the whole project for everybody's.
+
+    :param scope: with the one originator
+    """
+    own = scope.organizations <= caller.organization_ids
+    return caller.may(permission, scope if own else replace(scope, contract=None))
+
+
 def check_permission(ctx: RequestContext, parties: NumberParties) -> None:
-    """A role at the contract counts for the originator's own people; a role over the whole project for everybody's."""
-    permission, scope = permission_to_create(parties.type.code), scope_of(parties)
+    """
+    :raises Forbidden: when the caller may not create such a document for the originator
+    """
+    permission = permission_to_create(parties.type.code)
+    if may_create(ctx.caller, permission, scope_of(parties)):
+        return
     if parties.originator.id in ctx.caller.organization_ids:
-        ctx.caller.require(permission, scope)
-    elif not ctx.caller.may(permission, replace(scope, contract=None)):
-        raise NotYourOrganization.at("/originatorOrganizationPublicId")
+        raise Forbidden(f"The permission {permission} is needed here.")
+    raise NotYourOrganization.at("/originatorOrganizationPublicId")
 
 
 def scope_of(parties: NumberParties) -> Scope:
