@@ -295,13 +295,14 @@ async def open_counts(
 ) -> dict[tuple[str, int], int]:
     """
     How many open rows each list of a project and of its contracts has, by the kind's name and the owner's key; those of the
-    installation stand under 0. The organizations of a project and of a contract are counted as `organization`.
+    installation stand under 0. The organizations of a project are counted as `member`, those of a contract as `party`.
     """
     of_project = sa.select(Contract.id).where(Contract.project_id == project).scalar_subquery()
     counted = []
     for name, table, column in [
         *((kind.name, _table(kind.table), kind.owner_column) for kind in kinds),
-        *(("organization", _table(f"{owner}_organizations"), f"{owner}_id") for owner in ("project", "contract")),
+        ("member", _table("project_organizations"), "project_id"),
+        ("party", _table("contract_organizations"), "contract_id"),
     ]:
         owner: sa.ColumnElement[int] = table.c[column] if column else sa.literal(0)
         statement = sa.select(sa.literal(name), owner.label("owner"), sa.func.count())

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.errors import Text
 from saraban.kit.http import ReadSession
-from saraban.setup.domain.master_kinds import CONTRACT, DISCIPLINE, KINDS, ORGANIZATION, RFA_TYPE, Owner
+from saraban.setup.domain.master_kinds import CONTRACT, DISCIPLINE, KINDS, RFA_TYPE, Owner
 from saraban.setup.domain.master_rows import MasterRow
 from saraban.setup.service import master_data as setup
 from saraban.setup.service.member_rows import MEMBER, PARTY
@@ -99,8 +99,7 @@ def _lists(owner: Owner, home: str, counts: Mapping[tuple[str, int], int], key: 
     found = []
     for (whose, path), kind in LISTS.items():
         if whose is owner:
-            # Members are counted as the organizations they are.
-            count = counts.get((ORGANIZATION.name if kind in {MEMBER, PARTY} else kind.name, key), 0)
+            count = counts.get((kind.name, key), 0)
             missing = None if count else NEEDED.get(kind.name)
             found.append(SetupList(home + path, kind.plural, ABOUT.get(kind.name, DRAWINGS), count, missing))
     return found
