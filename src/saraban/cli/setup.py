@@ -174,7 +174,7 @@ def _told(made: "AppliedFile") -> str:
     kinds = (
         ("members", "องค์กร", "organization", "organizations"),
         ("contracts", "สัญญา", "contract", "contracts"),
-        ("people", "บุคคล", "person", "people"),
+        ("people", "ผู้ใช้งาน", "person", "people"),
     )
     th = " ".join(f"{noun} {counted[key]}" for key, noun, _, _ in kinds)
     en = ", ".join(f"{counted[key]} {one if counted[key] == 1 else many}" for key, _, one, many in kinds)

@@ -48,7 +48,7 @@ STATES: Final = {
 }
 PERIODS: Final = {
     PeriodState.UPCOMING: (Text("ยังไม่เริ่ม", "Not yet"), "blue"),
-    PeriodState.ACTIVE: (Text("มีผลอยู่", "In force"), "green"),
+    PeriodState.ACTIVE: (Text("มีผลอยู่", "Active"), "green"),
     PeriodState.ENDED: (Text("สิ้นสุดแล้ว", "Ended"), "grey"),
 }
 LEVELS: Final = {

@@ -44,7 +44,7 @@ SECTIONS: Final[Mapping[str, Text]] = {
     "calendar": Text("ปฏิทิน", "Calendar"),
     "days": Text("วัน", "Day"),
     "reviewTeams": Text("ทีมพิจารณา", "Review team"),
-    "people": Text("บุคคล", "Person"),
+    "people": Text("ผู้ใช้งาน", "Person"),
     "roles": Text("บทบาท", "Role"),
     **{
         name: Text(kind.singular.th, kind.singular.en[:1].upper() + kind.singular.en[1:])
