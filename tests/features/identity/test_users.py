@@ -420,3 +420,20 @@ async def test_who_may_what(
     ]
 
     assert tuple(found) == answers
+
+
+class TestOwnAccount:
+    @pytest.mark.parametrize("who", ["viewer", "padmin", "dc.contractor", "orgadmin"])
+    async def test_is_there_for_everybody_with_its_roles(self, office: Office, who: str) -> None:
+        own = "/" + await office.id_of(who)
+
+        account, roles = await office.ask(who, "GET", own), await office.ask(who, "GET", own + "/roles")
+
+        assert (account.status_code, account.json()["username"]) == (200, who)
+        assert account.headers["ETag"]
+        assert (roles.status_code, bool(roles.json()["items"])) == (200, True)
+
+    async def test_is_not_changed_by_whom_may_change_no_account(self, office: Office) -> None:
+        answer = await office.ask("viewer", "PATCH", "/" + await office.id_of("viewer"), json={"firstName": "X"})
+
+        assert answer.status_code == 403

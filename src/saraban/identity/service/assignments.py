@@ -399,7 +399,8 @@ async def visible_assignments(
     ctx: RequestContext, session: AsyncSession, person: UUID
 ) -> tuple[User, list[held_roles.HeldRoleRow]]:
     """
-    Return somebody with their assignments: all for who may see the account, otherwise those where the caller gives roles.
+    Return somebody with their assignments: all for who may see the account, as everybody may their own, otherwise those where the
+    caller gives roles.
 
     :raises NotFound: when the caller may see neither
     """
@@ -407,7 +408,7 @@ async def visible_assignments(
     if user is None:
         raise NotFound("There is no such person.")
     rows = await held_roles.with_places(session, user_id=user.user_id)
-    if ctx.caller.may("user.view", home_of(user)):
+    if user.user_id == ctx.caller.user_id or ctx.caller.may("user.view", home_of(user)):
         return user, rows
     rows = [row for row in rows if ctx.caller.may("user.manage_assignments", scope_of(row))]
     if not rows and not ctx.caller.may("user.manage_assignments", home_of(user)):

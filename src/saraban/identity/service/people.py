@@ -125,11 +125,13 @@ def _last_name(cursor: str) -> UUID:
 
 async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> UserOut:
     """
+    Everybody may read their own.
+
     :raises NotFound: when there is none, or they work for an organization whose people are not the caller's to see
     """
     row = await account_rows.one(session, public_id)
     home = frozenset({row.organization_id} if row and row.organization_id else ())
-    if row is None or not ctx.caller.may(VIEW, Scope(organizations=home)):
+    if row is None or not (public_id == ctx.caller.public_id or ctx.caller.may(VIEW, Scope(organizations=home))):
         raise NotFound("There is no such person.")
     return user_out(row)
 
