@@ -72,6 +72,19 @@ async def test_gives_the_file_of_a_project_to_whom_manages_it(signed_in: SignIn)
 
     assert (given.status_code, given.headers["Content-Type"]) == (200, "application/yaml; charset=utf-8")
     assert (await sent(admin, given.text)).json() == {"changes": [], "applied": True}
-    assert (await (await signed_in("padmin")).get(address)).text == given.text
     assert (await (await signed_in("viewer")).get(address)).status_code == 403
     assert (await admin.get(f"/api/v1/projects/{new_id()}/file")).status_code == 404
+
+
+async def test_gives_no_people_to_whom_may_not_see_their_accounts(signed_in: SignIn) -> None:
+    admin, manager = await signed_in("admin"), await signed_in("padmin")
+    project = (await admin.get("/api/v1/projects")).json()["items"][0]["publicId"]
+    address = f"/api/v1/projects/{project}/file"
+
+    whole, given = (await admin.get(address)).text, (await manager.get(address)).text
+
+    assert "@" in whole
+    assert "@" not in given
+    assert "people:" not in given
+    # What is left says nothing of them: applied again, it takes no role from anybody.
+    assert (await sent(admin, given)).json() == {"changes": [], "applied": True}

@@ -17,7 +17,7 @@ from saraban.setup.repository import project_contents as repository
 from saraban.setup.service import current_project
 from saraban.setup.service.current_project import ProjectData
 
-MANAGE = "project.edit"
+MANAGE, SEES_PEOPLE = "project.edit", "user.view"
 
 
 async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> str:
@@ -25,7 +25,8 @@ async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> st
     Give the YAML text of a project.
 
     People are in it who have a role in the project, its contracts or organizations, or a place in a team; accounts of
-    programs and roles that count everywhere are not.
+    programs and roles that count everywhere are not. It has no people, whose addresses are personal, for a caller who
+    may not see everybody's account.
 
     :raises NotFound: when there is none of this code
     :raises Forbidden: when the caller does not manage it
@@ -35,12 +36,14 @@ async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> st
         raise NotFound(f"There is no project {code}.")
     ctx.caller.require(MANAGE, Scope(project=project.id))
     data = await current_project.read_project(session, project)
-    people = await current_project.people_of(session, project, data)
+    sees_people = ctx.caller.may(SEES_PEOPLE, Scope())
+    people = await current_project.people_of(session, project, data) if sees_people else []
     shared = await current_project.read_shared(session, codes=_organizations(data, people), usernames=())
     used = {one["type"] for one in _typed(data) if "type" in one} - {one.code for one in CORRESPONDENCE_TYPES}
     types = [one for one in shared["correspondenceTypes"] if one["code"] in used]
     more = {"correspondenceTypes": types} if types else {}
-    return yaml_text({"organizations": shared["organizations"], **more, **data, "people": people})
+    of_people = {"people": people} if sees_people else {}
+    return yaml_text({"organizations": shared["organizations"], **more, **data, **of_people})
 
 
 def _organizations(data: ProjectData, people: list[ProjectData]) -> set[str]:
