@@ -134,8 +134,7 @@ async def contracts(session: AsyncSession, *, project_id: int, closed: bool = Fa
     role = sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role")
     statement = (
         sa.select(
-            Contract.id,
-            Contract.public_id,
+            *(Contract.id, Contract.public_id),
             Contract.contract_code,
             Contract.contract_name,
             Contract.contract_name_en,
