@@ -1,6 +1,8 @@
 """A spreadsheet of people: all are invited with their roles, or nobody is and each fault has its row and column."""
 
+from datetime import date, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -8,12 +10,15 @@ import sqlalchemy as sa
 from saraban.identity import service as identity
 from saraban.identity.models import User, UserAssignment
 from saraban.identity.service import PeopleImport
+from saraban.kit.dates import local_date
 from saraban.kit.errors import Invalid
+from saraban.kit.text import FORMULA
 from tests.accounts import Office, office
 
 __all__ = ["office"]
 
-HEADINGS = ["ชื่อผู้ใช้ / User name", "E-mail", "ชื่อ", "lastName", "องค์กร", "Role", "ระดับ", "place"]
+BANGKOK = ZoneInfo("Asia/Bangkok")
+HEADINGS = ["ชื่อผู้ใช้ / User name", "E-mail", "ชื่อ", "lastName", "องค์กร", "Role", "ระดับ", "place", "First day", "วันสุดท้าย"]
 SOMCHAI = ["Somchai", "somchai@example.org", "สมชาย", "ใจดี", "คคง."]
 MALEE = ["malee", "malee@example.org", "มาลี", "", "กทท.", "", "", ""]
 
@@ -47,7 +52,7 @@ class TestImportPeople:
             [*SOMCHAI, "Document Control", "Organization", "คคง."],
             MALEE,
             ["somchai", "", "", "", "", "contract admin", "", "LCBP3-C2"],
-            [None] * 8,
+            [None] * 10,
         )
 
         assert [one.username for one in found.invitations] == ["somchai", "malee"]
@@ -91,6 +96,7 @@ class TestImportPeople:
 
         assert faults == [
             ("/3/username", "malformed"),
+            ("/3/email", "malformed"),
             ("/4/email", "taken"),
             ("/5/organization", "unknown"),
             ("/6/email", "required"),
@@ -104,6 +110,55 @@ class TestImportPeople:
             ("/13/level", "without_role"),
             ("/13/firstName", "malformed"),
         ]
+
+    async def test_names_every_fault_of_a_row_and_a_formula_once(self, office: Office) -> None:
+        faults = await refused(
+            office,
+            ["two", "nowhere", "", "", "nobody", "", "", ""],
+            [f"{FORMULA}three", f"{FORMULA}", "=1+1", "", "คคง.", "", "", ""],
+            ["four", "", "", "", "nobody", f"{FORMULA}", "Organization", "คคง."],
+        )
+
+        assert faults == [
+            ("/2/email", "malformed"),
+            ("/2/organization", "unknown"),
+            ("/3/username", "formula"),
+            ("/3/email", "formula"),
+            ("/3/firstName", "formula"),
+            ("/4/role", "formula"),
+            ("/4/email", "required"),
+            ("/4/organization", "unknown"),
+        ]
+
+    async def test_takes_from_and_until_of_a_role_and_names_days_that_are_none(self, office: Office) -> None:
+        role = ["Document Control", "", "คคง."]
+        await imported(
+            office,
+            [*SOMCHAI, *role, datetime(2027, 1, 1), "31/12/2570"],
+            ["somchai", "", "", "", "", *role, "2028-01-01T00:00:00", ""],
+        )
+
+        async with office.db.reading() as session:
+            rows = await session.execute(sa.select(UserAssignment).where(UserAssignment.valid_from.is_not(None)))
+            days = [(one.valid_from, one.valid_until) for one in rows.scalars()]
+        assert [
+            (first and local_date(first, BANGKOK), last and local_date(last, BANGKOK)) for first, last in sorted(days)
+        ] == [(date(2027, 1, 1), date(2028, 1, 1)), (date(2028, 1, 1), None)]
+        assert await refused(
+            office,
+            ["two", "two@example.org", "", "", "คคง.", *role, "2027-02-01", "2027-01-31"],
+            ["three", "three@example.org", "", "", "คคง.", *role, "soon", ""],
+            ["four", "four@example.org", "", "", "คคง.", "", "", "", "", "2027-01-31"],
+        ) == [("/2/until", "before_from"), ("/3/from", "malformed"), ("/4/until", "without_role")]
+
+    async def test_names_the_row_in_which_a_role_comes_a_second_time(self, office: Office) -> None:
+        role = ["Document Control", "", "คคง."]
+        assert await refused(
+            office,
+            [*SOMCHAI, *role, "", "2027-01-31"],
+            ["somchai", "", "", "", "", *role, "2027-02-01", ""],
+            ["SOMCHAI", "", "", "", "", "document control", "Organization", "คคง.", "2027-01-31", "2027-01-31"],
+        ) == [("/4/role", "twice")]
 
     async def test_a_dry_run_finds_the_same_and_changes_nothing(self, office: Office) -> None:
         before = await counts(office)

@@ -4,12 +4,16 @@ A spreadsheet of people: its columns, and how rows become people. Text in, peopl
 A person with several roles has several rows; what is said of the person stands in the first, and is empty or the same below.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Final, NamedTuple
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
+from saraban.identity.domain.period import BEFORE_FROM
+from saraban.kit.dates import parse_date
 from saraban.kit.errors import NO_FORMULA, REQUIRED, SAID_TWICE, FieldProblem, Text, invalid
 from saraban.kit.text import FORMULA, fold
 
@@ -35,19 +39,34 @@ COLUMNS: Final = (
     PeopleColumn("role", Text("บทบาท", "Role"), needed=False),
     PeopleColumn("level", Text("ระดับ", "Level"), needed=False),
     PeopleColumn("place", Text("ขอบเขต", "Place"), needed=False),
+    PeopleColumn("from", Text("วันแรก", "First day"), needed=False),
+    PeopleColumn("until", Text("วันสุดท้าย", "Last day"), needed=False),
 )
 _ABOUT_PERSON: Final = tuple(column.key for column in COLUMNS[:5])
+_ABOUT_ROLE: Final = tuple(column.key for column in COLUMNS[5:])
+_AT_MIDNIGHT: Final = re.compile(r"[T ]00:00:00$")  # a day is a moment to a spreadsheet
+_NO_ROLE: Final = Text("ไม่มีบทบาท", "There is no role for this.")
+_EVERYWHERE: Final = Text("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.")
+_NO_DAY: Final = Text("กรอกวันที่ เช่น 31/12/2569", "Enter a date, for example 31/12/2026.")
 _ROLES: Final = {fold(name).casefold(): offer for offer in catalogue.ROLES for name in (offer.name, offer.called.th)}
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedRole:
-    """A role in a place, as one row of the sheet has it."""
+    """A role in a place, as one row of the sheet has it; without days it counts at once and without an end."""
 
     line: int
     role: str
     level: str
     place: str
+    first: date | None = None
+    last: date | None = None
+
+    def meets(self, other: "RequestedRole") -> bool:
+        """Return whether both are the same role in the same place on some day."""
+        same = (self.role, self.place) == (other.role, other.place)
+        early, late = sorted((self, other), key=lambda one: one.first or date.min)
+        return same and (late.first or date.min) <= (early.last or date.max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +113,30 @@ def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson],
     found: dict[str, ImportedPerson] = {}
     faults: list[FieldProblem] = []
     for line, row in enumerate(lines, 2):
-        said = {key: _text(row[at]) if at < len(row) else "" for key, at in places.items()}
-        faults += [_fault(line, key, "formula", NO_FORMULA) for key, text in said.items() if text.startswith(FORMULA)]
-        cells = {key: text.removeprefix(FORMULA) for key, text in said.items()}
-        if not any(cells.values()):
+        texts = {key: _text(row[at]) if at < len(row) else "" for key, at in places.items()}
+        if not any(texts.values()):
             continue
-        roles, wrong = _role(line, cells)
-        faults += wrong
+        cells = {key: text.removeprefix(FORMULA) for key, text in texts.items()}
+        worked_out = texts.get("role", "").startswith(FORMULA)
+        roles, wrong = ((), []) if worked_out else _role(line, cells)
         name = canonical_username(cells["username"])
         first = found.get(name)
-        if not name:
-            faults.append(_fault(line, "username", "required", REQUIRED))
-        elif first is None:
-            faults += [
-                _fault(line, column.key, "required", REQUIRED)
-                for column in COLUMNS
-                if column.needed and not cells[column.key]
-            ]
-            found[name] = ImportedPerson(line, cells, roles)
+        if first is None:
+            wrong += _missing(line, cells)
+            found |= {name: ImportedPerson(line, cells, roles)} if name else {}
         else:
-            faults += _contradictions(line, cells, first) + _repeated(roles, first)
+            wrong += _contradictions(line, cells, first) + _repeated(roles, first)
             found[name] = ImportedPerson(first.line, first.cells, first.roles + roles)
+        faults += first_of_each_cell([*_formulas(line, texts), *wrong])
     return list(found.values()), faults
+
+
+def first_of_each_cell(faults: Iterable[FieldProblem]) -> list[FieldProblem]:
+    """Leave out what only follows from another fault of the same cell."""
+    found: dict[str, FieldProblem] = {}
+    for one in faults:
+        found.setdefault(one.pointer, one)
+    return list(found.values())
 
 
 def at_workbook_row(line: int, fault: FieldProblem, *, of_role: bool = False) -> FieldProblem:
@@ -126,27 +147,44 @@ def at_workbook_row(line: int, fault: FieldProblem, *, of_role: bool = False) ->
     return FieldProblem(f"/{line}/{key}", fault.code, fault.text, fault.values)
 
 
-def _role(line: int, cells: dict[str, str]) -> tuple[tuple[RequestedRole, ...], list[FieldProblem]]:
+def _role(line: int, cells: Mapping[str, str]) -> tuple[tuple[RequestedRole, ...], list[FieldProblem]]:
     role, level, place = (cells.get(key, "") for key in ("role", "level", "place"))
     if not role:
-        extra = "level" if level else "place" if place else ""
-        return (), [
-            _fault(line, extra, "without_role", Text("ไม่มีบทบาท", "There is no role for this."))
-        ] if extra else []
+        extra = next((key for key in _ABOUT_ROLE if cells.get(key)), "")
+        return (), [_fault(line, extra, "without_role", _NO_ROLE)] if extra else []
+    first, last, faults = _days(line, cells)
     offer = _ROLES.get(role.casefold())
     if offer is None:
         text = Text("ไม่มีบทบาท “{value}”", "There is no role “{value}”.")
-        return (), [FieldProblem(f"/{line}/role", "unknown", text, {"value": role})]
+        return (), [FieldProblem(f"/{line}/role", "unknown", text, {"value": role}), *faults]
     if level and level.casefold() != offer.scope.casefold():
         text = Text("บทบาทนี้กำหนดที่ระดับ {scope}", "This role is given at the level {scope}.")
-        return (), [FieldProblem(f"/{line}/level", "mismatch", text, {"scope": offer.scope})]
+        faults.append(FieldProblem(f"/{line}/level", "mismatch", text, {"scope": offer.scope}))
     if (offer.scope == catalogue.GLOBAL) == bool(place):
-        everywhere = Text("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.")
-        return (), [_fault(line, "place", "mismatch", everywhere if place else REQUIRED)]
-    return (RequestedRole(line, offer.name, offer.scope, place),), []
+        faults.append(_fault(line, "place", "mismatch", _EVERYWHERE if place else REQUIRED))
+    return () if faults else (RequestedRole(line, offer.name, offer.scope, place, first, last),), faults
 
 
-def _contradictions(line: int, cells: dict[str, str], first: ImportedPerson) -> list[FieldProblem]:
+def _days(line: int, cells: Mapping[str, str]) -> tuple[date | None, date | None, list[FieldProblem]]:
+    typed = {key: _AT_MIDNIGHT.sub("", cells.get(key, "")) for key in ("from", "until")}
+    days = {key: parse_date(text) for key, text in typed.items()}
+    faults = [_fault(line, key, "malformed", _NO_DAY) for key, text in typed.items() if text and days[key] is None]
+    first, last = days["from"], days["until"]
+    if first and last and last < first:
+        faults.append(_fault(line, "until", "before_from", BEFORE_FROM))
+    return first, last, faults
+
+
+def _formulas(line: int, texts: Mapping[str, str]) -> list[FieldProblem]:
+    return [_fault(line, key, "formula", NO_FORMULA) for key, text in texts.items() if text.startswith((FORMULA, "="))]
+
+
+def _missing(line: int, cells: Mapping[str, str]) -> list[FieldProblem]:
+    needed = (column.key for column in COLUMNS if column.needed)
+    return [_fault(line, key, "required", REQUIRED) for key in needed if not cells[key]]
+
+
+def _contradictions(line: int, cells: Mapping[str, str], first: ImportedPerson) -> list[FieldProblem]:
     text = Text("ต่างจากแถว {line} ของคนเดียวกัน", "It differs from row {line} of the same person.")
     return [
         FieldProblem(f"/{line}/{key}", "differs", text, {"line": first.line})
@@ -155,12 +193,12 @@ def _contradictions(line: int, cells: dict[str, str], first: ImportedPerson) -> 
     ]
 
 
-def _repeated(roles: Iterable[RequestedRole], first: ImportedPerson) -> list[FieldProblem]:
-    lines = {(one.role, one.place): one.line for one in reversed(first.roles)}
+def _repeated(roles: Iterable[RequestedRole], person: ImportedPerson) -> list[FieldProblem]:
     return [
-        FieldProblem(f"/{one.line}/role", "twice", SAID_TWICE, {"line": lines[one.role, one.place]})
+        FieldProblem(f"/{one.line}/role", "twice", SAID_TWICE, {"line": other.line})
         for one in roles
-        if (one.role, one.place) in lines
+        for other in person.roles
+        if one.meets(other)
     ]
 
 

@@ -10,11 +10,12 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from saraban.kit.dates import local_date
-from saraban.kit.errors import invalid
+from saraban.kit.errors import Text, invalid
 
 # The clocks of server and database may differ: what began this long ago is not announced again.
 CLOCK_TOLERANCE = timedelta(minutes=10)
 _DAY = timedelta(days=1)
+BEFORE_FROM = Text("วันสิ้นสุดต้องไม่อยู่ก่อนวันเริ่มต้น", "The last day is before the first.")
 
 
 class PeriodState(StrEnum):
@@ -36,8 +37,7 @@ class RolePeriod:
         :raises Invalid: at `/until`, when it ends before it begins
         """
         if first is not None and last is not None and last < first:
-            th, en = "วันสิ้นสุดต้องไม่อยู่ก่อนวันเริ่มต้น", "The last day is before the first."
-            raise invalid("/until", "before_from", th, en)
+            raise invalid("/until", "before_from", BEFORE_FROM.th, BEFORE_FROM.en)
         begins = None if first is None else datetime.combine(first, time.min, zone)
         return cls(begins, None if last is None else datetime.combine(last + _DAY, time.min, zone))
 

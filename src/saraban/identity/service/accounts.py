@@ -1,6 +1,6 @@
 """Opens, changes, closes and unlocks accounts. Who may is asked in the organization of their person."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -37,7 +37,7 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.callers import display_name, lock_rights
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, NotFound, Text, required
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, Invalid, NotFound, Text, required
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 
@@ -150,12 +150,7 @@ async def open_accounts(
 def _new_user(
     ctx: RequestContext, new: NewAccount, homes: dict[str | UUID, int], taken: set[str], password_hash: str
 ) -> User:
-    name, mail = acceptable_username(new.username), acceptable_address(new.email)
-    first, last = acceptable_name("/firstName", new.first_name), acceptable_name("/lastName", new.last_name)
-    pointer, wanted = new.home
-    if wanted is not None and wanted not in homes:
-        raise unknown_code(pointer, str(wanted))
-    home = None if wanted is None else homes[wanted]
+    name, mail, first, last, home = _acceptable(new, homes)
     ctx.caller.require("user.create", Scope(organizations=frozenset({home} if home else ())))
     for field, value in (("/username", name), ("/email", mail)):
         if value in taken:
@@ -173,6 +168,33 @@ def _new_user(
         created_at=ctx.now,
         updated_at=ctx.now,
     )
+
+
+def _acceptable(new: NewAccount, homes: dict[str | UUID, int]) -> tuple[str, str, str, str, int | None]:
+    """
+    Return user name, address, first and last name and organization as they are kept.
+
+    :raises Invalid: naming every field at fault
+    """
+    faults: list[FieldProblem] = []
+
+    def checked(check: Callable[..., str], *given: str) -> str:
+        try:
+            return check(*given)
+        except Invalid as fault:
+            faults.extend(fault.fields)
+            return ""
+
+    name, mail = checked(acceptable_username, new.username), checked(acceptable_address, new.email)
+    first = checked(acceptable_name, "/firstName", new.first_name)
+    last = checked(acceptable_name, "/lastName", new.last_name)
+    pointer, wanted = new.home
+    home = None if wanted is None else homes.get(wanted)
+    if wanted is not None and home is None:
+        faults += unknown_code(pointer, str(wanted)).fields
+    if faults:
+        raise Invalid(fields=faults)
+    return name, mail, first, last, home
 
 
 def _opened(user: User) -> dict[str, object]:

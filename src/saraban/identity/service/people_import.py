@@ -15,12 +15,26 @@ from saraban.identity import repository
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.domain.people_workbook import COLUMNS, ImportedPerson, RequestedRole, at_workbook_row, read_people
+from saraban.identity.domain.people_workbook import (
+    COLUMNS,
+    ImportedPerson,
+    RequestedRole,
+    at_workbook_row,
+    first_of_each_cell,
+    read_people,
+)
+from saraban.identity.domain.period import RolePeriod
 from saraban.identity.models import User, UserAssignment
 from saraban.identity.repository import held_roles
-from saraban.identity.repository.held_roles import AssignmentColumns
 from saraban.identity.service.accounts import NewAccount, UsernameTaken
-from saraban.identity.service.assignments import Person, RoleGrant, grant_roles, requested_assignment
+from saraban.identity.service.assignments import (
+    Person,
+    RequestedAssignment,
+    RoleGrant,
+    grant_roles,
+    period_of,
+    requested_assignment,
+)
 from saraban.identity.service.invitations import Invitation, invite_users
 from saraban.kit.errors import FieldProblem, Invalid
 
@@ -63,7 +77,7 @@ async def import_people(
         wanted = await _assignments(ctx, session, people, faults)
         invitations = await _invite(ctx, session, new, faults)
         if faults:
-            raise Invalid("The sheet has faults.", fields=sorted(faults, key=_line))
+            raise Invalid("The sheet has faults.", fields=sorted(first_of_each_cell(faults), key=_line))
         grants = [(person.cells["username"], _grant(one)) for person in new for one in person.roles]
         await grant_roles(ctx, session, grants)  # at the end: it keeps others from what rests on roles
         known = await _compare(session, [one for one in people if one not in new], there, wanted)
@@ -72,24 +86,19 @@ async def import_people(
     return PeopleImport(invitations, known)
 
 
-_ABOUT_ROLE = frozenset({"role", "level", "place"})
-
-
 async def _invite(
     ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: list[FieldProblem]
 ) -> list[Invitation]:
-    """Invite those of whom the sheet says enough, and add what is wrong with them."""
-    wrong = {line for _, line, key in (fault.pointer.split("/") for fault in faults) if key not in _ABOUT_ROLE}
-    sound = [person for person in people if str(person.line) not in wrong]
+    """Invite them, and add what is wrong with them."""
 
     @contextmanager
     def at(index: int) -> Iterator[None]:
         try:
             yield
         except (UsernameTaken, Invalid) as error:
-            faults.extend(at_workbook_row(sound[index].line, one) for one in error.fields)
+            faults.extend(at_workbook_row(people[index].line, one) for one in error.fields)
 
-    return await invite_users(ctx, session, [_account(person.cells) for person in sound], at=at)
+    return await invite_users(ctx, session, [_account(person.cells) for person in people], at=at)
 
 
 def _account(cells: Mapping[str, str]) -> NewAccount:
@@ -103,32 +112,32 @@ def _grant(wish: RequestedRole) -> RoleGrant:
         place if wish.level == level else None
         for level in (catalogue.ORGANIZATION, catalogue.PROJECT, catalogue.CONTRACT)
     )
-    return RoleGrant(wish.role, organization, project, contract)
+    return RoleGrant(wish.role, organization, project, contract, first=wish.first, last=wish.last)
 
 
 async def _assignments(
     ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: list[FieldProblem]
-) -> dict[tuple[str, str], AssignmentColumns]:
-    """The columns of each role in its place, looked up once for all who have it there."""
-    found: dict[tuple[str, str], AssignmentColumns | Sequence[FieldProblem]] = {}
+) -> dict[RoleGrant, RequestedAssignment]:
+    """Each role in its place, looked up once for all who have it there."""
+    found: dict[RoleGrant, RequestedAssignment | Sequence[FieldProblem]] = {}
     for wish in (one for person in people for one in person.roles):
-        key = wish.role, wish.place
-        if key not in found:
+        grant = _grant(wish)
+        if grant not in found:
             try:
-                found[key] = (await requested_assignment(ctx, session, _grant(wish))).where
+                found[grant] = await requested_assignment(ctx, session, grant)
             except Invalid as fault:
-                found[key] = fault.fields
-        wrong = found[key]
-        if not isinstance(wrong, dict):
+                found[grant] = fault.fields
+        wrong = found[grant]
+        if not isinstance(wrong, RequestedAssignment):
             faults.extend(at_workbook_row(wish.line, one, of_role=True) for one in wrong)
-    return {key: where for key, where in found.items() if isinstance(where, dict)}
+    return {grant: one for grant, one in found.items() if isinstance(one, RequestedAssignment)}
 
 
 async def _compare(
     session: AsyncSession,
     people: Sequence[ImportedPerson],
     there: Mapping[Person, User],
-    wanted: Mapping[tuple[str, str], AssignmentColumns],
+    wanted: Mapping[RoleGrant, RequestedAssignment],
 ) -> list[KnownPerson]:
     """Say of those who have an account in what the sheet differs."""
     homes = await repository.organization_keys(session, [person.cells["organization"] for person in people])
@@ -137,15 +146,17 @@ async def _compare(
     found = []
     for person, user in users:
         differs = _differences(user, person.cells, homes.get(person.cells["organization"]))
-        roles = [wanted[one.role, one.place] for one in person.roles]
-        if not all(any(_is(row, where) for row in held.get(user.user_id, ())) for where in roles):
+        roles = [wanted[_grant(one)] for one in person.roles]
+        if not all(any(_is(row, one) for row in held.get(user.user_id, ())) for one in roles):
             differs.append("role")
         found.append(KnownPerson(person.line, user.username, tuple(differs)))
     return found
 
 
-def _is(row: UserAssignment, where: AssignmentColumns) -> bool:
-    return all(getattr(row, name) == value for name, value in where.items())
+def _is(row: UserAssignment, wanted: RequestedAssignment) -> bool:
+    """A role of which the sheet says no days may have some."""
+    period = wanted.period in {RolePeriod(), period_of(row)}
+    return period and all(getattr(row, name) == value for name, value in wanted.where.items())
 
 
 def _differences(user: User, cells: Mapping[str, str], organization: int | None) -> list[str]:
