@@ -149,7 +149,8 @@ class TestImportPeople:
             ["two", "two@example.org", "", "", "คคง.", *role, "2027-02-01", "2027-01-31"],
             ["three", "three@example.org", "", "", "คคง.", *role, "soon", ""],
             ["four", "four@example.org", "", "", "คคง.", "", "", "", "", "2027-01-31"],
-        ) == [("/2/until", "before_from"), ("/3/from", "malformed"), ("/4/until", "without_role")]
+            ["five", "five@example.org", "", "", "คคง.", *role, "", "2020-12-31"],
+        ) == [("/2/until", "before_from"), ("/3/from", "malformed"), ("/4/until", "without_role"), ("/5/until", "past")]
 
     async def test_names_the_row_in_which_a_role_comes_a_second_time(self, office: Office) -> None:
         role = ["Document Control", "", "คคง."]

@@ -21,7 +21,7 @@ from saraban.identity import repository
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import EVERYTHING, Caller, RequestContext, Scope
-from saraban.identity.domain.period import RolePeriod
+from saraban.identity.domain.period import PeriodState, RolePeriod
 from saraban.identity.models import Role, User, UserAssignment
 from saraban.identity.repository import held_roles, role_rows
 from saraban.identity.repository.held_roles import AssignmentColumns
@@ -157,12 +157,15 @@ async def requested_assignment(ctx: RequestContext, session: AsyncSession, grant
     """
     Find the role and the place of a grant.
 
-    :raises Invalid: when either is unknown, the role was made for another project, or the period ends before it begins
+    :raises Invalid: when either is unknown, the role was made for another project, or the period is over already or ends before
+        it begins
     :raises RoleDoesNotFit: when the role is made for another level
     :raises Forbidden: when the caller may not assign there, or the role may more than the caller may
     """
     row = await _fitting_role(session, grant)
     period = RolePeriod.of_days(grant.first, grant.last, ctx.zone)
+    if period.state(ctx.now) is PeriodState.ENDED:
+        raise invalid("/until", "past", "วันสุดท้ายผ่านไปแล้ว", "The last day is over already.")
     place, code = await _place(session, grant)
     if row.project_id not in {None, place.project_id}:
         th, en = "บทบาทนี้ใช้ได้เฉพาะในโครงการที่สร้างไว้", "This role belongs to another project."
