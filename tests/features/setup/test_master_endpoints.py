@@ -2,6 +2,7 @@
 
 from io import BytesIO
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -68,6 +69,23 @@ class TestARow:
         assert (made.status_code, read.json(), read.headers["ETag"]) == (201, made.json(), made.headers["ETag"])
         assert (changed.status_code, changed.json()[name]) == (200, "New")
         assert (late.status_code, late.json()["code"]) == (412, "MASTER_ROW_CHANGED")
+
+    @pytest.mark.parametrize("code", ["Volume-1/7", "S R", "ก/ข", "/", "A//", "a?b#c%2F"])
+    async def test_is_reached_by_whatever_code_it_has(self, admin: httpx.AsyncClient, code: str) -> None:
+        volumes = f"{API}{(await places(admin))[Owner.PROJECT]}/drawing-categories/contract-volumes"
+        made = await admin.post(volumes, json={"code": code, "nameTh": "เล่ม"})
+        address = f"{volumes}/{quote(code, safe='')}"
+
+        seen = [
+            await admin.get(address),
+            await admin.patch(address, json={"nameTh": "เล่มที่ 1"}),
+            await admin.post(f"{address}/close"),
+            await admin.post(f"{address}/reopen"),
+        ]
+
+        assert (made.status_code, made.headers["Location"]) == (201, address)
+        assert [(one.status_code, one.json()["code"]) for one in seen] == [(200, code)] * 4
+        assert [one.json()["isActive"] for one in seen[2:]] == [False, True]
 
     async def test_is_made_once_for_a_key(self, admin: httpx.AsyncClient, disciplines: str) -> None:
         body, key = example(kinds.DISCIPLINE), {"Idempotency-Key": "one"}

@@ -165,6 +165,8 @@ class _Routes:
         self.kind = kind
         self.list_path = ("" if kind.owner is Owner.INSTALLATION else f"/{kind.owner}s/{{publicId}}") + f"/{kind.path}"
         self.path = f"/{kind.path}/{{publicId}}" if kind.has_public_id else f"{self.list_path}/{{code}}"
+        # A slash in a code, which volumes have, is one again before the request is routed, however the caller wrote it.
+        self.row_path = self.path.replace("{code}", "{code:path}")
         address: Callable[..., MasterAddress] = _of_owner
         if kind.has_public_id:
             address = _of_itself
@@ -203,7 +205,7 @@ class _Routes:
             row = await service.read(ctx, session, kind, address)
             return respond(schemas.shown(row), headers={"ETag": row.etag})
 
-        self.add("GET", self.path, "read", read, f"Read a row: {kind.singular.en}")
+        self.add("GET", self.row_path, "read", read, f"Read a row: {kind.singular.en}")
 
     def add_list(self) -> None:
         kind = self.kind
@@ -244,7 +246,7 @@ class _Routes:
             )
 
         change.__annotations__["body"] = schemas.row_change(kind)
-        self.add("PATCH", self.path, "change", change, f"Change a row: {kind.singular.en}")
+        self.add("PATCH", self.row_path, "change", change, f"Change a row: {kind.singular.en}")
 
     def add_closing(self, verb: str, *, active: bool) -> None:
         kind = self.kind
@@ -260,7 +262,7 @@ class _Routes:
                 owner=address.owner,
             )
 
-        self.add("POST", f"{self.path}/{verb}", verb, end, f"{verb.capitalize()} a row: {kind.singular.en}")
+        self.add("POST", f"{self.row_path}/{verb}", verb, end, f"{verb.capitalize()} a row: {kind.singular.en}")
 
     def add_creation(self) -> None:
         kind = self.kind
@@ -354,7 +356,7 @@ def _named(address: MasterAddress) -> list[str | None]:
 
 
 def _add(kind: MasterKind) -> None:
-    """What stands at a word of its own comes before the rows, whose codes may be any word."""
+    """What stands at a word of its own comes before the rows, whose codes may be any word and have slashes."""
     routes = _Routes(kind)
     if kind.ordered:  # organizations, projects and contracts have lists of their own
         routes.add_order()
@@ -362,10 +364,11 @@ def _add(kind: MasterKind) -> None:
     if kind is not PROJECT:  # it is made with its formats and read with its parties: by others
         routes.add_workbooks()
         routes.add_creation()
-        routes.add_reading()
-    routes.add_change()
     routes.add_closing("close", active=False)
     routes.add_closing("reopen", active=True)
+    if kind is not PROJECT:
+        routes.add_reading()
+    routes.add_change()
 
 
 for _kind in KINDS:
