@@ -15,8 +15,12 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import Text
-from saraban.kit.text import control_character, fold
+from saraban.kit.text import DANGEROUS, control_character, fold
 
+CODE_LIKE_FORMULA: Final = Text(
+    "รหัสขึ้นต้นด้วย = + - @ ไม่ได้ เพราะโปรแกรมตารางจะถือเป็นสูตร",
+    "A code cannot begin with = + - @: a spreadsheet would take it for a formula.",
+)
 # Said by whichever of the readers of a body gives up first.
 TOO_DEEP: Final = Text("ข้อมูลซ้อนกันลึกเกินไป", "This is nested too deep.")
 
@@ -63,6 +67,25 @@ class SingleLine:
         text = core_schema.str_schema(strip_whitespace=True, min_length=self.shortest, max_length=self.length)
         printable = core_schema.no_info_after_validator_function(_check(multiline=self.multiline), text)
         return core_schema.no_info_before_validator_function(_folded, printable)
+
+
+# What the schema of a file is told of data that was stored before: a rule for what is new does not count.
+STORED: Final = {"stored": True}
+
+
+def _no_formula(value: str, info: ValidationInfo) -> str:
+    if value.startswith(DANGEROUS) and not (info.context and info.context.get("stored")):
+        raise _refuse(CODE_LIKE_FORMULA.th, CODE_LIKE_FORMULA.en, "formula")
+    return value
+
+
+@dataclass(frozen=True)
+class CodeLine(SingleLine):
+    """`Annotated[str, CodeLine(50)]`: the code of something new, which no export may turn into a formula."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        line = super().__get_pydantic_core_schema__(source, handler)
+        return core_schema.with_info_after_validator_function(_no_formula, line)
 
 
 @dataclass(frozen=True)

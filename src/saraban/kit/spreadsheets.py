@@ -20,11 +20,10 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from saraban.kit.errors import Invalid, invalid
-from saraban.kit.text import FORMULA
+from saraban.kit.text import DANGEROUS, FORMULA
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take 300 MB
 SECONDS = 60  # of processor time; the same rows take 6
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a program takes a text for a formula that begins like this
 _MOST_UNPACKED = 400 * 1024 * 1024
 _LONGEST_ROW = 16 * 1024 * 1024
 _NO_MEMORY = 3

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text for a formula that begins like this
 FORMULA = "\0"  # before the value of a cell that has one: no text of a sheet begins like this
 _DECOMPOSED_SARA_AM = "\u0e4d\u0e32"
 _SARA_AM = "\u0e33"

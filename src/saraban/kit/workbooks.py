@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Self
 
-from saraban.kit.spreadsheets import DANGEROUS
+from saraban.kit.text import DANGEROUS
 
 _OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
 

@@ -37,7 +37,8 @@ from saraban.identity.service.callers import load_caller, lock_rights, system_co
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
-from saraban.kit.text import control_character, fold
+from saraban.kit.schema import CODE_LIKE_FORMULA
+from saraban.kit.text import DANGEROUS, control_character, fold
 
 # Shipped rows carry the same moment everywhere, so that filling a database twice gives the same rows.
 SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -274,6 +275,8 @@ def _organization_faults(first: FirstAdministrator) -> list[FieldProblem]:
             "The code of an organization has 1 to 20 characters and no blanks.",
         )
         found.append(FieldProblem("/organization", "malformed", text))
+    elif code.startswith(DANGEROUS):
+        found.append(FieldProblem("/organization", "formula", CODE_LIKE_FORMULA))
     names = {"/organization-name": first.organization_name, "/organization-name-en": first.organization_name_en}
     for pointer, given in names.items():
         name = fold(given.strip())

@@ -122,6 +122,13 @@ def at_line(line: int, fault: FieldProblem) -> FieldProblem:
     return FieldProblem(f"/{line}{fault.pointer}", fault.code, fault.text, fault.values)
 
 
+def by_line(faults: Sequence[FieldProblem]) -> list[FieldProblem]:
+    """Return the first hundred faults in the order of the sheet; a cell that has a formula is not missing as well."""
+    formulas = {one.pointer for one in faults if one.text is NO_FORMULA}
+    said = (one for one in faults if one.text is NO_FORMULA or one.pointer not in formulas)
+    return sorted(said, key=lambda one: int(one.pointer.split("/")[1]))[:MOST_FAULTS]
+
+
 def _text(cell: object) -> str:
     """A code of digits alone is a number to a spreadsheet."""
     if isinstance(cell, float) and cell.is_integer():

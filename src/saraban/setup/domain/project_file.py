@@ -11,14 +11,14 @@ from pydantic.alias_generators import to_camel
 
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.json import Json
-from saraban.kit.schema import Day, Schema, SingleLine
+from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
 from saraban.setup.domain.master_kinds import TagColor
 from saraban.setup.domain.master_rows import in_order
 
 Name = Annotated[str, SingleLine(255)]
-OrganizationCode = Annotated[str, SingleLine(20)]
-TypeCode = Annotated[str, SingleLine(50)]
-DisciplineCode = Annotated[str, SingleLine(10)]
+OrganizationCode = Annotated[str, CodeLine(20)]
+TypeCode = Annotated[str, CodeLine(50)]
+DisciplineCode = Annotated[str, CodeLine(10)]
 Username = Annotated[str, SingleLine(50, shortest=2), AfterValidator(str.casefold)]
 
 
@@ -54,7 +54,7 @@ class TypePart(FilePart):
 
 
 class ProjectPart(FilePart):
-    code: Annotated[str, SingleLine(50)]
+    code: Annotated[str, CodeLine(50)]
     name: Name
     name_en: Name | None = None
 
@@ -73,21 +73,21 @@ class NamedPart(FilePart):
 
 
 class RfaTypePart(FilePart):
-    code: Annotated[str, SingleLine(20)]
+    code: Annotated[str, CodeLine(20)]
     name_th: Annotated[str, SingleLine(100)]
     name_en: Annotated[str, SingleLine(100)]
 
 
 class SubTypePart(FilePart):
     type: TypeCode = Field(description="The document type that it divides.")
-    code: Annotated[str, SingleLine(20)]
+    code: Annotated[str, CodeLine(20)]
     number: Annotated[str, SingleLine(10)] = Field(description="What `{SUB_TYPE}` prints.")
     name_th: Name
     name_en: Name | None = None
 
 
 class ContractPart(FilePart):
-    code: Annotated[str, SingleLine(50)] = Field(description="Unique in the installation.")
+    code: Annotated[str, CodeLine(50)] = Field(description="Unique in the installation.")
     name: Name
     name_en: Name | None = None
     start_date: Day | None = None
@@ -101,7 +101,7 @@ class ContractPart(FilePart):
 class ListedPart(FilePart):
     """A volume or category of drawings."""
 
-    code: Annotated[str, SingleLine(50)]
+    code: Annotated[str, CodeLine(50)]
     name_th: Name
     name_en: Name | None = None
     description: Annotated[str, SingleLine(1000)] | None = None

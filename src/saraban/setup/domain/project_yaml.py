@@ -16,6 +16,7 @@ import yaml
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.json import Json, JsonObject
 from saraban.kit.problem import field_problems, pointer_of
+from saraban.kit.schema import STORED
 from saraban.setup.domain.project_file import ProjectFile
 
 LARGEST: Final = 1_000_000
@@ -240,7 +241,7 @@ class _PlainDumper(_DUMPER):  # type: ignore[misc]
 
 def yaml_text(data: JsonObject) -> str:
     """Give the text of a project, its keys in the order of the schema."""
-    file = ProjectFile.model_validate(data)
+    file = ProjectFile.model_validate(data, context=STORED)
     ordered = file.model_dump(mode="json", by_alias=True, exclude_none=True)
     text: str = yaml.dump(
         ordered, Dumper=_PlainDumper, allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000

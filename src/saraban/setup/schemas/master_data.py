@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field, create_model
 
 from saraban.identity.domain.catalogue import PartyRole
-from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
+from saraban.kit.schema import CodeLine, Day, MultiLine, Schema, SingleLine
 from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
 from saraban.setup.domain.master_rows import MasterImport, MasterRow
 
@@ -66,7 +66,9 @@ class MasterImportOut(Schema):
     rows: list[ImportedRowOut]
 
 
-def _type(field: MasterField) -> Any:
+def _type(kind: MasterKind, field: MasterField) -> Any:
+    if field is kind.code:
+        return Annotated[str, CodeLine(field.length)]
     match field.form:
         case FieldForm.DAY:
             return Day
@@ -92,9 +94,9 @@ def new_row(kind: MasterKind) -> type[MasterRowNew]:
     fields: dict[str, Any] = {}
     for field in kind.fields:
         if field.required:
-            fields[field.name] = (_type(field), _described(field, ...))
+            fields[field.name] = (_type(kind, field), _described(field, ...))
         else:
-            fields[field.name] = (_type(field) | None, _described(field, field.default))
+            fields[field.name] = (_type(kind, field) | None, _described(field, field.default))
     return create_model(f"New{_pascal(kind)}", __base__=MasterRowNew, __doc__=f"A new {kind.singular.en}.", **fields)
 
 
@@ -104,7 +106,7 @@ def row_change(kind: MasterKind) -> type[MasterRowChange]:
     for field in kind.fields:
         if field.name != kind.within:
             # Left out is not null: what is needed cannot be taken away.
-            shape = _type(field) if field.required or field.default is not None else _type(field) | None
+            shape = _type(kind, field) if field.required or field.default is not None else _type(kind, field) | None
             fields[field.name] = (shape, _described(field, None))
     return create_model(f"{_pascal(kind)}Change", __base__=MasterRowChange, __doc__="What is left out stays.", **fields)
 

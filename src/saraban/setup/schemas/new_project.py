@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from saraban.identity.domain.catalogue import PartyRole
-from saraban.kit.schema import Schema, SingleLine
+from saraban.kit.schema import CodeLine, Schema, SingleLine
 
 TemplateName = Literal["thai-public-works", "building", "iso19650"]
 
@@ -20,7 +20,7 @@ class NewProjectIn(Schema):
         }
     )
 
-    project_code: Annotated[str, SingleLine(50)] = Field(description="As numbers print it; unique in the installation.")
+    project_code: Annotated[str, CodeLine(50)] = Field(description="As numbers print it; unique in the installation.")
     project_name: Annotated[str, SingleLine(255)]
     project_name_en: Annotated[str, SingleLine(255)] | None = None
     template: TemplateName | None = Field(

@@ -135,16 +135,12 @@ async def import_rows(
         plan.take(row)
     plan.require_unique({str(row.values[kind.code.name]): row.line for row in sheet})
     if plan.faults:
-        raise master_rows.faulty(sorted(plan.faults, key=_line)[: master_workbook.MOST_FAULTS])
+        raise master_rows.faulty(master_workbook.by_line(plan.faults))
     if not confirm_series:
         await master_data.require_no_series(session, kind, plan.changed)
     if not dry_run:
         await _apply(ctx, session, place, plan)
     return MasterImport(plan.rows, applied=not dry_run)
-
-
-def _line(fault: FieldProblem) -> int:
-    return int(fault.pointer.split("/")[1])
 
 
 async def _apply(ctx: RequestContext, session: AsyncSession, place: MasterPlace, plan: _Plan) -> None:

@@ -292,8 +292,7 @@ async def import_rows(
         except Invalid as fault:
             faults += fault.fields
     if faults:
-        faults.sort(key=lambda fault: int(fault.pointer.split("/")[1]))
-        raise faulty(faults[: master_workbook.MOST_FAULTS])
+        raise faulty(master_workbook.by_line(faults))
     for told, values in () if dry_run else decided:
         if told.change != "same":
             await _take_in(ctx, session, kind, owner, values, present.register.get(told.code))
