@@ -12,7 +12,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 88_297,
+    "lines of Python in src": 88_344,
     "modules in src": 470,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,

@@ -83,7 +83,7 @@ def operations(document: OpenApi) -> Iterator[tuple[str, str, OpenApi]]:
 def _operations_with(app: FastAPI, wanted: Container[object]) -> set[tuple[str, str]]:
     """Return (method, path) of every operation that depends on one of the functions."""
     return {
-        (method, str(context.path))
+        (method, str(context.path_format))
         for context in iter_route_contexts(app.routes)
         for method in (context.methods or ())
         if depends_on(getattr(context, "dependant", None), wanted)

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from saraban.kit.errors import Invalid
-from saraban.setup.domain.master_kinds import KINDS, MasterKind
+from saraban.setup.domain.master_kinds import DISCIPLINE, KINDS, RFA_TYPE, SUB_TYPE, MasterKind
 from saraban.setup.domain.master_workbook import checked_values
 from saraban.setup.domain.project_yaml import read_file, yaml_text
 from saraban.setup.schemas.master_data import new_row, row_change
@@ -60,3 +60,27 @@ def test_a_project_file_is_refused_where_a_code_does() -> None:
 
 def test_a_code_that_was_stored_before_the_rule_is_still_written() -> None:
     assert "code: =P" in yaml_text({"project": {"code": "=P", "name": "P"}})
+
+
+class TestANumberOfTheContract:
+    """`POST contracts/{publicId}/disciplines | rfa-types | sub-types {code, nameTh, nameEn, number?}`."""
+
+    @pytest.mark.parametrize(("given", "number"), [("012", "012"), (12, "12"), (None, None)])
+    def test_of_a_sub_type_is_text_or_a_whole_number(self, given: object, number: str | None) -> None:
+        values = {"code": "A", "nameTh": "ก", "nameEn": "A", "number": given}
+
+        assert new_row(SUB_TYPE).model_validate(values).model_dump(by_alias=True)["number"] == number
+
+    @pytest.mark.parametrize("given", [1.5, True, -1, "", [1]])
+    def test_is_nothing_else(self, given: object) -> None:
+        with pytest.raises(ValidationError):
+            new_row(SUB_TYPE).model_validate({"code": "A", "nameTh": "ก", "nameEn": "A", "number": given})
+
+    @pytest.mark.parametrize("kind", [DISCIPLINE, RFA_TYPE], ids=lambda kind: kind.name)
+    def test_of_the_other_lists_is_none(self, kind: MasterKind) -> None:
+        values = {"code": "A", "nameTh": "ก", "nameEn": "A"}
+
+        assert "number" not in new_row(kind).model_validate(values | {"number": None}).model_dump(by_alias=True)
+        with pytest.raises(Invalid) as refused:
+            checked_values(new_row(kind), values | {"number": "12"})
+        assert [one.pointer for one in refused.value.fields] == ["/number"]

@@ -30,6 +30,8 @@ class Operation:
     def _plain(self, schema: dict[str, Any]) -> dict[str, Any]:
         schema = self.resolve(schema)
         options = [one for one in schema.get("anyOf", []) if one.get("type") != "null"]
+        if {"string", "integer"} <= {one.get("type") for one in options}:  # either is taken
+            return {}
         return self.resolve(options[0]) if options else schema
 
     def resolve(self, schema: dict[str, Any]) -> dict[str, Any]:

@@ -126,7 +126,9 @@ ASKED: Final = {
 
 
 def _reads(app: FastAPI) -> set[str]:
-    return {str(one.path).replace(":path}", "}") for one in iter_route_contexts(app.routes) if "GET" in (one.methods or ())}
+    return {
+        str(one.path).replace(":path}", "}") for one in iter_route_contexts(app.routes) if "GET" in (one.methods or ())
+    }
 
 
 def test_every_route_that_reads_is_in_a_table(app: FastAPI) -> None:

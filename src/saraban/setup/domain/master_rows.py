@@ -135,7 +135,10 @@ class PrintedCodeChanges(DomainError):
         "Document numbers print this: {count} series would begin anew at 1.",
     )
     recovery = (
-        Text("ตรวจรายชื่อชุดเลข แล้วยืนยันด้วย confirmSeries", "Look at the series, then confirm with confirmSeries."),
+        Text(
+            "ตรวจรายชื่อชุดเลข แล้วยืนยันด้วย confirmSeries ในเนื้อหาของ PATCH หรือในที่อยู่ของการนำเข้า",
+            "Look at the series, then confirm with confirmSeries: in the body of a PATCH, in the address of an import.",
+        ),
     )
     series: Sequence[EndingSeries] = ()
 

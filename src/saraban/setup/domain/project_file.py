@@ -168,7 +168,7 @@ class TeamPart(FilePart):
     code: Annotated[str, Field(max_length=50, pattern="^[A-Z0-9][A-Z0-9_-]*$")]
     name: Annotated[str, SingleLine(200)]
     name_en: Annotated[str, SingleLine(200)] | None = None
-    members: list[SeatPart] | None = Field(None, max_length=100)
+    members: list[SeatPart] | None = None
 
 
 class RolePart(FilePart):
@@ -187,14 +187,14 @@ class PersonPart(FilePart):
     first_name: Annotated[str, SingleLine(50, shortest=0)]
     last_name: Annotated[str, SingleLine(50, shortest=0)]
     organization: OrganizationCode | None = None
-    roles: list[RolePart] | None = Field(None, max_length=100)
+    roles: list[RolePart] | None = None
 
 
 class ProjectFile(FilePart):
     """A project: what is left out stays as it is."""
 
     organizations: list[OrganizationPart] | None = None
-    correspondence_types: list[TypePart] | None = Field(None, max_length=100)
+    correspondence_types: list[TypePart] | None = None
     project: ProjectPart
     members: list[MemberPart] | None = None
     contracts: list[ContractPart] | None = None
@@ -207,7 +207,7 @@ class ProjectFile(FilePart):
     contract_drawing_sub_categories: list[SubCategoryPart] | None = None
     shop_drawing_main_categories: list[ListedPart] | None = None
     shop_drawing_sub_categories: list[ListedPart] | None = None
-    review_teams: list[TeamPart] | None = Field(None, max_length=100)
+    review_teams: list[TeamPart] | None = None
     people: list[PersonPart] | None = None
 
 

@@ -4,11 +4,11 @@ from functools import cache
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from pydantic import Field, create_model
+from pydantic import BeforeValidator, Field, create_model
 
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.schema import CodeLine, Day, MultiLine, Schema, SingleLine
-from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
+from saraban.setup.domain.master_kinds import DISCIPLINE, RFA_TYPE, FieldForm, MasterField, MasterKind
 from saraban.setup.domain.master_rows import MasterImport, MasterRow
 
 MOST: Final = 5000  # rows that are reordered or imported at once
@@ -66,9 +66,17 @@ class MasterImportOut(Schema):
     rows: list[ImportedRowOut]
 
 
+def _whole_number(value: object) -> object:
+    """A number of digits alone may be one in JSON, too."""
+    return str(value) if type(value) is int and value >= 0 else value
+
+
 def _type(kind: MasterKind, field: MasterField) -> Any:
     if field is kind.code:
         return Annotated[str, CodeLine(field.length)]
+    if field.name == "number":
+        stated = Annotated[str, Field(max_length=field.length)] | int
+        return Annotated[str, SingleLine(field.length), BeforeValidator(_whole_number, json_schema_input_type=stated)]
     match field.form:
         case FieldForm.DAY:
             return Day
@@ -97,6 +105,8 @@ def new_row(kind: MasterKind) -> type[MasterRowNew]:
             fields[field.name] = (_type(kind, field), _described(field, ...))
         else:
             fields[field.name] = (_type(kind, field) | None, _described(field, field.default))
+    if kind in {DISCIPLINE, RFA_TYPE}:  # so that one body fits the three lists of a contract
+        fields["number"] = (None, Field(None, exclude=True, description="Sub types have one."))
     return create_model(f"New{_pascal(kind)}", __base__=MasterRowNew, __doc__=f"A new {kind.singular.en}.", **fields)
 
 
