@@ -32,7 +32,7 @@ GUARDS = {
     "audit.view_all": ("ops.audit_trail:sees_all", "SEES_ALL"),
     "audit.view_own": ("ops.audit_trail:may_read", "SEES_OWN"),
     "organization.view": ("identity.service.callers:list_organizations", '"organization.view"'),
-    "user.view": ("identity.service.people:seen_by", "VIEW"),
+    "user.view": ("identity.service.people:open_sessions", "VIEW"),
     "user.create": ("identity.service.accounts:_new_user", '"user.create"'),
     "user.edit": ("identity.service.accounts:set_active", '"user.edit"'),
     "user.delete": ("identity.service.accounts:set_active", '"user.delete"'),

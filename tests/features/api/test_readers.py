@@ -38,6 +38,8 @@ OPERATORS: Final = everybody(403, anonymous=401, admin=200)
 ADMINISTRATORS: Final = everybody(403, anonymous=401, admin=200, org_admin=200)
 # The person who is asked about belongs to คคง., and the administrator of an organization is one of ผรม.2.
 OF_A_PERSON: Final = everybody(404, anonymous=401, admin=200)
+# Who gives roles in a project sees the people of its organizations.
+OF_A_MEMBER: Final = OF_A_PERSON | {"padmin": 200}
 # In some place: project administrators, document controllers and administrators of organizations.
 WHO_GIVES_ROLES: Final = everybody(200, anonymous=401, **{"reviewer.consultant": 403}, viewer=403, outsider=403)
 OF_NUMBERS: Final = everybody(403, **_HIDDEN, admin=200, padmin=200)
@@ -77,9 +79,9 @@ TABLE: Final[dict[str, Statuses]] = {
     f"{API}/roles": WHO_GIVES_ROLES,
     f"{API}/roles/{{publicId}}": WHO_GIVES_ROLES,
     f"{API}/system": OPERATORS,
-    f"{API}/users": ADMINISTRATORS,
-    f"{API}/users/{{publicId}}": OF_A_PERSON,
-    f"{API}/users/{{publicId}}/roles": OF_A_PERSON,
+    f"{API}/users": WHO_GIVES_ROLES,
+    f"{API}/users/{{publicId}}": OF_A_MEMBER,
+    f"{API}/users/{{publicId}}/roles": OF_A_MEMBER,
     "/audit": page(ADMINISTRATORS),
     "/docs/api": page(ALL),
     "/events": page(OPERATORS),
@@ -93,11 +95,11 @@ TABLE: Final[dict[str, Statuses]] = {
     "/organizations": page(ALL),
     "/organizations/export": page(ALL),
     "/organizations/line": page(ALL, 303),
-    "/people": page(ADMINISTRATORS),
+    "/people": page(WHO_GIVES_ROLES),
     "/people/import": page(ADMINISTRATORS),
     "/people/import/template": page(ADMINISTRATORS),
     "/people/new": page(ADMINISTRATORS),
-    "/people/{publicId}": page(OF_A_PERSON),
+    "/people/{publicId}": page(OF_A_MEMBER),
     "/project-setup": page(ALL, 303),
     "/projects": page(ALL),
     "/projects/file": page(OPERATORS),

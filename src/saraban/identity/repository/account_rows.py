@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.account import NO_PASSWORD, UserState
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
+from saraban.identity.domain.context import Caller
 from saraban.identity.models import (
     Organization,
     RefreshToken,
@@ -24,6 +25,10 @@ from saraban.identity.repository import CONTRACTS, PROJECTS
 from saraban.identity.schemas import UserSearch
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
+
+VIEW, GIVE = "user.view", "user.manage_assignments"
+_MEMBERS = sa.table("project_organizations", sa.column("project_id"), sa.column("organization_id"))
+_PARTIES = sa.table("contract_organizations", sa.column("contract_id"), sa.column("organization_id"))
 
 # An account on which signing in has failed so often in a row is shown as locked.
 LOCKED_AFTER = 5
@@ -85,29 +90,50 @@ def _accounts() -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-async def one(session: AsyncSession, public_id: UUID) -> AccountRow | None:
-    row = (await session.execute(_accounts().where(User.public_id == public_id))).one_or_none()
+def _seen_by(caller: Caller) -> sa.ColumnElement[bool]:
+    """
+    Their own account; those of organizations where they see people or give roles; and where they give roles in a project or a
+    contract, those of its organizations and of whoever has a role there.
+    """
+    grants = [grant for grant in caller.grants if grant.gives(VIEW) or grant.gives(GIVE)]
+    if any(grant.is_global for grant in grants):
+        return sa.true()
+    giving = [grant for grant in grants if grant.gives(GIVE)]
+    organizations = {grant.organization for grant in grants if grant.organization is not None}
+    projects = {grant.project for grant in giving if grant.project is not None}
+    contracts = {grant.contract for grant in giving if grant.contract is not None}
+    home = User.primary_organization_id
+    held = sa.or_(UserAssignment.project_id.in_(projects), UserAssignment.contract_id.in_(contracts))
+    return sa.or_(
+        User.public_id == caller.public_id,
+        home.in_(organizations),
+        home.in_(sa.select(_MEMBERS.c.organization_id).where(_MEMBERS.c.project_id.in_(projects))),
+        home.in_(sa.select(_PARTIES.c.organization_id).where(_PARTIES.c.contract_id.in_(contracts))),
+        sa.exists().where(UserAssignment.user_id == User.user_id, held),
+    )
+
+
+async def one(session: AsyncSession, public_id: UUID, caller: Caller) -> AccountRow | None:
+    """Return an account that the caller sees."""
+    row = (await session.execute(_accounts().where(User.public_id == public_id, _seen_by(caller)))).one_or_none()
     return None if row is None else AccountRow._make(row)
 
 
 async def page(
     session: AsyncSession,
     wanted: UserSearch,
+    caller: Caller,
     *,
-    organizations: Collection[int] | None,
     cursor: str | None,
     after: UUID | None,
     limit: int,
 ) -> list[AccountRow]:
     """
-    One account more than `limit`, of those who work for one of some organizations.
+    One account more than `limit`, of those whom the caller sees.
 
-    :param organizations: None for everybody
     :param after: where the page before ended, when they are sorted by name; `cursor` otherwise
     """
-    statement = _accounts().where(*_filters(wanted))
-    if organizations is not None:
-        statement = statement.where(User.primary_organization_id.in_(organizations))
+    statement = _accounts().where(*_filters(wanted), _seen_by(caller))
     if wanted.sort == "newest":
         statement = newest_first(statement, at=User.created_at, public_id=User.public_id, cursor=cursor, limit=limit)
     else:

@@ -23,7 +23,7 @@ from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import EVERYTHING, Caller, RequestContext, Scope
 from saraban.identity.domain.period import PeriodState, RolePeriod
 from saraban.identity.models import Role, User, UserAssignment
-from saraban.identity.repository import held_roles, role_rows
+from saraban.identity.repository import account_rows, held_roles, role_rows
 from saraban.identity.repository.held_roles import AssignmentColumns
 from saraban.identity.service.callers import lock_rights
 from saraban.kit.db import Database
@@ -402,7 +402,7 @@ async def visible_assignments(
     ctx: RequestContext, session: AsyncSession, person: UUID
 ) -> tuple[User, list[held_roles.HeldRoleRow]]:
     """
-    Return somebody with their assignments: all for who may see the account, as everybody may their own, otherwise those where the
+    Return somebody with their assignments: all for who has `user.view`, as everybody sees their own, otherwise those where the
     caller gives roles.
 
     :raises NotFound: when the caller may see neither
@@ -414,7 +414,7 @@ async def visible_assignments(
     if user.user_id == ctx.caller.user_id or ctx.caller.may("user.view", home_of(user)):
         return user, rows
     rows = [row for row in rows if ctx.caller.may("user.manage_assignments", scope_of(row))]
-    if not rows and not ctx.caller.may("user.manage_assignments", home_of(user)):
+    if not rows and await account_rows.one(session, person, ctx.caller) is None:
         raise NotFound("There is no such person.")
     return user, rows
 

@@ -1,5 +1,5 @@
 """
-Shows and changes the people of the organizations that somebody administers. Who is of another organization is not there.
+Shows the people whom somebody administers or gives roles to, and changes the former. Whoever else there is is not there.
 
 The tag of an account is a digest of what may be changed of it, compared under the row's lock.
 """
@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import repository
 from saraban.identity.domain.account import UserState
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION
-from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.models import Role
 from saraban.identity.repository import account_rows, held_roles, role_rows
@@ -45,7 +45,7 @@ from saraban.kit.db import AnyRow
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, NotFound, Text, invalid, required
 from saraban.kit.pagination import page_of
 
-VIEW, GIVE = "user.view", "user.manage_assignments"
+VIEW, GIVE = account_rows.VIEW, account_rows.GIVE
 
 
 class AccountChanged(DomainError):
@@ -87,14 +87,6 @@ def first_password(order: UserIn) -> tuple[str | None, str | None]:
     return order.password, None
 
 
-def seen_by(caller: Caller) -> frozenset[int] | None:
-    """Return the organizations whose people a caller sees, None for all of them."""
-    giving = [grant for grant in caller.grants if grant.gives(VIEW)]
-    if any(grant.is_global for grant in giving):
-        return None
-    return frozenset(grant.organization for grant in giving if grant.organization is not None)
-
-
 async def list_people(
     ctx: RequestContext, session: AsyncSession, wanted: UserSearch, *, cursor: str | None, limit: int
 ) -> UserPage:
@@ -103,11 +95,10 @@ async def list_people(
 
     :raises Forbidden: to those who may see nobody's account
     """
-    ctx.caller.require_somewhere(VIEW)
+    if not ctx.caller.may_anywhere(GIVE):
+        ctx.caller.require_somewhere(VIEW)
     after = _last_name(cursor) if cursor and wanted.sort == "name" else None
-    rows = await account_rows.page(
-        session, wanted, organizations=seen_by(ctx.caller), cursor=cursor, after=after, limit=limit
-    )
+    rows = await account_rows.page(session, wanted, ctx.caller, cursor=cursor, after=after, limit=limit)
     if wanted.sort == "newest":
         page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
         return UserPage(items=[user_out(row) for row in page.items], next_cursor=page.next_cursor)
@@ -127,11 +118,10 @@ async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUI
     """
     Everybody may read their own.
 
-    :raises NotFound: when there is none, or they work for an organization whose people are not the caller's to see
+    :raises NotFound: when there is none whom the caller may see
     """
-    row = await account_rows.one(session, public_id)
-    home = frozenset({row.organization_id} if row and row.organization_id else ())
-    if row is None or not (public_id == ctx.caller.public_id or ctx.caller.may(VIEW, Scope(organizations=home))):
+    row = await account_rows.one(session, public_id, ctx.caller)
+    if row is None:
         raise NotFound("There is no such person.")
     return user_out(row)
 
@@ -219,9 +209,15 @@ async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UU
     await record(ctx, session, "user.end_sessions", user)
 
 
-async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[AnyRow]:
-    """Return the open sessions of somebody whom the caller may see: address, browser and when it was last used."""
-    await read_person(ctx, session, public_id)
+async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[AnyRow] | None:
+    """
+    Return the open sessions of somebody: address, browser and when it was last used; None for who sees the account because
+    they give roles, and no more of it.
+    """
+    row = await account_rows.one(session, public_id, ctx.caller)
+    home = frozenset({row.organization_id} if row and row.organization_id else ())
+    if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, Scope(organizations=home)):
+        return None
     return await account_rows.sessions(session, public_id, now=ctx.now)
 
 

@@ -101,12 +101,14 @@ class NewPersonPage(PageModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonPage(PageModel):
+    """:param sessions: None for who sees the account because they give roles, and no more of it"""
+
     template: ClassVar[str] = "people/person.html"
 
     user: UserOut
     tag: str
     roles: Sequence[HeldRoleOut]
-    sessions: Sequence[Any]
+    sessions: Sequence[Any] | None
     offer: OfferedRoles
     levels: Mapping[str, Text]
     states: Mapping[UserState, tuple[Text, str]]

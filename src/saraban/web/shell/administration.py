@@ -77,7 +77,7 @@ GROUPS: Final = (
             AdministrationPage(
                 "/organizations", "users", Text("องค์กร", "Organizations"), ("organization.create", "organization.edit")
             ),
-            AdministrationPage("/people", "user", Text("ผู้ใช้งาน", "People"), ("user.view",)),
+            AdministrationPage("/people", "user", Text("ผู้ใช้งาน", "People"), ("user.view", "user.manage_assignments")),
             AdministrationPage(
                 "/roles", "eye", Text("บทบาทและสิทธิ์", "Roles and permissions"), ("role.view", "user.manage_assignments")
             ),
