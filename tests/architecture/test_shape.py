@@ -12,9 +12,9 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 88_344,
-    "modules in src": 470,
-    "modules with one importer and under 60 lines": 12,
+    "lines of Python in src": 88_370,
+    "modules in src": 467,
+    "modules with one importer and under 60 lines": 11,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,

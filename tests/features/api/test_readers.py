@@ -38,8 +38,8 @@ OPERATORS: Final = everybody(403, anonymous=401, admin=200)
 ADMINISTRATORS: Final = everybody(403, anonymous=401, admin=200, org_admin=200)
 # The person who is asked about belongs to คคง., and the administrator of an organization is one of ผรม.2.
 OF_A_PERSON: Final = everybody(404, anonymous=401, admin=200)
-# Who gives roles in a project sees the people of its organizations.
-OF_A_MEMBER: Final = OF_A_PERSON | {"padmin": 200}
+# Who gives roles in a project sees the people of its organizations; คคง. is in both projects.
+OF_A_MEMBER: Final = OF_A_PERSON | {"padmin": 200, "other.manager": 200}
 # In some place: project administrators, document controllers and administrators of organizations.
 WHO_GIVES_ROLES: Final = everybody(200, anonymous=401, **{"reviewer.consultant": 403}, viewer=403, outsider=403)
 OF_NUMBERS: Final = everybody(403, **_HIDDEN, admin=200, padmin=200)

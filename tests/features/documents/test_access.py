@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.bootstrap import System
@@ -16,6 +17,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.access import GivenRole, Reason, Standing
 from saraban.identity.domain.catalogue import PERMISSIONS, PartyRole
 from saraban.identity.domain.context import Caller, Grant, Scope
+from saraban.identity.models import UserAssignment
 from saraban.identity.service import RoleGrant
 from saraban.identity.service.access import Subject, explain_permission, load_subject
 from saraban.kit.clock import local_date
@@ -31,6 +33,7 @@ from tests.features.documents.conftest import Desk
 ACCESS = "/api/v1/access"
 NOBODY = "01930b5e-0000-7000-8000-000000000000"
 PEOPLE = ("admin", "padmin", "dc.contractor", "dc.consultant", "reviewer.consultant", "approver.owner", "viewer")
+MONTH = timedelta(days=30)
 PATHS = {"letter": "correspondences", "rfa": "rfas", "transmittal": "transmittals"}
 
 
@@ -242,7 +245,13 @@ class TestReasons:
     async def test_tell_a_role_of_another_time(self, ground: Ground, first: int, last: int, reason: str) -> None:
         today = local_date(ground.system.clock.now(), ground.system.clock.zone)
         days = {"first": today + timedelta(days=first), "last": today + timedelta(days=last)}
-        await ground.do(identity.grant_role, "viewer", RoleGrant("Contract Admin", contract_code="LCBP3-C2", **days))
+        later = {name: day + MONTH for name, day in days.items()}  # what is over already is not given
+        await ground.do(identity.grant_role, "viewer", RoleGrant("Contract Admin", contract_code="LCBP3-C2", **later))
+        async with ground.system.db.writing() as session:
+            given = (
+                await session.scalars(sa.select(UserAssignment).where(UserAssignment.valid_until.isnot(None)))
+            ).one()
+            given.valid_from, given.valid_until = given.valid_from - MONTH, given.valid_until - MONTH
 
         found = await ground.ask("viewer", permission="contract.edit", contractPublicId=await contract_of(ground))
 

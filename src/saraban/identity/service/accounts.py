@@ -366,7 +366,9 @@ async def load_manageable(
     :raises Forbidden: without `permission` in its organization, and where its person has roles that reach further
     """
     user = (await repository.people_named(session, [canonical(username)], lock=lock)).get(canonical(username))
-    if user is None or await account_rows.one(session, user.public_id, ctx.caller) is None:
+    if user is None or not (
+        ctx.caller.may("user.view", home_of(user)) or await account_rows.one(session, user.public_id, ctx.caller)
+    ):
         raise NotFound(f"There is no account “{username}”.")
     await require_power_over(ctx, session, user, permission)
     return user
