@@ -33,7 +33,7 @@ GUARDS = {
     "audit.view_own": ("ops.audit_trail:may_read", "SEES_OWN"),
     "organization.view": ("identity.service.callers:list_organizations", '"organization.view"'),
     "user.view": ("identity.service.people:open_sessions", "VIEW"),
-    "user.create": ("identity.service.accounts:_new_user", '"user.create"'),
+    "user.create": ("identity.service.accounts:_new_user", "CREATE"),
     "user.edit": ("identity.service.accounts:set_active", '"user.edit"'),
     "user.delete": ("identity.service.accounts:set_active", '"user.delete"'),
     "user.manage_assignments": ("identity.service.assignments:require_no_more_than_own", '"user.manage_assignments"'),

@@ -42,15 +42,17 @@ def root() -> None:
 
 
 COMMANDS = ("serve", "worker", "setup", "migrate")
-GROUPS = ("demo", "user", "role", "project", "master", "document", "number", "workflow", "events", "webhook", "audit")
+MASTER = ("organization", "contract")  # lists of `master` that have a noun of their own
+GROUPS = (
+    *("demo", "user", "role", "project", *MASTER, "master"),
+    *("document", "number", "workflow", "events", "webhook", "audit"),
+)
 
 for name in COMMANDS:
     app.command()(getattr(import_module(f"saraban.cli.{name}"), name))
 for name in GROUPS:
-    app.add_typer(import_module(f"saraban.cli.{name}").group, name=name)
-
-for name in ("organization", "contract"):  # lists of `master` that have a noun of their own
-    app.add_typer(getattr(import_module("saraban.cli.master"), name), name=name)
+    room = import_module(f"saraban.cli.{'master' if name in MASTER else name}")
+    app.add_typer(getattr(room, name if name in MASTER else "group"), name=name)
 
 
 @app.command()

@@ -25,17 +25,19 @@ if TYPE_CHECKING:
     from saraban.setup.domain.master_kinds import MasterKind
     from saraban.setup.domain.master_rows import MasterAddress, MasterImport, MasterRow
 
-Row = Annotated[str, typer.Argument(metavar="CODE", help="Code of the row.")]
+Row = Annotated[str, typer.Argument(metavar="CODE", help="Its code.")]
 Values = Annotated[
     list[str], typer.Argument(metavar="FIELD=VALUE…", help="Fields as in the API; `FIELD=` takes a value away.")
 ]
-Reader = Annotated[str | None, typer.Option("--as", help="Account whose rights count.")]
-As = Annotated[str | None, typer.Option("--as", help="Account in whose name it is done; without it the system's.")]
+As = Annotated[
+    str | None,
+    typer.Option("--as", help="Account in whose name it is done; its rights count. Without it the system's."),
+]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A workbook (XLSX).")]
 Confirmed = Annotated[
     bool, typer.Option("--confirm-series", help="Change what numbers print, although series begin anew at 1.")
 ]
-Closed = Annotated[bool, typer.Option("--closed", help="Show those that are closed, too.")]
+Closed = Annotated[bool, typer.Option("--closed", help="Those that are closed, too.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,9 @@ def list_(
     rows_of: List,
     search: Annotated[str | None, typer.Option(help="Part of a code or a name.")] = None,
     closed: Closed = False,
-    account: Reader = None,
+    account: As = None,
 ) -> None:
-    """List the rows in their order."""
+    """List {rows} in their order."""
     from saraban.setup.service import master_data
 
     kind = rows_of.kind
@@ -127,8 +129,8 @@ def _state(row: "MasterRow") -> str:
     return say("ใช้งาน", "Open") if row.is_active else say("ปิดแล้ว", "Closed")
 
 
-def show(rows_of: List, code: Row, account: Reader = None) -> None:
-    """Show one row."""
+def show(rows_of: List, code: Row, account: As = None) -> None:
+    """Show one {row}."""
     from saraban.setup.service import master_data
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "MasterRow":
@@ -141,7 +143,7 @@ def show(rows_of: List, code: Row, account: Reader = None) -> None:
 
 
 def add(rows_of: List, values: Values, account: As = None) -> None:
-    """Add a row at the end of its list."""
+    """Add one {row}; it stands at the end of its list."""
     from saraban.setup.domain.master_workbook import checked_values
     from saraban.setup.schemas.master_data import new_row
     from saraban.setup.service import master_data
@@ -158,7 +160,7 @@ def add(rows_of: List, values: Values, account: As = None) -> None:
 
 
 def change(rows_of: List, code: Row, values: Values, confirm_series: Confirmed = False, account: As = None) -> None:
-    """Change a row. A code that numbers print is changed once --confirm-series says so."""
+    """Change one {row}. A code that numbers print is changed once --confirm-series says so."""
     from saraban.setup.domain.master_workbook import checked_values
     from saraban.setup.schemas.master_data import row_change
     from saraban.setup.service import master_data
@@ -175,13 +177,13 @@ def change(rows_of: List, code: Row, values: Values, confirm_series: Confirmed =
 
 
 def close(rows_of: List, code: Row, account: As = None) -> None:
-    """Close a row: it stays on documents and leaves the forms."""
+    """Close one {row}: it stays on documents and leaves the forms."""
     _set_active(rows_of, code, account, active=False)
     tell(f"ปิด {code} แล้ว", f"{code} closed.")
 
 
 def reopen(rows_of: List, code: Row, account: As = None) -> None:
-    """Offer a closed row in the forms again."""
+    """Offer one closed {row} in the forms again."""
     _set_active(rows_of, code, account, active=True)
     tell(f"เปิดใช้ {code} แล้ว", f"{code} reopened.")
 
@@ -239,7 +241,7 @@ def import_(
     )
 
 
-def export(rows_of: List, file: File, closed: Closed = False, account: Reader = None) -> None:
+def export(rows_of: List, file: File, closed: Closed = False, account: As = None) -> None:
     """Write a list into a workbook that can be changed and imported again."""
     from saraban.setup.service import master_import
 
@@ -278,7 +280,8 @@ def add_commands(
     """
     for verb, example in verbs.items():
         command = _command(verb, which, options)
-        command.__doc__ = f"{verb.__doc__}\n\n    Example: `saraban {noun} {example}`\n    "
+        told = (verb.__doc__ or "").replace("{row}", noun if which else "row").replace("{rows}", which or "rows")
+        command.__doc__ = f"{told}\n\n    Example: `saraban {noun} {example}`\n    "
         target.command(example.split()[0])(command)
 
 

@@ -68,22 +68,24 @@ def member(
     organization: Annotated[str, typer.Argument(metavar="ORGANIZATION", help="Code of the organization.")],
     account: As,
     project: Project,
-    role: Annotated[
-        str | None, typer.Option(help="OWNER, DESIGNER, CONSULTANT, CONTRACTOR or OTHER; without it, it is taken out.")
-    ] = None,
+    role: Annotated[str | None, typer.Option(help="OWNER, DESIGNER, CONSULTANT, CONTRACTOR or OTHER.")] = None,
     contract: Annotated[str | None, typer.Option(help="Code of a contract: make it a party of that.")] = None,
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it out.")] = False,
 ) -> None:
     """Make an organization a member of a project or a party of its contract, give it another role, or take it out.
 
     Examples:
 
         saraban project member ผรม.2 --role CONTRACTOR --project LCBP3-C2 --as padmin
-        saraban project member ผรม.2 --project LCBP3-C2 --contract LCBP3-C2 --as padmin
+        saraban project member ผรม.2 --remove --project LCBP3-C2 --contract LCBP3-C2 --as padmin
     """
     from saraban.identity.domain.catalogue import PartyRole
     from saraban.setup.domain.master_kinds import CONTRACT, ORGANIZATION, Owner
     from saraban.setup.service import master_data, members
 
+    if (role is None) is not remove:
+        raise stop("ระบุ --role หรือ --remove อย่างใดอย่างหนึ่ง", "Say either --role or --remove.", code=2)
     if role is not None and role.upper() not in set(PartyRole):
         raise invalid(
             "/role", "not_in_list", "บทบาทต้องเป็น {known}", "The role is one of {known}.", known=", ".join(PartyRole)

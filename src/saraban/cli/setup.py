@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -48,6 +49,9 @@ def setup(
         str | None, typer.Option(help="Code of the administrator's organization, as numbers print it.")
     ] = None,
     organization_name: Annotated[str | None, typer.Option(help="Its name; left out, the code.")] = None,
+    organization_name_en: Annotated[str, typer.Option(help="Its name in English.")] = "",
+    first_name: Annotated[str, typer.Option(help="The administrator's first name.")] = "",
+    last_name: Annotated[str, typer.Option(help="The administrator's last name.")] = "",
     project: Annotated[
         Path | None, typer.Option(help="A project file to begin with: `saraban project template` prints one.")
     ] = None,
@@ -95,7 +99,12 @@ def setup(
     if missing and not asks:
         named = ", ".join(missing)
         raise stop(f"ระบุ {named}", f"Say {named}: there is no terminal to ask at.", code=2)
-    first = _first(username, email, organization, organization_name, password_stdin=password_stdin)
+    first = replace(
+        _first(username, email, organization, organization_name, password_stdin=password_stdin),
+        organization_name_en=organization_name_en,
+        first_name=first_name,
+        last_name=last_name,
+    )
     _check(first, content)
     _prepare(config.load())
     made = with_system(lambda system: _set_up(system, first, content))

@@ -16,6 +16,7 @@ from saraban.kit.errors import ErrorKind, Invalid
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
+    from saraban.identity.domain.access import CarryingRole
     from saraban.identity.domain.context import RequestContext
     from saraban.identity.service import AccountSummary, KnownPerson
     from saraban.identity.service.access import Explanation
@@ -29,8 +30,6 @@ Role = Annotated[str, typer.Argument(help="Role, such as “Document Control”.
 Organization = Annotated[str | None, typer.Option(help="Where: code of an organization.")]
 Project = Annotated[str | None, typer.Option(help="Where: code of a project.")]
 Contract = Annotated[str | None, typer.Option(help="Where: code of a contract.")]
-MOST_COLUMNS = 32
-MOST_ROWS = 10_001
 
 
 group = typer.Typer(no_args_is_help=True, help="Invite people, open, close and unlock accounts, and give them roles.")
@@ -335,7 +334,7 @@ def import_(
         saraban user import people.xlsx
     """
     from saraban.identity import service as identity
-    from saraban.kit.spreadsheets import read_rows, unreadable
+    from saraban.kit.spreadsheets import unreadable
 
     if template:
         identity.write_template(file)
@@ -343,7 +342,7 @@ def import_(
         return
     if not file.is_file():
         raise unreadable()
-    rows = list(read_rows(file, columns=MOST_COLUMNS, rows=MOST_ROWS, formulas=True))
+    rows = identity.read_people_sheet(file)
     try:
         done = as_system(lambda ctx, session: identity.import_people(ctx, session, rows=rows, dry_run=dry_run))
     except Invalid as fault:
@@ -423,9 +422,14 @@ def why(
     for label, names in (
         (say("สิทธิ์ที่ขาด", "missing"), found.missing),
         (say("ขั้นตอนต้องการบทบาท", "the step asks for the role"), found.role_names),
+        (say("บทบาทที่ให้สิทธิ์นี้", "roles that give it"), [_carrying(one) for one in found.carriers]),
         (say("ทำแทน", "in the place of"), [one.display_name for one in found.on_behalf_of]),
         (say("อยู่ที่", "pending with"), found.asked),
         (say("ผู้ที่มอบสิทธิ์ได้", "who can give it"), [one.display_name for one in found.givers]),
     ):
         if names:
             typer.echo(f"  {label}: {', '.join(names)}")
+
+
+def _carrying(one: "CarryingRole") -> str:
+    return f"{one.name} ({' '.join((one.level, ', '.join(one.places))).rstrip()})"

@@ -145,6 +145,28 @@ class UserSecretOut(UserOut):
     password: str | None = Field(None, description="The password that was made for a service account.")
 
 
+class InvitedPersonOut(Schema):
+    username: str
+    display_name: str
+    invitation_url: str | None = Field(
+        description="The one-time link, where no e-mail is set up; null for a dry run. Told here, and nowhere again."
+    )
+
+
+class KnownPersonOut(Schema):
+    """A person of the sheet who has an account, which stays as it is."""
+
+    row: int = Field(description="Its row in the sheet.", examples=[3])
+    username: str
+    differs: list[str] = Field(description="The columns in which the sheet says something else.", examples=[["email"]])
+
+
+class PeopleImportOut(Schema):
+    applied: bool = Field(description="False for a dry run.")
+    invited: list[InvitedPersonOut]
+    known: list[KnownPersonOut]
+
+
 class UserSearch(Schema):
     model_config = ConfigDict(extra="ignore", alias_generator=to_camel, populate_by_name=True)
 

@@ -4,6 +4,7 @@ What every HTTP door shares: the reading session, the problem answer, the langua
 Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -26,6 +27,7 @@ from saraban.kit.departure import ClientGone
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import trace_id
+from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
@@ -215,6 +217,43 @@ BINARY: dict[int | str, dict[str, Any]] = {
         },
     }
 }
+
+
+class NotAWorkbook(DomainError):
+    """A list is imported from a sheet, sent with the content type of its format."""
+
+    kind, code = ErrorKind.UNSUPPORTED, "NOT_A_WORKBOOK"
+    says = Text("ต้องส่งไฟล์ {known}", "Send a sheet: {known}.")
+    recovery = (Text("ตั้ง Content-Type ให้ตรงกับรูปแบบของไฟล์", "Set the Content-Type to the one of its format."),)
+
+
+def sheet_body(description: str, *forms: str) -> dict[str, Json]:
+    """Describe a request whose body is a sheet in one of the forms of `MEDIA`."""
+    kinds = [MEDIA[form].partition(";")[0] for form in forms]
+    content: dict[str, Json] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
+    return {"requestBody": {"required": True, "description": description, "content": content}}
+
+
+async def read_sent_sheet(request: Request, read: Callable[[FilePath], T], *forms: str) -> T:
+    """
+    Have the body of a request read from a file, in a thread.
+
+    :param forms: those of `MEDIA` that are taken
+    :raises NotAWorkbook: for another content type
+    """
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    form = next((one for one in forms if MEDIA[one].partition(";")[0] == sent), None)
+    if form is None:
+        raise NotAWorkbook(values={"known": ", ".join(one.upper() for one in forms)})
+    content = await request.body()
+
+    def work() -> T:
+        with TemporaryDirectory(prefix="saraban-") as folder:
+            path = FilePath(folder) / f"rows.{form}"
+            path.write_bytes(content)
+            return read(path)
+
+    return await asyncio.to_thread(work)
 
 
 def workbook_response(path: FilePath, form: str, folder: TemporaryDirectory[str]) -> Response:

@@ -4,6 +4,7 @@ The base of every request and answer, and the text fields that all of them share
 It knows pydantic and no HTTP, so that services may speak in the same shapes as the door.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -73,19 +74,29 @@ class SingleLine:
 STORED: Final = {"stored": True}
 
 
-def _no_formula(value: str, info: ValidationInfo) -> str:
-    if value.startswith(DANGEROUS) and not (info.context and info.context.get("stored")):
+# Words that follow a list or a row in an address: a code like them could not be reached there.
+_IN_ADDRESSES: Final = re.compile(r"export|import|order|.*/(close|reopen)|(.*/)?\.{1,2}(/.*)?")
+
+
+def _acceptable_code(value: str, info: ValidationInfo) -> str:
+    if info.context and info.context.get("stored"):
+        return value
+    if value.startswith(DANGEROUS):
         raise _refuse(CODE_LIKE_FORMULA.th, CODE_LIKE_FORMULA.en, "formula")
+    if _IN_ADDRESSES.fullmatch(value):
+        raise _refuse(
+            "รหัสนี้ซ้ำกับคำที่ระบบใช้ในที่อยู่เว็บ", "This is a word of the product's addresses: choose another code.", "reserved"
+        )
     return value
 
 
 @dataclass(frozen=True)
 class CodeLine(SingleLine):
-    """`Annotated[str, CodeLine(50)]`: the code of something new, which no export may turn into a formula."""
+    """`Annotated[str, CodeLine(50)]`: the code of something new, which no export may turn into a formula and an address can name."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         line = super().__get_pydantic_core_schema__(source, handler)
-        return core_schema.with_info_after_validator_function(_no_formula, line)
+        return core_schema.with_info_after_validator_function(_acceptable_code, line)
 
 
 @dataclass(frozen=True)

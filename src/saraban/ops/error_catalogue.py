@@ -264,6 +264,7 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "workflow_delegate": ("DELEGATE_AWAY", "DELEGATION_CHAINED", "DELEGATION_OVERLAPS"),
     "workflow_revoke_delegation": ("DELEGATION_CHANGED",),
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
+    "users_import_users": ("NOT_A_WORKBOOK",),
     "roles_access": ONE_THING,
     "roles_create": ("ROLE_NAME_TAKEN",),
     "roles_change": ("ROLE_NAME_TAKEN", "ROLE_NAMED_BY_WORKFLOW", "ROLE_SHIPPED", "ROLE_CHANGED"),

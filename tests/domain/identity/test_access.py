@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.identity.domain.access import GivenRole, Standing, can_give, decide, places_in
+from saraban.identity.domain.access import CarryingRole, GivenRole, Standing, can_give, decide, fitting, places_in
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, Scope
 from saraban.kit.errors import Text
 from saraban.kit.ids import new_id
@@ -86,12 +86,34 @@ class TestDecide:
         assert decide(person([]), [], lambda _one: True).deciding == ()
 
 
+CARRYING = st.builds(
+    lambda level, names: CarryingRole("Role", WORDS, level, frozenset(names)),
+    st.sampled_from(["Global", "Organization", "Project", "Contract"]),
+    st.sets(st.sampled_from(NAMES[:2]), min_size=1),
+)
+
+
+class TestFitting:
+    @given(st.lists(CARRYING, max_size=4), SCOPES)
+    def test_is_given_in_a_place_of_the_scope_or_everywhere(self, roles: list[CarryingRole], scope: Scope) -> None:
+        levels = {"Global", *places_in(scope)}
+
+        found = fitting(roles, NAMES[:2], scope)
+
+        assert {one.level for one in found} <= levels
+        assert bool(found) == any(one.level in levels for one in roles)
+        assert all(one.level != "Global" for one in found) or {one.level for one in found} == {"Global"}
+
+
 class TestCanGive:
-    @given(ROLES, st.sampled_from(NAMES[:2]), SCOPES)
-    def test_takes_the_right_to_give_and_the_thing_itself_in_one_place(
-        self, roles: list[GivenRole], permission: str, scope: Scope
+    @given(ROLES, CARRYING, SCOPES)
+    def test_takes_the_right_to_give_and_all_of_the_role_in_one_place(
+        self, roles: list[GivenRole], role: CarryingRole, scope: Scope
     ) -> None:
         who = person(roles)
-        able = [one for one in places_in(scope) if who.may(NAMES[2], one) and who.may(permission, one)]
+        places = [Scope()] if role.level == "Global" else places_in(scope).get(role.level, ())
+        able = [
+            one for one in places if who.may(NAMES[2], one) and all(who.may(name, one) for name in role.permissions)
+        ]
 
-        assert can_give(who, [permission], scope) == bool(able)
+        assert can_give(who, [role], scope) == bool(able)

@@ -36,6 +36,14 @@ def test_other_characters_are_taken(code: str) -> None:
     assert checked_values(new_row(kind), values).model_dump(by_alias=True)["code"] == code
 
 
+@pytest.mark.parametrize("code", ["export", "import", "order", ".", "..", "A/../B", "A/close", "A/reopen"])
+def test_no_code_is_a_word_of_its_own_address(code: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        checked_values(new_row(DISCIPLINE), {"code": code, "nameTh": "ก", "nameEn": "A"})
+
+    assert [(one.pointer, one.code) for one in refused.value.fields] == [("/code", "reserved")]
+
+
 def test_nor_does_the_code_of_a_new_project() -> None:
     with pytest.raises(ValidationError, match="cannot begin"):
         NewProjectIn.model_validate({"projectCode": "=P", "projectName": "P"})

@@ -68,9 +68,10 @@ TABLE: Final[dict[str, Statuses]] = {
         f"{API}/projects/{{publicId}}/{name}": MEMBERS
         for name in ("disciplines", "rfa-types", "sub-types", "organizations")
     },
+    f"{API}/contracts/{{publicId}}/organizations": MEMBERS,
     f"{API}/projects/{{publicId}}/checklist": MANAGERS,
     f"{API}/projects/{{publicId}}/file": MANAGERS,
-    f"{API}/access": OF_A_PERSON,
+    f"{API}/access": OF_A_MEMBER,
     f"{API}/audit": ADMINISTRATORS,
     f"{API}/audit/export": ADMINISTRATORS,
     f"{API}/document-numbering/logs/audit": OF_NUMBERS,

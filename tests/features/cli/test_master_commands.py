@@ -35,9 +35,17 @@ class TestMembers:
 
         assert command(*of_project, "--role", "CONTRACTOR")[0] == 0
         assert command(*of_project, "--contract", "LCBP3-C2", "--role", "CONTRACTOR")[0] == 0
-        assert command(*of_project)[0] == 6
-        assert command(*of_project, "--contract", "LCBP3-C2")[0] == 0
-        assert command(*of_project)[0] == 0
+        assert command(*of_project)[0] == 2
+        assert command(*of_project, "--remove", "--role", "CONTRACTOR")[0] == 2
+        assert command(*of_project, "--remove")[0] == 6
+        assert command(*of_project, "--remove", "--contract", "LCBP3-C2")[0] == 0
+        assert command(*of_project, "--remove")[0] == 0
+
+
+class TestHelp:
+    def test_says_what_the_list_is_of(self, command: Command) -> None:
+        assert "Close one contract:" in command("contract", "--help")[1]
+        assert "List organizations in" in command("organization", "list", "--help")[1]
 
 
 class TestLists:

@@ -40,6 +40,7 @@ class TestWhy:
         assert refused[1].splitlines() == [
             "no: No role of theirs gives this permission.",
             "  missing: contract.edit",
+            "  roles that give it: Project Manager (Project LCBP3-C2)",
             "  who can give it: ปกรณ์ คุมโครงการ, อารีย์ ดูแลระบบ",
         ]
 

@@ -240,6 +240,39 @@ class TestReasons:
         assert (found["allowed"], found["reason"], found["missing"]) == (False, "missing", ["contract.edit"])
         # Who looks after the project comes before who looks after everything.
         assert [one["displayName"] for one in found["givers"]] == ["ปกรณ์ คุมโครงการ", "อารีย์ ดูแลระบบ"]
+        assert [(one["role"], one["level"], one["places"]) for one in found["carriers"]] == [
+            ("Project Manager", "Project", ["LCBP3-C2"])
+        ]
+
+    async def test_name_roles_of_ones_own_in_their_project_alone(self, ground: Ground) -> None:
+        role = {
+            "name": "Contract Clerk",
+            "nameEn": "Contract Clerk",
+            "level": "Project",
+            "permissions": ["contract.edit"],
+        }
+        admin = await ground.desk.as_("admin")
+        made = await admin.post("/api/v1/roles", json={**role, "projectPublicId": str(ground.desk.project)})
+        assert made.status_code == 201, made.text
+
+        here = await ground.ask("viewer", permission="contract.edit", projectPublicId=ground.desk.project)
+        everywhere = await ground.ask("viewer", permission="contract.edit")
+        await admin.post(f"/api/v1/roles/{made.json()['publicId']}/close")
+        closed = await ground.ask("viewer", permission="contract.edit", projectPublicId=ground.desk.project)
+
+        assert [one["role"] for one in here["carriers"]] == ["Project Manager", "Contract Clerk"]
+        assert [one["role"] for one in everywhere["carriers"]] == ["Superadmin"]
+        assert [one["role"] for one in closed["carriers"]] == ["Project Manager"]
+
+    async def test_answer_a_manager_about_people_of_their_project_without_naming_other_places(
+        self, ground: Ground
+    ) -> None:
+        who = await ground.who("dc.consultant")
+        found = await ground.ask(
+            "padmin", userPublicId=str(who.public_id), permission="user.create", projectPublicId=ground.desk.project
+        )
+
+        assert (found["allowed"], found["roles"]) == (False, [])
 
     @pytest.mark.parametrize(("first", "last", "reason"), [(-9, -2, "ended"), (2, 9, "upcoming"), (-2, 2, "granted")])
     async def test_tell_a_role_of_another_time(self, ground: Ground, first: int, last: int, reason: str) -> None:
@@ -306,9 +339,9 @@ class TestCallers:
 
     @pytest.mark.parametrize(
         ("who", "status"),
-        [("admin", 200), ("padmin", 404), ("dc.contractor", 404), ("reviewer.consultant", 404), ("viewer", 404)],
+        [("admin", 200), ("padmin", 200), ("dc.contractor", 404), ("reviewer.consultant", 404), ("viewer", 404)],
     )
-    async def test_ask_about_others_whose_accounts_they_see(self, ground: Ground, who: str, status: int) -> None:
+    async def test_ask_about_others_whom_they_see_among_people(self, ground: Ground, who: str, status: int) -> None:
         other = str((await ground.who("approver.owner")).public_id)
         client = await ground.desk.as_(who)
 

@@ -447,3 +447,45 @@ class TestOwnAccount:
         answer = await office.ask("viewer", "PATCH", "/" + await office.id_of("viewer"), json={"firstName": "X"})
 
         assert answer.status_code == 403
+
+
+class TestImport:
+    CSV = "userName,email,firstName,lastName,organization,role,level,place\n"
+
+    async def sent(self, office: Office, who: str, *rows: str, **params: str) -> httpx.Response:
+        content, headers = self.CSV + "\n".join(rows), {"Content-Type": "text/csv; charset=utf-8"}
+        return await office.ask(who, "POST", "/import", content=content.encode(), headers=headers, params=params)
+
+    async def test_invites_everybody_once_and_tells_the_links(self, office: Office) -> None:
+        row = "somchai,somchai@example.org,สมชาย,ใจดี,คคง.,Document Control,Organization,คคง."
+
+        tried = await self.sent(office, "admin", row, dryRun="true")
+        made = (await self.sent(office, "admin", row)).json()
+        again = (await self.sent(office, "admin", row)).json()
+
+        assert tried.json() == {
+            "applied": False,
+            "invited": [{"username": "somchai", "displayName": "สมชาย ใจดี", "invitationUrl": None}],
+            "known": [],
+        }
+        assert "/invitations/" in made["invited"][0]["invitationUrl"]
+        assert again == {"applied": True, "invited": [], "known": [{"row": 2, "username": "somchai", "differs": []}]}
+
+    async def test_names_each_fault_by_row_and_column_and_invites_nobody(self, office: Office) -> None:
+        answer = await self.sent(
+            office,
+            "admin",
+            "good,good@example.org,,,คคง.,,,",
+            "bad,nonsense,,,คคง.,,,",
+            "lost,lost@example.org,,,XXX,,,",
+        )
+
+        assert answer.status_code == 422
+        assert [one["pointer"] for one in answer.json()["errors"]] == ["/3/email", "/4/organization"]
+        assert (await office.ask("admin", "GET", params={"search": "good"})).json()["items"] == []
+
+    async def test_is_for_who_opens_accounts_and_takes_sheets_alone(self, office: Office) -> None:
+        assert (await self.sent(office, "viewer")).status_code == 403
+        assert (await self.sent(office, "padmin")).status_code == 403
+        wrong = await office.ask("admin", "POST", "/import", json={"people": []})
+        assert (wrong.status_code, wrong.json()["code"]) == (415, "NOT_A_WORKBOOK")

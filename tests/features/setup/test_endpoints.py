@@ -88,3 +88,19 @@ async def test_gives_no_people_to_whom_may_not_see_their_accounts(signed_in: Sig
     assert "people:" not in given
     # What is left says nothing of them: applied again, it takes no role from anybody.
     assert (await sent(admin, given)).json() == {"changes": [], "applied": True}
+
+
+async def test_shows_a_contract_with_its_parties(signed_in: SignIn) -> None:
+    admin = await signed_in("admin")
+    project = (await admin.get("/api/v1/projects")).json()["items"][0]["publicId"]
+    listed = (await admin.get(f"/api/v1/projects/{project}/contracts")).json()["items"][0]
+    address = f"/api/v1/contracts/{listed['publicId']}"
+
+    found = await admin.get(address)
+    parties = (await admin.get(f"{address}/organizations")).json()
+
+    assert found.json() == {**listed, "description": None, "organizations": parties["items"]}
+    assert {one["role"] for one in parties["items"]} >= {"OWNER", "CONTRACTOR"}
+    assert sorted(parties["items"], key=str) == sorted(listed["organizations"], key=str)
+    renamed = await admin.patch(address, json={"contractName": "สัญญา"}, headers={"If-Match": found.headers["ETag"]})
+    assert renamed.status_code == 200

@@ -13,8 +13,25 @@ class TestWhy:
     @pytest.mark.parametrize(
         ("language", "words"),
         [
-            ("th", ("ทำไม่ได้", "ไม่มีบทบาทใดให้สิทธิ์นี้", "แก้ไขสัญญา · LCBP3-C2", "ผู้จัดการโครงการ (โครงการ)", "ปกรณ์ คุมโครงการ")),
-            ("en", ("may not do this", "Change contracts · LCBP3-C2", "Contract Admin (Contract)", "ปกรณ์ คุมโครงการ")),
+            (
+                "th",
+                (
+                    "ทำไม่ได้",
+                    "ไม่มีบทบาทใดให้สิทธิ์นี้",
+                    "แก้ไขสัญญา · LCBP3-C2",
+                    "ผู้จัดการโครงการ (โครงการ LCBP3-C2)",
+                    "ปกรณ์ คุมโครงการ",
+                ),
+            ),
+            (
+                "en",
+                (
+                    "may not do this",
+                    "Change contracts · LCBP3-C2",
+                    "Project Manager (Project LCBP3-C2)",
+                    "ปกรณ์ คุมโครงการ",
+                ),
+            ),
         ],
     )
     async def test_names_what_is_missing_and_who_can_give_it(

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from saraban.documents.access import service
 from saraban.documents.access.domain import SAYS
-from saraban.documents.access.schemas import AccessOut, AccessQuery, DecidingRole, PersonOut
+from saraban.documents.access.schemas import AccessOut, AccessQuery, CarryingRoleOut, DecidingRole, PersonOut
 from saraban.documents.access.service import Answer
 from saraban.identity.dependencies import Context
 from saraban.identity.domain.access import GivenRole
@@ -39,6 +39,15 @@ def shown(ctx: RequestContext, answer: Answer) -> AccessOut:
         roles=[_role(ctx, one) for one in found.roles],
         missing=list(found.missing),
         role_names=list(found.role_names),
+        carriers=[
+            CarryingRoleOut(
+                role=one.name,
+                called=Words(th=one.called.th, en=one.called.en),
+                level=one.level,
+                places=list(one.places),
+            )
+            for one in found.carriers
+        ],
         givers=[PersonOut.model_validate(one) for one in found.givers],
         on_behalf_of=[PersonOut.model_validate(one) for one in found.on_behalf_of],
         asked=list(found.asked),

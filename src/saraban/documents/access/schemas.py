@@ -57,6 +57,13 @@ class DecidingRole(Schema):
     given_at: datetime
 
 
+class CarryingRoleOut(Schema):
+    role: str = Field(examples=["Project Manager"])
+    called: Words
+    level: str = Field(examples=["Project"])
+    places: list[str] = Field(description="Codes; none for everywhere.", examples=[["LCBP3-C2"]])
+
+
 class AccessOut(Schema):
     """Whether somebody may, and what decides."""
 
@@ -68,6 +75,11 @@ class AccessOut(Schema):
     roles: list[DecidingRole] = Field(description="That decide; or that would: elsewhere, at another time, if open.")
     missing: list[str] = Field(description="Permissions of which one is needed.", examples=[["workflow.action_review"]])
     role_names: list[str] = Field(description="Roles of which the step asks for one.")
-    givers: list[PersonOut] = Field(description="Who can give what is missing: they give roles there and hold it.")
+    carriers: list[CarryingRoleOut] = Field(
+        description="Roles that carry what is missing, with where they would count."
+    )
+    givers: list[PersonOut] = Field(
+        description="Who can give one of these roles: they give roles there and hold all that it carries."
+    )
     on_behalf_of: list[PersonOut] = Field(description="In whose place it is allowed.")
     asked: list[str] = Field(description="Whom the step waits for: organizations by code, then people.")

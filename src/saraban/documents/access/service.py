@@ -249,7 +249,7 @@ async def _explain_sight(session: AsyncSession, subject: Subject, there: _Standi
     if found.allowed or found.reason in _ROLES_DECIDE or subject.caller is None:
         return found
     if there.facts.seen_by(subject.caller, _ISSUED):
-        return replace(found, reason=Reason.NOT_ISSUED, missing=(), givers=())
+        return replace(found, reason=Reason.NOT_ISSUED, missing=(), carriers=(), givers=())
     # Whoever may look at documents elsewhere lacks no permission: their organizations have no part in this one.
     return replace(found, reason=Reason.NO_PARTY) if found.reason is Reason.ELSEWHERE else found
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
 from saraban.identity.domain.context import Caller, Grant, Scope
 from saraban.identity.domain.period import PeriodState
 from saraban.kit.errors import Text
@@ -84,6 +85,26 @@ class GivenRole:
 
 
 @dataclass(frozen=True, slots=True)
+class CarryingRole:
+    """
+    A role that carries what is missing, whether anybody has it or not.
+
+    :param called: its name in both languages
+    :param places: codes of where it would count; none for everywhere
+    """
+
+    name: str
+    called: Text
+    level: str
+    permissions: frozenset[str]
+    places: tuple[str, ...] = ()
+
+    def scopes_in(self, scope: Scope) -> tuple[Scope, ...]:
+        """Return the places in which it could be given so that it counts for a scope."""
+        return (Scope(),) if self.level == GLOBAL else places_in(scope).get(self.level, ())
+
+
+@dataclass(frozen=True, slots=True)
 class GuardDecision:
     """
     What the guard says, and because of what.
@@ -140,19 +161,27 @@ def _with(person: Caller, held: Collection[GivenRole]) -> Caller:
     return replace(person, grants=grants, organization_ids=person.organization_ids | own)
 
 
-def places_in(scope: Scope) -> tuple[Scope, ...]:
-    """Return the places in which a role could be given so that it counts for a scope."""
-    found = [Scope(frozenset({one})) for one in sorted(scope.organizations)]
-    if scope.project is not None:
-        found.append(Scope(project=scope.project))
-    if scope.contract is not None:
-        found.append(Scope(project=scope.project, contract=scope.contract))
-    return tuple(found) or (Scope(),)
+def places_in(scope: Scope) -> dict[str, tuple[Scope, ...]]:
+    """Return the places of a scope by the level of the roles that are given there; none where everything is asked about."""
+    found = {
+        ORGANIZATION: tuple(Scope(frozenset({one})) for one in sorted(scope.organizations)),
+        PROJECT: (Scope(project=scope.project),) if scope.project is not None else (),
+        CONTRACT: (Scope(project=scope.project, contract=scope.contract),) if scope.contract is not None else (),
+    }
+    return {level: places for level, places in found.items() if places}
 
 
-def can_give(person: Caller, permissions: Collection[str], scope: Scope) -> bool:
-    """Return whether somebody gives roles in one of those places, and holds there what is missing."""
+def fitting(roles: Iterable[CarryingRole], permissions: Collection[str], scope: Scope) -> tuple[CarryingRole, ...]:
+    """Return the roles that would count in a scope; those of everywhere, and those that carry everything, where no other does."""
+    here = [one for one in roles if one.scopes_in(scope)]
+    narrow = [one for one in here if one.level != GLOBAL and not one.permissions.isdisjoint(permissions)]
+    return tuple(narrow or here)
+
+
+def can_give(person: Caller, roles: Iterable[CarryingRole], scope: Scope) -> bool:
+    """Return whether somebody gives roles where one of these would count, and holds there all that it carries."""
     return any(
-        person.may(MANAGES, place) and (not permissions or any(person.may(name, place) for name in permissions))
-        for place in places_in(scope)
+        person.may(MANAGES, place) and all(person.may(name, place) for name in role.permissions)
+        for role in roles
+        for place in role.scopes_in(scope)
     )

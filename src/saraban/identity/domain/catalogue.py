@@ -5,7 +5,6 @@ demo accounts. Data, no rules.
 Further requirements (REQ-NUM-16, REQ-NUM-17) add to the matrix; `ADDED` is the one place that says what and why.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -267,12 +266,6 @@ def permissions_of(role: str) -> frozenset[str]:
         return frozenset(offer.name for offer in PERMISSIONS)
     matrix = {name for name, roles, _th, _en in _MATRIX if role in {_SHORT[short] for short in roles.split()}}
     return frozenset(matrix) | ADDED.get(role, frozenset())
-
-
-def roles_giving(permissions: Collection[str]) -> tuple[ShippedRole, ...]:
-    """Return the shipped roles that have one of some permissions; who does everything, where no other has."""
-    narrow = [one for one in ROLES if one.name != SUPERADMIN and not permissions_of(one.name).isdisjoint(permissions)]
-    return tuple(narrow or (one for one in ROLES if permissions and one.name == SUPERADMIN))
 
 
 DEMO_PASSWORD = "saraban-demo"  # noqa: S105  told to everybody; production refuses to start with these accounts

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
@@ -14,6 +14,9 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.schemas import (
     HeldRoleOut,
     HeldRolesOut,
+    InvitedPersonOut,
+    KnownPersonOut,
+    PeopleImportOut,
     RoleGrantIn,
     UserChangeIn,
     UserIn,
@@ -23,7 +26,7 @@ from saraban.identity.schemas import (
     UserSearch,
     UserSecretOut,
 )
-from saraban.identity.service import accounts, assignments, invitations, passwords, people
+from saraban.identity.service import accounts, assignments, invitations, passwords, people, people_import
 from saraban.kit.db import Database
 from saraban.kit.http import (
     Db,
@@ -35,7 +38,9 @@ from saraban.kit.http import (
     ReadSession,
     async_dependency,
     read_after_commit,
+    read_sent_sheet,
     respond,
+    sheet_body,
 )
 from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.operation import Operation, Receipt
@@ -83,6 +88,28 @@ async def create_user(
         return invitation.public_id, _link(base, invitation)
 
     return await _done(ctx, db, idempotency, Operation.of(ctx, "POST /users", asked), work, UserSecretOut, status=201)
+
+
+@router.post(
+    "/import",
+    summary="Import people",
+    openapi_extra=sheet_body("A sheet of people, as `saraban user import --template` writes it.", "xlsx", "csv"),
+)
+async def import_users(
+    ctx: Context,
+    request: Request,
+    db: Db,
+    base: InvitationBase,
+    dry_run: Annotated[bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")] = False,
+) -> PeopleImportOut:
+    """
+    Invites everybody who has no account and gives them their roles: all of them, or nobody and each fault is named by its row and
+    column: `/3/email`. Who has an account stays as they are, so that a second time changes nothing.
+    """
+    ctx.caller.require_somewhere(accounts.CREATE)  # who may not learns nothing of the file's faults
+    rows = await read_sent_sheet(request, people_import.read_people_sheet, "xlsx", "csv")
+    work = partial(people_import.import_people, ctx, rows=rows, dry_run=dry_run)
+    return _imported(await db.transact(work), None if dry_run else base, dry_run=dry_run)
 
 
 @router.get("/{publicId}", summary="Read an account")
@@ -195,6 +222,17 @@ async def take_role(public_id: PathId, role_public_id: RoleId, ctx: KeyedContext
     operation = Operation.of(ctx, f"DELETE /users/{public_id}/roles", {"role": str(role_public_id)})
     receipt = await idempotency.run(operation, work)
     return Response(status_code=204, headers={"Idempotent-Replay": "true"} if receipt.repeated else {})
+
+
+def _imported(done: people_import.PeopleImport, base: str | None, *, dry_run: bool) -> PeopleImportOut:
+    return PeopleImportOut(
+        applied=not dry_run,
+        invited=[
+            InvitedPersonOut(username=one.username, display_name=one.display_name, **_link(base, one))
+            for one in done.invitations
+        ],
+        known=[KnownPersonOut(row=one.line, username=one.username, differs=list(one.differs)) for one in done.known],
+    )
 
 
 def _link(base: str | None, invitation: invitations.Invitation) -> dict[str, str | None]:

@@ -48,6 +48,22 @@ async def place_keys(session: AsyncSession, level: str, public_id: UUID) -> AnyR
     return (await session.execute(statement)).one_or_none()
 
 
+async def place_codes(session: AsyncSession, scope: Scope) -> dict[str, list[str]]:
+    """The codes of the organizations, the project and the contract of a scope, by their levels."""
+    asked = (
+        (ORGANIZATION, Organization.organization_code, Organization.id.in_(scope.organizations)),
+        (PROJECT, PROJECTS.c.project_code, PROJECTS.c.id == (scope.project or 0)),
+        (CONTRACT, CONTRACTS.c.contract_code, CONTRACTS.c.id == (scope.contract or 0)),
+    )
+    found: dict[str, list[str]] = {}
+    rows = sa.union_all(
+        *(sa.select(sa.literal(level).label("level"), code.label("code")).where(at) for level, code, at in asked)
+    )
+    for row in await session.execute(rows):
+        found.setdefault(row.level, []).append(row.code)
+    return {level: sorted(codes) for level, codes in found.items()}
+
+
 async def of_users(session: AsyncSession, user_ids: Collection[int]) -> dict[int, list[UserAssignment]]:
     """The assignments of people by the keys of these, those of other times too."""
     found: dict[int, list[UserAssignment]] = {}

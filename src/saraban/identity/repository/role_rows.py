@@ -8,6 +8,7 @@ import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.domain.context import EVERYTHING
 from saraban.identity.models import DatabaseNow, Permission, Role, RolePermission, User, UserAssignment
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
@@ -98,6 +99,18 @@ async def permissions_of_roles(session: AsyncSession, role_ids: Collection[int])
     for row in await session.execute(statement):
         found.setdefault(row.role_id, set()).add(row.permission_name)
     return {key: frozenset(names) for key, names in found.items()}
+
+
+async def carrying(session: AsyncSession, permissions: Collection[str], *, project: int | None) -> Sequence[Role]:
+    """The open roles that carry one of some permissions, or everything: of the installation, and of one project."""
+    carries = (
+        sa.exists()
+        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.permission_name.in_([*permissions, EVERYTHING]), Permission.is_active)
+    )
+    belongs = sa.or_(Role.project_id.is_(None), Role.project_id == project)
+    statement = sa.select(Role).where(carries, belongs, Role.deleted_at.is_(None)).order_by(Role.role_id)
+    return (await session.scalars(statement)).all()
 
 
 async def replace_permissions(session: AsyncSession, *, role_id: int, names: Collection[str]) -> None:

@@ -69,7 +69,13 @@ from saraban.identity.service.invitations import (
     renew_invitation,
 )
 from saraban.identity.service.passwords import PasswordsBusy
-from saraban.identity.service.people_import import KnownPerson, PeopleImport, import_people, write_template
+from saraban.identity.service.people_import import (
+    KnownPerson,
+    PeopleImport,
+    import_people,
+    read_people_sheet,
+    write_template,
+)
 from saraban.identity.service.sessions import (
     Device,
     NotSignedIn,
@@ -163,6 +169,7 @@ __all__ = [
     "members_of_each",
     "profile",
     "read_invitation",
+    "read_people_sheet",
     "refresh",
     "renew_invitation",
     "require_setup_token",

@@ -1,7 +1,8 @@
 """
 Why somebody may, or may not: the roles they were given, those who could give what is missing, and the answer for a place.
 
-About oneself everybody may ask; about another person whoever may see their account.
+About oneself everybody may ask; about another person whoever sees them in the list of people. Their roles in places where the asker
+neither sees people nor gives roles are counted and not told.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,20 +13,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
 from saraban.identity.domain import access, catalogue
-from saraban.identity.domain.access import GivenRole, Guard, GuardDecision, Reason, Standing
+from saraban.identity.domain.access import CarryingRole, GivenRole, Guard, GuardDecision, Reason, Standing
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import Caller, Grant, RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
-from saraban.identity.models import User
 from saraban.identity.repository import held_roles, role_rows
+from saraban.identity.service.assignments import visible_assignments
 from saraban.identity.service.callers import display_name, load_caller, load_callers
 from saraban.identity.service.roles import role_text
 from saraban.identity.service.sessions import NotSignedIn
 from saraban.kit.errors import NotFound, invalid
 
 MOST_GIVERS, MOST_ASKED = 10, 200
-SEES_PEOPLE = "user.view"
-
 
 _ASLEEP: Mapping[Standing, Reason] = {
     Standing.UPCOMING: Reason.UPCOMING,
@@ -46,12 +45,14 @@ class Subject:
     Whom the question is about.
 
     :param caller: as they may act now; None when the account is closed
+    :param told: which of their roles the asker may know of wherever they are; None for all
     """
 
     public_id: UUID
     display_name: str
     caller: Caller | None
     held: tuple[GivenRole, ...]
+    told: frozenset[UUID] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class Explanation:
     :param roles: that decide, or that would: in another place, at another time, or if they were open
     :param missing: permissions of which one is needed
     :param role_names: roles of which a step asks for one
-    :param givers: people who can give what is missing
+    :param carriers: roles that carry what is missing, with where they would count
+    :param givers: people who can give one of these
     :param on_behalf_of: in whose place it is allowed
     :param asked: whom it waits for instead, organizations by their codes, then people
     """
@@ -72,6 +74,7 @@ class Explanation:
     roles: tuple[GivenRole, ...] = ()
     missing: tuple[str, ...] = ()
     role_names: tuple[str, ...] = ()
+    carriers: tuple[CarryingRole, ...] = ()
     givers: tuple[PersonRef, ...] = ()
     on_behalf_of: tuple[PersonRef, ...] = ()
     asked: tuple[str, ...] = field(default=())
@@ -82,23 +85,20 @@ async def load_subject(
 ) -> Subject:
     """
     :param public_id: None, and no `username`, for the caller
-    :raises NotFound: when there is nobody, or the caller may not see their account
+    :raises NotFound: when there is nobody, or the caller does not see them among people
     """
     wanted = ctx.caller.public_id if public_id is None and not username else public_id
     named = wanted or canonical_username(username)
     user = (await repository.people_named(session, [named])).get(named)
-    if user is None or not _sees(ctx.caller, user):
+    if user is None:
         raise NotFound("There is no such person.")
+    _, told = await visible_assignments(ctx, session, user.public_id)
     try:
         caller = await load_caller(session, user.public_id) if user.is_active else None
     except NotSignedIn:
         caller = None
-    return Subject(user.public_id, display_name(user), caller, await _held(ctx, session, user.user_id))
-
-
-def _sees(caller: Caller, user: User) -> bool:
-    home = frozenset({user.primary_organization_id} if user.primary_organization_id else ())
-    return user.user_id == caller.user_id or caller.may(SEES_PEOPLE, Scope(home))
+    held = await _held(ctx, session, user.user_id)
+    return Subject(user.public_id, display_name(user), caller, held, frozenset(one.public_id for one in told))
 
 
 async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
@@ -165,21 +165,45 @@ async def explain_guard(
     if found.allowed:
         reason = Reason.GRANTED if found.deciding else Reason.NO_ROLE_NEEDED
         return Explanation(allowed=True, reason=reason, roles=found.deciding)
-    givers = await _givers(session, permissions, scope)
-    return replace(_refused(found), missing=tuple(sorted(permissions)), givers=givers)
+    carriers = await _carriers(session, permissions, scope)
+    givers = await _givers(session, carriers, scope)
+    missing = tuple(sorted(permissions))
+    return replace(_refused(found, subject.told), missing=missing, carriers=carriers, givers=givers)
 
 
-def _refused(found: GuardDecision) -> Explanation:
+def _refused(found: GuardDecision, told: frozenset[UUID] | None) -> Explanation:
     if found.not_now is not None:
         return Explanation(allowed=False, reason=_ASLEEP[found.not_now.standing], roles=(found.not_now,))
     reason = Reason.ELSEWHERE if found.elsewhere else Reason.MISSING
-    return Explanation(allowed=False, reason=reason, roles=found.elsewhere)
+    roles = tuple(one for one in found.elsewhere if told is None or one.public_id in told)
+    return Explanation(allowed=False, reason=reason, roles=roles)
 
 
-async def _givers(session: AsyncSession, permissions: Collection[str], scope: Scope) -> tuple[PersonRef, ...]:
-    """Those who give roles there and hold what is missing, who look after one place before who looks after all."""
+async def _carriers(session: AsyncSession, permissions: Collection[str], scope: Scope) -> tuple[CarryingRole, ...]:
+    if not permissions:
+        return ()
+    rows = await role_rows.carrying(session, permissions, project=scope.project)
+    given = await role_rows.permissions_of_roles(session, [one.role_id for one in rows])
+    codes = await held_roles.place_codes(session, scope)
+    roles = (
+        CarryingRole(
+            one.role_name,
+            role_text(one.role_name, one.role_name_en),
+            one.scope,
+            given.get(one.role_id, frozenset()),
+            tuple(codes.get(one.scope, ())),
+        )
+        for one in rows
+    )
+    return access.fitting(roles, permissions, scope)
+
+
+async def _givers(session: AsyncSession, roles: Sequence[CarryingRole], scope: Scope) -> tuple[PersonRef, ...]:
+    """Those who can give one of the roles, who look after one place before who looks after all."""
+    if not roles:
+        return ()
     keys = await held_roles.holders_at(session, access.MANAGES, scope, limit=MOST_ASKED)
     people = await load_callers(session, keys)
     able: Sequence[Caller] = [people[key] for key in keys if key in people]
-    found = [one for one in able if not one.is_service and access.can_give(one, permissions, scope)]
+    found = [one for one in able if not one.is_service and access.can_give(one, roles, scope)]
     return tuple(PersonRef(one.public_id, one.display_name) for one in found[:MOST_GIVERS])

@@ -41,6 +41,8 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, 
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 
+CREATE: Final = "user.create"
+
 
 class UsernameTaken(DomainError):
     """Another account has this user name or e-mail address."""
@@ -151,7 +153,7 @@ def _new_user(
     ctx: RequestContext, new: NewAccount, homes: dict[str | UUID, int], taken: set[str], password_hash: str
 ) -> User:
     name, mail, first, last, home = _acceptable(new, homes)
-    ctx.caller.require("user.create", Scope(organizations=frozenset({home} if home else ())))
+    ctx.caller.require(CREATE, Scope(organizations=frozenset({home} if home else ())))
     for field, value in (("/username", name), ("/email", mail)):
         if value in taken:
             raise UsernameTaken.at(field, value)

@@ -411,9 +411,9 @@ async def visible_assignments(
     if user is None:
         raise NotFound("There is no such person.")
     rows = await held_roles.with_places(session, user_id=user.user_id)
-    if user.user_id == ctx.caller.user_id or ctx.caller.may("user.view", home_of(user)):
+    if user.user_id == ctx.caller.user_id or ctx.caller.may(account_rows.VIEW, home_of(user)):
         return user, rows
-    rows = [row for row in rows if ctx.caller.may("user.manage_assignments", scope_of(row))]
+    rows = [row for row in rows if ctx.caller.may(account_rows.GIVE, scope_of(row))]
     if not rows and await account_rows.one(session, person, ctx.caller) is None:
         raise NotFound("There is no such person.")
     return user, rows

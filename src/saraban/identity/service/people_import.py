@@ -26,7 +26,7 @@ from saraban.identity.domain.people_workbook import (
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.models import User, UserAssignment
 from saraban.identity.repository import held_roles
-from saraban.identity.service.accounts import NewAccount, UsernameTaken
+from saraban.identity.service.accounts import CREATE, NewAccount, UsernameTaken
 from saraban.identity.service.assignments import (
     Person,
     RequestedAssignment,
@@ -37,6 +37,9 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.invitations import Invitation, invite_users
 from saraban.kit.errors import FieldProblem, Invalid
+from saraban.kit.spreadsheets import read_rows
+
+_MOST_COLUMNS, _MOST_ROWS = 32, 10_001  # the headings among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,10 @@ async def import_people(
     Invite everybody in a sheet, whose first row has the headings, with a bounded number of statements.
 
     :param dry_run: do the same and take it back
+    :raises Forbidden: for who opens no accounts anywhere
     :raises Invalid: with every fault, at `/row/column`; nobody is invited then
     """
+    ctx.caller.require_somewhere(CREATE)
     people, faults = read_people(rows)
     async with session.begin_nested() as attempt:
         names = [canonical_username(person.cells["username"]) for person in people]
@@ -168,6 +173,15 @@ def _differences(user: User, cells: Mapping[str, str], organization: int | None)
 
 def _line(fault: FieldProblem) -> int:
     return int(fault.pointer.split("/")[1])
+
+
+def read_people_sheet(path: Path) -> list[list[object]]:
+    """
+    Read a sheet of people; it takes its time, so call it in a thread.
+
+    :raises Invalid: at `/file`, for what is no spreadsheet or has more than 10,000 people
+    """
+    return list(read_rows(path, columns=_MOST_COLUMNS, rows=_MOST_ROWS, formulas=True))
 
 
 def write_template(file: Path) -> None:

@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
-from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import (
     BINARY,
     MEDIA,
@@ -27,13 +26,15 @@ from saraban.kit.http import (
     ReadSession,
     async_dependency,
     read_after_commit,
+    read_sent_sheet,
     respond,
+    sheet_body,
     workbook_response,
 )
 from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import SingleLine
-from saraban.setup.domain.master_kinds import KINDS, PROJECT, MasterKind, Owner
+from saraban.setup.domain.master_kinds import CONTRACT, KINDS, PROJECT, MasterKind, Owner
 from saraban.setup.domain.master_rows import MasterAddress, MasterRow
 from saraban.setup.schemas import master_data as schemas
 from saraban.setup.service import master_data as service
@@ -53,30 +54,7 @@ TypeCode = Annotated[
 ]
 
 _XLSX: Final[dict[str, Json]] = {MEDIA["xlsx"]: {"schema": {"type": "string", "format": "binary"}}}
-_WORKBOOK: Final[dict[str, Json]] = {
-    "requestBody": {
-        "required": True,
-        "description": "A workbook (XLSX), as the export gives it, with at most 5,000 rows.",
-        "content": _XLSX,
-    }
-}
-
-
-class NotAWorkbook(DomainError):
-    """Master data is imported from a workbook: XLSX, sent with its own content type."""
-
-    kind, code = ErrorKind.UNSUPPORTED, "NOT_A_WORKBOOK"
-    says = Text("ต้องส่งไฟล์ XLSX", "Send a workbook (XLSX).")
-    recovery = (Text("ตั้ง Content-Type ให้ตรงกับ XLSX", "Set the Content-Type to the one of XLSX."),)
-
-
-async def _workbook(request: Request) -> bytes:
-    """
-    :raises NotAWorkbook: for another content type
-    """
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA["xlsx"]:
-        raise NotAWorkbook
-    return await request.body()
+_WORKBOOK: Final = sheet_body("A workbook (XLSX), as the export gives it, with at most 5,000 rows.", "xlsx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +304,7 @@ class _Routes:
             """Adds what is new and changes what differs, all or nothing. A fault is named by its row and field: `/3/nameEn`."""
             async with db.reading() as session:  # who may not learns nothing of the file's faults
                 await master_import.require_import(ctx, session, kind, owner)
-            rows = await asyncio.to_thread(_rows_of, kind, await _workbook(request))
+            rows = await read_sent_sheet(request, partial(master_import.read_workbook, kind), "xlsx")
             how = {"dry_run": dry_run, "confirm_series": confirm_series}
             done = await db.transact(
                 lambda session: master_import.import_rows(ctx, session, kind, owner=owner, rows=rows, **how)
@@ -343,13 +321,6 @@ class _Routes:
         )
 
 
-def _rows_of(kind: MasterKind, content: bytes) -> list[list[object]]:
-    with TemporaryDirectory() as folder:
-        path = FilePath(folder) / "rows.xlsx"
-        path.write_bytes(content)
-        return master_import.read_workbook(kind, path)
-
-
 def _named(address: MasterAddress) -> list[str | None]:
     ids = (address.public_id, address.owner)
     return [address.code, address.within, *(str(one) if one else None for one in ids)]
@@ -361,12 +332,12 @@ def _add(kind: MasterKind) -> None:
     if kind.ordered:  # organizations, projects and contracts have lists of their own
         routes.add_order()
         routes.add_list()
-    if kind is not PROJECT:  # it is made with its formats and read with its parties: by others
+    if kind is not PROJECT:  # it is made with its formats by others, who read it and a contract with their parties, too
         routes.add_workbooks()
         routes.add_creation()
     routes.add_closing("close", active=False)
     routes.add_closing("reopen", active=True)
-    if kind is not PROJECT:
+    if kind not in {PROJECT, CONTRACT}:
         routes.add_reading()
     routes.add_change()
 

@@ -8,14 +8,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Idempotent, PathId, ReadSession
 from saraban.kit.operation import Operation, Receipt
 from saraban.projects import service as projects
-from saraban.projects.schemas import ProjectDetail
-from saraban.setup.domain.master_kinds import PROJECT, Owner
+from saraban.projects.schemas import PartyList, PartySummary, ProjectDetail
+from saraban.setup.domain.master_kinds import CONTRACT, PROJECT, Owner
 from saraban.setup.domain.master_rows import MasterAddress
-from saraban.setup.schemas.master_data import MemberOut, PartyIn
-from saraban.setup.service import master_data, members
+from saraban.setup.schemas.master_data import ContractDetail, MemberOut, PartyIn, shown
+from saraban.setup.service import master_data, member_rows, members
+from saraban.setup.service.member_rows import EVERY, PARTY
 
 router = APIRouter()
 
@@ -28,6 +30,26 @@ async def read_project(ctx: Context, session: ReadSession, response: Response, p
     row = await master_data.read(ctx, session, PROJECT, MasterAddress(public_id=public_id))
     response.headers["ETag"] = row.etag
     return await projects.read_project(ctx, session, public_id=public_id, closed=True)
+
+
+@router.get("/contracts/{publicId}", tags=["contracts"], summary="Read a contract")
+async def read_contract(ctx: Context, session: ReadSession, response: Response, public_id: PathId) -> ContractDetail:
+    """One contract with its parties; a closed one, too. The `ETag` is for its change."""
+    row = await master_data.read(ctx, session, CONTRACT, MasterAddress(public_id=public_id))
+    response.headers["ETag"] = row.etag
+    parties = await _parties(ctx, session, public_id)
+    return ContractDetail(**shown(row).model_dump(by_alias=True), organizations=parties)
+
+
+@router.get("/contracts/{publicId}/organizations", tags=["contracts"], summary="List a contract's organizations")
+async def contract_organizations(ctx: Context, session: ReadSession, public_id: PathId) -> PartyList:
+    """The parties of the contract, each with its role there."""
+    return PartyList(items=await _parties(ctx, session, public_id))
+
+
+async def _parties(ctx: RequestContext, session: AsyncSession, contract: UUID) -> list[PartySummary]:
+    found = await member_rows.list_rows(ctx, session, PARTY, owner=contract, limit=EVERY)
+    return [PartySummary(**shown(one).model_dump(by_alias=True, exclude={"is_active"})) for one in found.items]
 
 
 def _add(of: Owner, noun: str, saves: tuple[str, str], removes: tuple[str, str]) -> None:

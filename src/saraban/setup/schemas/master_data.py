@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, create_model
 
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.schema import CodeLine, Day, MultiLine, Schema, SingleLine
+from saraban.projects.schemas import ContractSummary
 from saraban.setup.domain.master_kinds import DISCIPLINE, RFA_TYPE, FieldForm, MasterField, MasterKind
 from saraban.setup.domain.master_rows import MasterImport, MasterRow
 
@@ -50,6 +51,10 @@ class PartyIn(Schema):
 
 class MemberOut(PartyIn):
     organization_public_id: UUID
+
+
+class ContractDetail(ContractSummary):
+    description: str | None = None
 
 
 class ImportedRowOut(Schema):

@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext, Scope
+from saraban.identity.service.people import VIEW
 from saraban.kit.errors import NotFound, unknown
 from saraban.kit.text import fold
 from saraban.projects.domain.master_data import CORRESPONDENCE_TYPES
@@ -17,7 +18,7 @@ from saraban.setup.repository import project_contents as repository
 from saraban.setup.service import current_project
 from saraban.setup.service.current_project import ProjectData
 
-MANAGE, SEES_PEOPLE = "project.edit", "user.view"
+MANAGE = "project.edit"
 
 
 async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> str:
@@ -36,7 +37,7 @@ async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> st
         raise NotFound(f"There is no project {code}.")
     ctx.caller.require(MANAGE, Scope(project=project.id))
     data = await current_project.read_project(session, project)
-    sees_people = ctx.caller.may(SEES_PEOPLE, Scope())
+    sees_people = ctx.caller.may(VIEW, Scope())
     people = await current_project.people_of(session, project, data) if sees_people else []
     shared = await current_project.read_shared(session, codes=_organizations(data, people), usernames=())
     used = {one["type"] for one in _typed(data) if "type" in one} - {one.code for one in CORRESPONDENCE_TYPES}

@@ -22,10 +22,9 @@ from starlette.responses import Response
 from saraban.attachments.dependencies import OneFile, SentFile
 from saraban.identity.dependencies import invitation_base
 from saraban.identity.domain.people_workbook import COLUMNS, PeopleColumn
-from saraban.identity.service import PeopleImport, import_people, write_template
+from saraban.identity.service import PeopleImport, import_people, read_people_sheet, write_template
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid
 from saraban.kit.http import Db, workbook_response
-from saraban.kit.spreadsheets import read_rows
 from saraban.kit.workbooks import SheetWriter
 from saraban.web.shell.forms import CurrentForm, form_errors, has_own_page
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -35,7 +34,6 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/peop
 
 CREATE: Final = "user.create"
 MOST_BYTES: Final = 5 * 1024 * 1024
-MOST_COLUMNS, MOST_ROWS = 32, 10_001
 SHOWN: Final = 200  # faults on the page
 Rows = Sequence[Sequence[object]]
 
@@ -130,11 +128,7 @@ async def _rows(sent: SentFile) -> Rows:
                 raise invalid("/file", "too_large", "ไฟล์ใหญ่เกิน 5 MB", "The file is larger than 5 MB.")
             file.write(chunk)
         file.flush()
-        return await asyncio.to_thread(_read, Path(file.name))
-
-
-def _read(path: Path) -> Rows:
-    return list(read_rows(path, columns=MOST_COLUMNS, rows=MOST_ROWS, formulas=True))
+        return await asyncio.to_thread(read_people_sheet, Path(file.name))
 
 
 def _pack(rows: Rows) -> str:

@@ -14,7 +14,7 @@ from saraban.documents.access.domain import SAYS, AccessQuestion
 from saraban.documents.access.service import Answer, OfferedAction
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.access import GivenRole
-from saraban.identity.domain.catalogue import PROJECT, ShippedRole
+from saraban.identity.domain.catalogue import PROJECT
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.schemas import UserOut, UserSearch
 from saraban.identity.service import people, roles
@@ -47,7 +47,6 @@ class WhyPage(PageModel):
     says: Text | None
     roles: Sequence[AskedRole]
     missing: Sequence[Text]
-    giving: Sequence[ShippedRole]
     asked_roles: Sequence[Text]
     levels: dict[str, Text]
     document: UUID | None
@@ -91,7 +90,6 @@ async def why(
             says=SAYS[found.reason] if found else None,
             roles=[AskedRole(one, RolePeriod(one.starts, one.ends)) for one in found.roles] if found else (),
             missing=[catalogue.permission_words(name) for name in found.missing] if found else (),
-            giving=catalogue.roles_giving(found.missing) if found else (),
             asked_roles=[catalogue.role_words(name) for name in found.role_names] if found else (),
             levels=catalogue.LEVELS,
             document=about,
@@ -111,8 +109,8 @@ async def why(
 
 
 async def _people(page: PageRequest, session: ReadSession) -> Sequence[UserOut]:
-    """Those whose accounts the reader sees, the first hundred; others ask about themselves."""
-    if not page.caller.may_anywhere(people.VIEW):
+    """Those whom the reader sees among people, the first hundred; others ask about themselves."""
+    if not any(map(page.caller.may_anywhere, (people.VIEW, people.GIVE))):
         return ()
     return (
         await people.list_people(page.context, session, UserSearch(sort="name"), cursor=None, limit=MOST_PEOPLE)
