@@ -327,6 +327,7 @@ _VALUES: Final[dict[str, object]] = {
     "last": 120,
 }
 _LIMITS: Final[dict[str, dict[str, object]]] = {
+    "NOT_A_WORKBOOK": {"known": "XLSX"},
     "REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024},
     "WEBHOOK_SECRETS_TOO_MANY": {"most": 3, "until": "2026-03-03T03:15:00Z"},
 }

@@ -31,9 +31,9 @@ from saraban.kit.pagination import newest_first
 from saraban.kit.statements import PreparedStatement
 
 # The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
-PROJECTS = sa.table("projects", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("project_code"))
+PROJECTS = sa.table("projects", *map(sa.column, ("id", "project_code", "project_name")), sa.column("uuid", sa.Uuid()))
 CONTRACTS = sa.table(
-    "contracts", sa.column("id"), sa.column("uuid", sa.Uuid()), sa.column("contract_code"), sa.column("project_id")
+    "contracts", *map(sa.column, ("id", "contract_code", "contract_name", "project_id")), sa.column("uuid", sa.Uuid())
 )
 
 

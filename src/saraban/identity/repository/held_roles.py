@@ -178,7 +178,7 @@ class PlaceRow(NamedTuple):
     project_id: int | None
     public_id: UUID
     code: str
-    name: str | None
+    name: str
 
 
 async def places(session: AsyncSession) -> list[PlaceRow]:
@@ -195,7 +195,12 @@ async def places(session: AsyncSession) -> list[PlaceRow]:
         .where(Organization.is_active, Organization.deleted_at.is_(None))
         .order_by(Organization.organization_code),
         sa.select(
-            sa.literal(PROJECT), PROJECTS.c.id, PROJECTS.c.id, PROJECTS.c.uuid, PROJECTS.c.project_code, sa.null()
+            sa.literal(PROJECT),
+            PROJECTS.c.id,
+            PROJECTS.c.id,
+            PROJECTS.c.uuid,
+            PROJECTS.c.project_code,
+            PROJECTS.c.project_name,
         ).order_by(PROJECTS.c.project_code),
         sa.select(
             sa.literal(CONTRACT),
@@ -203,7 +208,7 @@ async def places(session: AsyncSession) -> list[PlaceRow]:
             CONTRACTS.c.project_id,
             CONTRACTS.c.uuid,
             CONTRACTS.c.contract_code,
-            sa.null(),
+            CONTRACTS.c.contract_name,
         ).order_by(CONTRACTS.c.contract_code),
     )
     return [PlaceRow._make(row) for one in statements for row in await session.execute(one)]
