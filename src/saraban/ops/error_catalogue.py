@@ -13,7 +13,7 @@ from typing import Any, Final
 import saraban
 from saraban.kit.errors import REQUIRED, DomainError, FieldProblem
 from saraban.kit.problem import STATUS
-from saraban.setup.domain.master_kinds import CONTRACT, KINDS, ORGANIZATION, PROJECT, MasterKind
+from saraban.setup.domain.master_kinds import CONTRACT, KINDS, ORGANIZATION, PROJECT, MasterKind, Owner
 
 # A part of the API description; FastAPI makes it, and gives it no other type.
 OpenApi = dict[str, Any]
@@ -287,14 +287,15 @@ def _of_master_data(kind: MasterKind) -> dict[str, tuple[str, ...]]:
     room = _ROOMS.get(kind.name, "master_data")
     fixed = ("MASTER_CODE_OF_THE_PRODUCT",) if kind.written else ()
     series = ("PRINTED_CODE_CHANGES",) if kind.printed else ()
+    closed = () if kind.owner is Owner.INSTALLATION else ("MASTER_PLACE_CLOSED",)
     made = {
-        f"{room}_create_{kind.name}": ("MASTER_CODE_TAKEN",),
-        f"{room}_import_{kind.name}": ("NOT_A_WORKBOOK", "MASTER_CODE_TAKEN", *series),
+        f"{room}_create_{kind.name}": ("MASTER_CODE_TAKEN", *closed),
+        f"{room}_import_{kind.name}": ("NOT_A_WORKBOOK", "MASTER_CODE_TAKEN", *closed, *series),
     }
     return ({} if kind is PROJECT else made) | {
-        f"{room}_change_{kind.name}": ("MASTER_ROW_CHANGED", "MASTER_CODE_TAKEN", *fixed, *series),
-        f"{room}_close_{kind.name}": ("MASTER_ROW_CHANGED", *fixed),
-        f"{room}_reopen_{kind.name}": ("MASTER_ROW_CHANGED",),
+        f"{room}_change_{kind.name}": ("MASTER_ROW_CHANGED", "MASTER_CODE_TAKEN", *closed, *fixed, *series),
+        f"{room}_close_{kind.name}": ("MASTER_ROW_CHANGED", *closed, *fixed),
+        f"{room}_reopen_{kind.name}": ("MASTER_ROW_CHANGED", *closed),
     }
 
 
@@ -302,9 +303,10 @@ for _kind in KINDS:
     BY_OPERATION.update(_of_master_data(_kind))
 BY_OPERATION.update(
     {
-        "projects_remove_member": ("MEMBER_IN_USE",),
-        "contracts_save_party": ("PARTY_NOT_IN_PROJECT",),
-        "contracts_remove_party": ("MEMBER_IN_USE",),
+        "projects_save_member": ("MASTER_PLACE_CLOSED",),
+        "projects_remove_member": ("MEMBER_IN_USE", "MASTER_PLACE_CLOSED"),
+        "contracts_save_party": ("PARTY_NOT_IN_PROJECT", "MASTER_PLACE_CLOSED"),
+        "contracts_remove_party": ("MEMBER_IN_USE", "MASTER_PLACE_CLOSED"),
     }
 )
 

@@ -116,8 +116,8 @@ class TestARow:
         organization = (await admin.post(f"{API}/organizations", json=example(kinds.ORGANIZATION))).json()["publicId"]
         for list_path, row in [
             ("/organizations", f"/organizations/{organization}"),
-            (f"{where[Owner.PROJECT]}/contracts", where[Owner.CONTRACT]),
             (f"{where[Owner.CONTRACT]}/disciplines", f"{where[Owner.CONTRACT]}/disciplines/TER"),
+            (f"{where[Owner.PROJECT]}/contracts", where[Owner.CONTRACT]),
             ("/projects", where[Owner.PROJECT]),
         ]:
             shown = (await admin.post(f"{API}{row}/close")).json()
@@ -130,6 +130,42 @@ class TestARow:
             ]
 
             assert (list_path, found) == (list_path, [[], [False]])
+
+    async def test_is_neither_added_nor_changed_where_its_project_or_contract_is_closed(
+        self, admin: httpx.AsyncClient
+    ) -> None:
+        where = await places(admin)
+        project, contract = f"{API}{where[Owner.PROJECT]}", f"{API}{where[Owner.CONTRACT]}"
+        new = example(kinds.TAG), example(kinds.DISCIPLINE)
+        organization = (await admin.get(f"{project}/organizations")).json()["items"][0]["publicId"]
+
+        async def refused() -> list[tuple[int, str]]:
+            answers = [
+                await admin.post(f"{project}/tags", json=new[0]),
+                await admin.post(f"{contract}/disciplines", json=new[1]),
+                await admin.patch(f"{contract}/disciplines/TER", json={"nameEn": "Earth"}),
+                await admin.put(f"{contract}/disciplines/order", json={"codes": ["TER"]}),
+                await admin.post(f"{contract}/disciplines/import", content=b"no workbook"),
+                await admin.post(f"{contract}/disciplines/TER/close"),
+                await admin.put(f"{contract}/organizations/{organization}", json={"role": "OWNER"}),
+            ]
+            found = [(one.status_code, one.json()) for one in answers if one.content]
+            return [
+                (status, said["userMessage"]) for status, said in found if said.get("code") == "MASTER_PLACE_CLOSED"
+            ]
+
+        await admin.post(f"{contract}/close")
+        of_contract = await refused()
+        await admin.post(f"{project}/close")
+        of_project = await refused()
+
+        assert [status for status, _ in of_contract] == [409] * 6
+        assert all("LCBP3-C2" in said for _, said in of_contract)
+        assert [status for status, _ in of_project] == [409] * 7
+        assert (await admin.post(f"{contract}/reopen")).status_code == 409
+        assert (await admin.post(f"{project}/reopen")).status_code == 200
+        assert (await admin.post(f"{contract}/reopen")).status_code == 200
+        assert await refused() == []
 
     async def test_that_is_closed_is_not_taken_for_a_new_document(self, admin: httpx.AsyncClient) -> None:
         where = await places(admin)

@@ -267,6 +267,22 @@ class TestRights:
         assert anonymous.headers["location"].startswith("/login")
 
 
+class TestAClosedContract:
+    async def test_shows_its_lists_without_forms_and_says_why(self, sit: Sit) -> None:
+        browser = await sit("padmin", "th")
+        url = await contract_of(browser)
+        home = await home_of(browser)
+        public_id = url.rpartition("/")[2]
+        await browser.post(f"{home}/contracts/close", data={"ref": public_id})
+
+        page = html_of(await browser.get(f"{url}/disciplines"))
+
+        assert "LCBP3-C2 ปิดแล้ว" in page
+        assert "data-opens" not in page
+        assert 'id="line-new"' not in page
+        assert 'id="sheets"' not in page
+
+
 class TestOverview:
     @pytest.mark.parametrize(
         ("language", "words"),

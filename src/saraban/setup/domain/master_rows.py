@@ -80,6 +80,14 @@ class MasterRowChanged(DomainError):
     recovery = (Text("โหลดข้อมูลใหม่แล้วแก้ไขอีกครั้ง", "Load it again, then change it."),)
 
 
+class MasterPlaceClosed(DomainError):
+    """A project or contract is closed: its lists, members and parties stay as they are until it is opened again."""
+
+    kind, code = ErrorKind.CONFLICT, "MASTER_PLACE_CLOSED"
+    says = Text("{value} ปิดแล้ว เพิ่มหรือแก้ไขข้อมูลไม่ได้", "{value} is closed: nothing can be added or changed in it.")
+    recovery = (Text("เปิดใช้อีกครั้งก่อน แล้วจึงแก้ไข", "Reopen it first, then make the change."),)
+
+
 BY_CASE: Final = Text(
     "รหัส “{value}” ต่างจาก “{other}” ที่มีอยู่แล้วเพียงตัวพิมพ์เล็กใหญ่ ให้ใช้รหัสเดิมหรือเปลี่ยนรหัส",
     "“{value}” differs from “{other}”, which is there already, by case only: use that code or choose another.",

@@ -244,7 +244,11 @@ async def contract_of(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     """A contract with the public id of its project; closed ones, too."""
     statement = (
         sa.select(
-            Contract.id, Contract.project_id, Contract.contract_code, Project.public_id.label("project_public_id")
+            Contract.id,
+            Contract.project_id,
+            Contract.contract_code,
+            Contract.is_active,
+            Project.public_id.label("project_public_id"),
         )
         .join(Project, Project.id == Contract.project_id)
         .where(Contract.public_id == public_id)

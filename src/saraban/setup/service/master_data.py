@@ -31,6 +31,7 @@ from saraban.setup.domain.master_rows import (
     EndingSeries,
     MasterAddress,
     MasterCodeTaken,
+    MasterPlaceClosed,
     MasterRow,
     MasterRowChanged,
     PrintedCodeChanges,
@@ -47,11 +48,18 @@ class MasterPlace:
 
     :param key: of the project or contract; None for the installation's
     :param named: the owner's code, for the audit trail
+    :param closed: codes of the project and the contract, as far as they are closed
     """
 
     key: int | None
     scope: Scope
     named: Mapping[str, str]
+    closed: Mapping[Owner, str]
+
+    def require_open(self) -> None:
+        """:raises MasterPlaceClosed: naming the project or contract that takes no changes"""
+        for code in self.closed.values():
+            raise MasterPlaceClosed(values={"value": code})
 
 
 async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public_id: UUID | None) -> MasterPlace:
@@ -59,16 +67,19 @@ async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public
     :raises NotFound: for a project or contract that the caller may not see
     """
     if of is Owner.INSTALLATION or public_id is None:
-        return MasterPlace(None, Scope(), {})
+        return MasterPlace(None, Scope(), {}, {})
     if of is Owner.PROJECT:
         project = await projects.visible_project(ctx, session, public_id, closed=True)
-        return MasterPlace(project.id, Scope(project=project.id), {"project": project.project_code})
+        closed = {} if project.is_active else {of: project.project_code}
+        return MasterPlace(project.id, Scope(project=project.id), {"project": project.project_code}, closed)
     contract = await repository.contract_of(session, public_id)
     if contract is None:
         raise NotFound(f"There is no contract {public_id}.")
-    await projects.visible_project(ctx, session, contract.project_public_id, closed=True)
+    project = await projects.visible_project(ctx, session, contract.project_public_id, closed=True)
+    closed = {} if project.is_active else {Owner.PROJECT: project.project_code}
+    closed |= {} if contract.is_active else {of: contract.contract_code}
     scope = Scope(project=contract.project_id, contract=contract.id)
-    return MasterPlace(contract.id, scope, {"contract": contract.contract_code})
+    return MasterPlace(contract.id, scope, {"contract": contract.contract_code}, closed)
 
 
 async def public_id_of(session: AsyncSession, kind: MasterKind, code: str, *, pointer: str) -> UUID:
@@ -153,7 +164,8 @@ async def _entity(
     row = await repository.by_public_id(session, kind, public_id, lock=lock)
     if row is None or (kind is ORGANIZATION and not (row.is_active or ctx.caller.may_anywhere("organization.view"))):
         raise NotFound(f"There is no {kind.singular.en} {public_id}.")
-    return row, MasterPlace(row.owner, place.scope if place else Scope(frozenset({row.key})), {})
+    above = {of: code for of, code in place.closed.items() if of != kind.name} if place else {}
+    return row, MasterPlace(row.owner, place.scope if place else Scope(frozenset({row.key})), {}, above)
 
 
 async def create(
@@ -163,11 +175,13 @@ async def create(
     Add a row at the end of its list.
 
     :raises Forbidden: without the kind's permission where the row would stand
+    :raises MasterPlaceClosed: in a project or contract that is closed, as everything else that changes its rows
     :raises MasterCodeTaken: also when a closed row has the code
     :raises Invalid: for a reference that leads nowhere, and days that end before they begin
     """
     place = await place_of(ctx, session, kind.owner, owner)
     ctx.caller.require(kind.create, place.scope)
+    place.require_open()
     values = with_defaults(kind, new.model_dump(mode="json", by_alias=True))
     master_rows.require_sensible(kind, values)
     code = str(values[kind.code.name])
@@ -330,6 +344,7 @@ async def _to_change(
     """The row, held until the end of the transaction: of two who saw the same version, the second is told."""
     row, place = await _addressed(ctx, session, kind, address, lock=True)
     ctx.caller.require(permission, place.scope)
+    place.require_open()
     if if_match is not None and not etags.matches(if_match, row.etag):
         raise MasterRowChanged
     return row, place
@@ -373,6 +388,7 @@ async def reorder(
     """
     place = await place_of(ctx, session, kind.owner, owner)
     ctx.caller.require(kind.change, place.scope)
+    place.require_open()
     rows = await repository.rows(session, kind, owner=place.key)
     places = master_rows.new_order(rows, [fold(code) for code in codes])
     moved = [row for row in rows if row.sort_order != places[row.key]]

@@ -97,10 +97,12 @@ async def require_import(
 
     :raises NotFound: for a place that the caller may not know of
     :raises Forbidden: for who may not add or not change such rows there
+    :raises MasterPlaceClosed: in a project or contract that is closed
     """
     place = await master_data.place_of(ctx, session, kind.owner, owner)
     for permission in dict.fromkeys((kind.create, kind.change)):
         ctx.caller.require(permission, place.scope)
+    place.require_open()
     return place
 
 

@@ -162,6 +162,7 @@ async def _managed(
     """Hold the roles of everybody until the end of the transaction: of two who saw the same, the second is told."""
     place = await master_data.place_of(ctx, session, kind.owner, owner)
     ctx.caller.require(kind.change, place.scope)
+    place.require_open()
     if lock:
         await lock_rights(session)
     return place

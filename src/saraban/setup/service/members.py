@@ -96,6 +96,7 @@ async def remove_member(
 async def _managed(ctx: RequestContext, session: AsyncSession, of: Owner, owner: UUID) -> MasterPlace:
     place = await place_of(ctx, session, of, owner)
     ctx.caller.require(OF_CONTRACT if of is Owner.CONTRACT else OF_PROJECT, place.scope)
+    place.require_open()
     return place
 
 

@@ -186,7 +186,7 @@ async def save_rows(saving: ApplyContext, those: Sequence[Difference]) -> None:
     """Add and change rows of the lists that stand in a file; a closed one is open again."""
     for path, found in groupby(those, key=lambda one: one.path[:-1]):
         kind = FILE_LISTS[path[-1]]
-        place = MasterPlace(_owner(saving, path), Scope(), {})
+        place = MasterPlace(_owner(saving, path), Scope(), {}, {})
         keys = await master_data.reference_keys(saving.session, kind, place.key)
         there = {_name(row): row for row in await master_rows.rows(saving.session, kind, owner=place.key)}
         new = []

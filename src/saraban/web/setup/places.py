@@ -12,7 +12,7 @@ from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.http import Db
 from saraban.setup.domain.master_kinds import CONTRACT, KINDS, ORGANIZATION, PROJECT, MasterKind, Owner
-from saraban.setup.domain.master_rows import MasterAddress, MasterRow
+from saraban.setup.domain.master_rows import MasterAddress, MasterPlaceClosed, MasterRow
 from saraban.setup.service import master_data as setup
 from saraban.setup.service.member_rows import MEMBER, PARTY
 from saraban.web.shell.page import CurrentPage, id_of
@@ -113,16 +113,24 @@ class GridPlace:
         """Fields that are stated of a new row and stay."""
         return [one.name for one in self.kind.fields if one.name != "role"] if self.has_members else [self.kind.within]
 
+    @property
+    def closed(self) -> MasterRow | None:
+        """The project or contract that takes no changes."""
+        return next((one for one in (self.project, self.contract) if one and not one.is_active), None)
+
     def about(self, caller: Caller) -> Text:
+        if self.closed:
+            said = MasterPlaceClosed.says
+            return Text(said.th.format(value=self.closed.code), said.en.format(value=self.closed.code))
         if self.has_members and self.may_add(caller):
             return HOW_TO_ADD[caller.may(ORGANIZATION.create, Scope())]
         return ABOUT.get(self.kind.name, DRAWINGS)
 
     def may_add(self, caller: Caller) -> bool:
-        return caller.may(self.kind.create, self.scope)
+        return not self.closed and caller.may(self.kind.create, self.scope)
 
     def may_reorder(self, caller: Caller) -> bool:
-        return self.kind.ordered and caller.may(self.kind.change, self.scope)
+        return self.kind.ordered and not self.closed and caller.may(self.kind.change, self.scope)
 
     def may(self, caller: Caller, permission: str, row: MasterRow) -> bool:
         """Whether somebody may do this with a row; rights to organizations and contracts count in themselves, too."""
@@ -131,7 +139,7 @@ class GridPlace:
             scope = Scope(frozenset({row.key}))
         elif self.kind is CONTRACT:
             scope = Scope(project=self.scope.project, contract=row.key)
-        return caller.may(permission, scope)
+        return not self.closed and caller.may(permission, scope)
 
     def address(self, ref: str) -> MasterAddress:
         """:raises NotFound: for what is no address of a row of this kind"""
