@@ -40,6 +40,8 @@ _EXPORTED_AT_ONCE: Final = 1000
 MOST_IN_WORKBOOK: Final = 1_000_000  # a sheet ends at 1,048,576 rows
 _NAMED: Final = ("user", "organization", "project", "contract")
 _NAME_FIELDS: Final = ("documentNumber", "number", "fileName", "workflowCode", "username", "code", "name", "project")
+# Of whom it is was written beside it, and must not be taken for it.
+_OWN_NAMES: Final[Mapping[str, tuple[str, ...]]] = {"role": ("role",)}
 
 
 class AuditQuery(PeriodQuery):
@@ -226,7 +228,7 @@ def _entry(record: audit.AuditRecord, names: Mapping[str, identity.DirectoryEntr
         public_id=record.public_id,
         created_at=record.created_at,
         action=record.action,
-        label=_label(action_words(record.action)),
+        label=_label(action_words(record.action, details.get("section"))),
         severity=audit.Severity(record.severity),
         person=None
         if actor is None
@@ -245,7 +247,8 @@ def _object(
     if record.entity_type is None:
         return None
     known = names.get(record.entity_id or "")
-    said = next((details[name] for name in _NAME_FIELDS if isinstance(details.get(name), str)), None)
+    own = _OWN_NAMES.get(record.entity_type, _NAME_FIELDS)
+    said = next((details[name] for name in own if isinstance(details.get(name), str)), None)
     name = known.code if known is not None and record.entity_type in _NAMED else str(said) if said else None
     label = _label(kind_words(record.entity_type))
     return AuditObjectOut(kind=record.entity_type, label=label, reference=record.entity_id, name=name)

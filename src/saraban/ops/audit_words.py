@@ -5,6 +5,11 @@ from typing import Final
 from saraban.kit.errors import Text
 from saraban.setup.domain import master_kinds
 
+
+def _as_title(words: Text) -> Text:
+    return Text(words.th, words.en[:1].upper() + words.en[1:])
+
+
 # By `entity_type`: what an entry is about.
 KINDS: Final[dict[str, Text]] = {
     "correspondence": Text("หนังสือรับ–ส่ง", "Correspondence"),
@@ -21,7 +26,22 @@ KINDS: Final[dict[str, Text]] = {
     "event": Text("เหตุการณ์", "Event"),
     "audit_journal": Text("สมุดประวัติการใช้งาน", "Audit journal"),
     "role": Text("บทบาท", "Role"),
-    **{kind.name: kind.singular for kind in master_kinds.KINDS},
+    **{kind.name: _as_title(kind.singular) for kind in master_kinds.KINDS},
+}
+
+# Parts of a project file, as an entry about one of them says it.
+_SECTIONS: Final[dict[str, Text]] = {
+    "organizations": Text("องค์กร", "organizations"),
+    "correspondenceTypes": Text("ประเภทเอกสาร", "document types"),
+    "project": Text("โครงการ", "project"),
+    "members": Text("สมาชิกโครงการ", "members"),
+    "contracts": Text("สัญญา", "contracts"),
+    "numberFormats": Text("รูปแบบเลขที่", "number formats"),
+    "assignments": Text("กระบวนงานของเอกสาร", "workflow assignment"),
+    "calendar": Text("ปฏิทิน", "calendar"),
+    "reviewTeams": Text("ทีมพิจารณา", "review teams"),
+    "people": Text("ผู้ใช้งาน", "people"),
+    **{name: kind.plural for name, kind in master_kinds.FILE_LISTS.items()},
 }
 
 # Whole actions that no noun and verb make.
@@ -100,8 +120,15 @@ _VERBS: Final[dict[str, Text]] = {
 }
 
 
-def action_words(code: str) -> Text:
-    """Return what an action is called; as it is written where nothing is known of it."""
+def action_words(code: str, section: object = None) -> Text:
+    """
+    Return what an action is called; as it is written where nothing is known of it.
+
+    :param section: the part of a project file that this entry is about, of several that one action writes
+    """
+    if (part := _SECTIONS.get(str(section))) is not None:
+        whole = action_words(code)
+        return Text(f"{whole.th}: {part.th}", f"{whole.en}: {part.en}")
     if code in _WHOLE:
         return _WHOLE[code]
     module, _, verb = code.rpartition(".")

@@ -63,6 +63,31 @@ async def actions(client: httpx.AsyncClient, **asked: object) -> list[str]:
     return [one["action"] for one in answer.json()["items"]]
 
 
+class TestWords:
+    @pytest.mark.parametrize(
+        ("action", "about", "details", "label", "name"),
+        [
+            ("role.create", ("role", "01a2"), {"role": "Checker", "project": "01b3"}, "Role created", "Checker"),
+            ("project.reopen", ("project", "01a2"), {"code": "P2"}, "Project reopened", "P2"),
+            (
+                "project.create",
+                ("project", "01a2"),
+                {"section": "contracts", "project": "P2"},
+                "Project created: contracts",
+                "P2",
+            ),
+        ],
+    )
+    async def test_an_entry_says_what_was_done_and_to_what(
+        self, app: FastAPI, signed_in: SignIn, action: str, about: tuple[str, str], details: Any, label: str, name: str
+    ) -> None:
+        await write(app, "admin", action, about=about, **details)
+
+        found = (await (await signed_in("admin")).get(AUDIT, params={"action": action})).json()["items"]
+
+        assert [(one["label"]["en"], one["object"]["name"]) for one in found] == [(label, name)]
+
+
 class TestFilters:
     @pytest.mark.parametrize(
         ("asked", "found"),

@@ -44,7 +44,7 @@ class TestLogIn:
 
         assert answer.status_code == 429
         assert int(answer.headers["retry-after"]) > 60
-        assert "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป" in html_of(answer)
+        assert "เข้าสู่ระบบไม่สำเร็จหลายครั้งเกินไป" in html_of(answer)
         assert "data-locked-for" in html_of(answer)
 
     async def test_knows_the_browser_again_when_others_failed_at_its_address(

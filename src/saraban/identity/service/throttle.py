@@ -77,7 +77,7 @@ class LogInThrottled(DomainError):
 
     kind, code = ErrorKind.THROTTLED, "LOGIN_THROTTLED"
     says = Text(
-        "ลงชื่อเข้าใช้ไม่สำเร็จหลายครั้งเกินไป กรุณาลองใหม่ใน {minutes} นาที",
+        "เข้าสู่ระบบไม่สำเร็จหลายครั้งเกินไป กรุณาลองใหม่ใน {minutes} นาที",
         "Too many failed sign-ins. Try again in {minutes} minutes.",
     )
     recovery = (
