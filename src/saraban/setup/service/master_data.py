@@ -70,14 +70,15 @@ async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public
         return MasterPlace(None, Scope(), {}, {})
     if of is Owner.PROJECT:
         project = await projects.visible_project(ctx, session, public_id, closed=True)
-        closed = {} if project.is_active else {of: project.project_code}
+        closed: dict[Owner, str] = {} if project.is_active else {of: project.project_code}
         return MasterPlace(project.id, Scope(project=project.id), {"project": project.project_code}, closed)
     contract = await repository.contract_of(session, public_id)
     if contract is None:
         raise NotFound(f"There is no contract {public_id}.")
     project = await projects.visible_project(ctx, session, contract.project_public_id, closed=True)
     closed = {} if project.is_active else {Owner.PROJECT: project.project_code}
-    closed |= {} if contract.is_active else {of: contract.contract_code}
+    if not contract.is_active:
+        closed[of] = contract.contract_code
     scope = Scope(project=contract.project_id, contract=contract.id)
     return MasterPlace(contract.id, scope, {"contract": contract.contract_code}, closed)
 
