@@ -225,7 +225,7 @@ class TestDatabaseAway:
 
         for answer in answers:
             refused(answer, 500, "NUMBERING_DATABASE_ERROR", FAILED)
-        assert waited < 5, waited
+        assert waited < 7, waited  # on a quiet machine 4 with the deadline of 3, and 8.2 without one
         assert again.json()["sequence"] == 1
         assert {row.error_type for row in rows} == {"DB_ERROR"}
         assert {row.trace_id for row in rows} == {answer.headers["X-Trace-Id"] for answer in answers}
