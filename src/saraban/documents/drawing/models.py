@@ -1,7 +1,8 @@
 """
 Rows of the drawing registers: contract drawings, shop drawings, as-built drawings; their categories are master data of `projects`.
 
-`is_current` is true or null, never false: the unique constraint over it lets one revision be current on both databases.
+The three have the same columns under the specification's names, and differ in their categories. `is_current` is true or null,
+never false: the unique constraint over it lets one revision be current on both databases.
 """
 
 from datetime import date, datetime
@@ -9,35 +10,75 @@ from datetime import date, datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_index
 
 NOW = sa.text("CURRENT_TIMESTAMP")
 
 
-class _Stamped:
+class _Drawing(HasPublicId):
+    """
+    The head of a drawing.
+
+    :param audience_kind: and `audience_id`: who is shown it, as `domain.audience_of` says; they follow from contract and originator
+    :param version: raised by every write to what is shown of the drawing
+    """
+
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    contract_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contracts.id"))
+    originator_id: Mapped[int | None] = mapped_column(sa.ForeignKey("organizations.id"))
+    discipline_id: Mapped[int | None] = mapped_column(sa.ForeignKey("disciplines.id"))
+    audience_kind: Mapped[int] = mapped_column(sa.SmallInteger, server_default="1")
+    audience_id: Mapped[int] = mapped_column(server_default="0")
+    scale: Mapped[str | None] = mapped_column(sa.String(50))
+    sheet_size: Mapped[str | None] = mapped_column(sa.String(20))
+    zone: Mapped[str | None] = mapped_column(sa.String(100))
+    version: Mapped[int] = mapped_column(default=1, server_default="1")
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
-
-
-class _NumberedDrawing(_Stamped, HasPublicId):
-    drawing_number: Mapped[str] = mapped_column(Code(255))
-    main_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
-    sub_category_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
     deleted_at: Mapped[datetime | None]
     updated_by: Mapped[int | None]
 
 
+def _indexes(table: str, number: str, unique: str) -> TableArguments:
+    """Return the indexes of a register: who is shown little reads along its audience, who is shown all along the whole project."""
+    audience = ("project_id", "audience_kind", "audience_id")
+    return public_id_index(
+        table,
+        sa.UniqueConstraint("project_id", number, name=unique),
+        sa.Index(f"ix_{table}_discipline", "project_id", "discipline_id", number),
+        sa.Index(f"ix_{table}_audience", *audience, number),
+        sa.Index(f"ix_{table}_audience_discipline", *audience, "discipline_id", number),
+    )
+
+
+class _NumberedDrawing(_Drawing):
+    drawing_number: Mapped[str] = mapped_column(Code(255))
+    main_category_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
+    sub_category_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
+
+
 class _DrawingRevision(HasPublicId):
+    """
+    What a drawing was at one revision.
+
+    :param revision_number: its place in the history, from 0; the label is what is printed
+    :param status_code: suitability or status, as the project writes it: `S2`, `A1`
+    :param current_from: until `current_until` it was the current one; without an end it still is
+    """
+
     id: Mapped[int] = mapped_column(primary_key=True)
     revision_number: Mapped[int]
     revision_label: Mapped[str | None] = mapped_column(Code(10))
     is_current: Mapped[bool | None]
     revision_date: Mapped[date | None]
     title: Mapped[str] = mapped_column(sa.String(500))
+    title_en: Mapped[str | None] = mapped_column(sa.String(500))
     description: Mapped[str | None] = mapped_column(sa.Text)
+    status_code: Mapped[str | None] = mapped_column(Code(20))
     legacy_drawing_number: Mapped[str | None] = mapped_column(Code(100))
+    current_from: Mapped[datetime] = mapped_column(server_default=NOW)
+    current_until: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     created_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
@@ -51,7 +92,9 @@ class _DrawingFile:
     is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
 
-class ContractDrawing(_Stamped, HasPublicId, Base):
+class ContractDrawing(_Drawing, Base):
+    """`title` is that of the current revision."""
+
     __tablename__ = "contract_drawings"
 
     condwg_no: Mapped[str] = mapped_column(Code(255))
@@ -59,26 +102,36 @@ class ContractDrawing(_Stamped, HasPublicId, Base):
     map_cat_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_subcat_cat_maps.id"))
     volume_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_volumes.id"))
     volume_page: Mapped[int | None]
-    deleted_at: Mapped[datetime | None]
-    updated_by: Mapped[int | None]
+
+    __table_args__ = _indexes(__tablename__, "condwg_no", "ux_condwg_no_project")
+
+
+class ContractDrawingRevision(_DrawingRevision, Base):
+    """One where the project takes no addenda."""
+
+    __tablename__ = "contract_drawing_revisions"
+
+    contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"))
 
     __table_args__ = public_id_index(
-        __tablename__, sa.UniqueConstraint("project_id", "condwg_no", name="ux_condwg_no_project")
+        __tablename__,
+        sa.UniqueConstraint("contract_drawing_id", "revision_number", name="ux_cd_rev_drawing_revision"),
+        sa.UniqueConstraint("contract_drawing_id", "is_current", name="uq_cd_current"),
     )
 
 
-class ContractDrawingAttachment(_DrawingFile, Base):
-    __tablename__ = "contract_drawing_attachments"
+class ContractDrawingRevisionAttachment(_DrawingFile, Base):
+    __tablename__ = "contract_drawing_revision_attachments"
 
-    contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"), primary_key=True)
+    contract_drawing_revision_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("contract_drawing_revisions.id"), primary_key=True
+    )
 
 
 class ShopDrawing(_NumberedDrawing, Base):
     __tablename__ = "shop_drawings"
 
-    __table_args__ = public_id_index(
-        __tablename__, sa.UniqueConstraint("project_id", "drawing_number", name="ux_shop_dwg_no_project")
-    )
+    __table_args__ = _indexes(__tablename__, "drawing_number", "ux_shop_dwg_no_project")
 
 
 class ShopDrawingRevision(_DrawingRevision, Base):
@@ -111,9 +164,7 @@ class ShopDrawingRevisionContractRef(Base):
 class AsbuiltDrawing(_NumberedDrawing, Base):
     __tablename__ = "asbuilt_drawings"
 
-    __table_args__ = public_id_index(
-        __tablename__, sa.UniqueConstraint("project_id", "drawing_number", name="ux_asbuilt_no_project")
-    )
+    __table_args__ = _indexes(__tablename__, "drawing_number", "ux_asbuilt_no_project")
 
 
 class AsbuiltDrawingRevision(_DrawingRevision, Base):
@@ -145,3 +196,17 @@ class AsbuiltRevisionShopRevisionRef(Base):
         sa.ForeignKey("asbuilt_drawing_revisions.id"), primary_key=True
     )
     shop_drawing_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"), primary_key=True)
+
+
+class DrawingSettingsRow(Base):
+    """What a project decides for one register; without a row the defaults of `domain.settings` count."""
+
+    __tablename__ = "drawing_settings"
+
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True, autoincrement=False)
+    kind: Mapped[str] = mapped_column(Code(10), primary_key=True)
+    revision_scheme: Mapped[str] = mapped_column(Code(100))
+    number_pattern: Mapped[str | None] = mapped_column(Code(100))
+    addenda: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    updated_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    updated_at: Mapped[datetime]

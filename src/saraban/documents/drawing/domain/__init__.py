@@ -1,0 +1,90 @@
+"""
+What a drawing is, decided without a database: its kinds, whom it concerns, and which revision was current when.
+
+The three registers (contract, shop and as-built drawings) are one feature: what differs between them stands in `DrawingKind`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Final
+
+from saraban.kit.errors import Text
+
+CREATE, REVISE = "drawing.create", "drawing.manage_revisions"
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingKind:
+    """
+    One register.
+
+    :param path: its word in addresses, in settings and in the audit trail: `drawings/shop`
+    :param derives_from: path of the register whose drawings or revisions a revision refers to
+    """
+
+    path: str
+    singular: Text
+    plural: Text
+    derives_from: str | None = None
+
+    @property
+    def entity_type(self) -> str:
+        """What the audit trail calls a drawing of the kind."""
+        return f"{self.path}_drawing"
+
+
+CONTRACT: Final = DrawingKind("contract", Text("แบบคู่สัญญา", "contract drawing"), Text("แบบคู่สัญญา", "Contract drawings"))
+SHOP: Final = DrawingKind("shop", Text("แบบขยาย", "shop drawing"), Text("แบบขยาย", "Shop drawings"), "contract")
+ASBUILT: Final = DrawingKind(
+    "asbuilt", Text("แบบก่อสร้างจริง", "as-built drawing"), Text("แบบก่อสร้างจริง", "As-built drawings"), "shop"
+)
+KINDS: Final[Mapping[str, DrawingKind]] = {kind.path: kind for kind in (CONTRACT, SHOP, ASBUILT)}
+
+
+class AudienceKind(IntEnum):
+    """Whom a drawing concerns, as its row says; a value is never given to another one."""
+
+    PROJECT = 1
+    CONTRACT = 2
+    ORGANIZATION = 3
+
+
+Audience = tuple[AudienceKind, int]
+
+
+def audience_of(*, contract: int | None, originator: int | None) -> Audience:
+    """
+    Return who is shown a drawing beside those who read the whole project: the parties of its contract; without one its
+    originator; without either everybody in the project.
+    """
+    if contract is not None:
+        return AudienceKind.CONTRACT, contract
+    if originator is not None:
+        return AudienceKind.ORGANIZATION, originator
+    return AudienceKind.PROJECT, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From when until when a revision was the current one; without an end it still is."""
+
+    since: datetime
+    until: datetime | None = None
+
+    def holds(self, moment: datetime) -> bool:
+        return self.since <= moment and (self.until is None or moment < self.until)
+
+
+def next_period(before: Period | None, *, at: datetime) -> Period:
+    """
+    Return from when the next revision of a drawing is current: never from before the one that it takes the place of, whose
+    period ends there.
+    """
+    return Period(at if before is None else max(at, before.since))
+
+
+def current_at(periods: Iterable[Period], moment: datetime) -> int | None:
+    """Return the place of the revision that was current at a moment; None before the first one."""
+    return next((place for place, one in enumerate(periods) if one.holds(moment)), None)

@@ -1,0 +1,66 @@
+"""What a project decides for each register of drawings: its revision scheme and what its numbers look like."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Self
+
+from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
+from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
+
+LONGEST_PATTERN: Final = 100  # characters
+_CLASSES: Final = {"#": "[0-9]", "@": "[A-Z]", "*": "[^-/]+"}
+_MOST_RUNS: Final = 6
+
+_OTHERWISE: Final = Text(
+    "เลขที่ “{value}” ไม่ตรงรูปแบบของโครงการ ({pattern})",
+    "The number “{value}” does not have the project's form ({pattern}).",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberPattern:
+    """
+    What a number from outside has to look like: `#` is one figure, `@` one letter A-Z, `*` anything without `-` and `/`; all else
+    stands for itself, as in `LP3-*-@@-###`.
+    """
+
+    text: str
+
+    @classmethod
+    def parse(cls, text: str, *, pointer: str = "/numberPattern") -> Self:
+        """
+        :raises Invalid: for one that would take any number, or has two `*` side by side
+        """
+        if not text.strip("*-/ ") or "**" in text or text.count("*") > _MOST_RUNS:
+            raise invalid(
+                pointer,
+                "malformed",
+                "รูปแบบเลขที่ใช้ # แทนตัวเลข @ แทนตัวอักษร และ * แทนข้อความระหว่างขีด เช่น LP3-*-@@-###",
+                "Write # for a figure, @ for a letter and * for a text between dashes, as in LP3-*-@@-###.",
+            )
+        return cls(text)
+
+    def require(self, number: str, *, pointer: str = "/drawingNumber") -> None:
+        """
+        :raises Invalid: when a number has another form
+        """
+        form = "".join(_CLASSES.get(one) or re.escape(one) for one in self.text)
+        if re.fullmatch(form, number) is None:
+            values = {"value": number, "pattern": self.text}
+            raise Invalid(fields=[FieldProblem(pointer, "not_in_pattern", _OTHERWISE, values)])
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingSettings:
+    """
+    :param pattern: None takes any number
+    :param addenda: contract drawings take addenda as revisions; other registers always take revisions
+    """
+
+    scheme: RevisionScheme
+    pattern: NumberPattern | None = None
+    addenda: bool = False
+
+
+DEFAULT_SCHEME: Final = "0"
+DEFAULTS: Final = DrawingSettings(RevisionScheme.parse(DEFAULT_SCHEME))
