@@ -29,6 +29,7 @@ from saraban.documents.core.service import DocumentServices
 from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.demo import service as demo_documents
 from saraban.documents.demo.service import generate as demo_generation
+from saraban.documents.drawing import service as drawings
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
@@ -291,6 +292,7 @@ def _readers(subjects: Subjects) -> AccessRules:
     rules = AccessRules()
     rules.add(documents.document_files)
     rules.add(circulations.reads_file)
+    rules.add(drawings.reads_file)
     rules.add(documents.step_files(subjects))
     return rules
 

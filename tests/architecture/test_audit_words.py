@@ -7,6 +7,7 @@ from pathlib import Path
 
 import saraban
 from saraban.documents.core.service import DocumentAct
+from saraban.documents.drawing import domain as drawings
 from saraban.ops.audit_words import ACTIONS, DOCUMENTS, KINDS, action_words
 from saraban.setup.domain import master_kinds
 
@@ -17,6 +18,7 @@ COMPUTED = {
     "kind.rules.name": DOCUMENTS,
     "act.value": tuple(act.value for act in DocumentAct),
     "kind.name": tuple(kind.name for kind in master_kinds.KINDS),
+    "kind.entity_type": tuple(kind.entity_type for kind in drawings.KINDS.values()),
     "origin.action": ("project.apply",),  # the others are first arguments of `Origin`
     # Those that are not ordinary are first arguments of `StepRecord`.
     **dict.fromkeys(("one.record.audited", "record.audited"), ("workflow.transition",)),

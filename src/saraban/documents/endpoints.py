@@ -1,4 +1,7 @@
-"""`/correspondences`, `/rfas`, `/transmittals`, `/circulations`: the shared routes for each kind of documents, and its own; and `/access`."""
+"""
+`/correspondences`, `/rfas`, `/transmittals`, `/circulations`: the shared routes for each kind of documents, and its own; `/drawings`
+and `/access`.
+"""
 
 from typing import Annotated
 
@@ -13,6 +16,7 @@ from saraban.documents.circulation.service import CIRCULATION
 from saraban.documents.core.dependencies import Documents, present
 from saraban.documents.core.endpoints import RouteTexts, document_routes
 from saraban.documents.correspondence import CORRESPONDENCE, CorrespondencePage
+from saraban.documents.drawing.endpoints import router as drawings
 from saraban.documents.rfa.schemas import RfaPage
 from saraban.documents.rfa.service import RFA
 from saraban.documents.transmittal.schemas import TransmittalPage
@@ -72,5 +76,5 @@ async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, servic
 
 
 router = APIRouter()
-for one in (_correspondences, _rfas, _transmittals, _circulations, access):
+for one in (_correspondences, _rfas, _transmittals, _circulations, drawings, access):
     router.include_router(one)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from saraban.documents.drawing import domain as drawings
 from saraban.kit.errors import Text
 from saraban.setup.domain import master_kinds
 
@@ -26,6 +27,7 @@ KINDS: Final[dict[str, Text]] = {
     "event": Text("เหตุการณ์", "Event"),
     "audit_journal": Text("สมุดประวัติการใช้งาน", "Audit journal"),
     "role": Text("บทบาท", "Role"),
+    **{kind.entity_type: _as_title(kind.singular) for kind in drawings.KINDS.values()},
     **{kind.name: _as_title(kind.singular) for kind in master_kinds.KINDS},
 }
 
@@ -148,6 +150,7 @@ DOCUMENTS: Final = ("correspondence", "rfa", "transmittal", "circulation")
 # What can be chosen to narrow the trail; those of documents have the same verbs.
 ACTIONS: Final = (
     *(f"{kind}.{verb}" for kind in DOCUMENTS for verb in ("create", "edit", "revise", "cancel")),
+    *(f"{kind.entity_type}.{verb}" for kind in drawings.KINDS.values() for verb in ("create", "change", "revise")),
     *_WHOLE,
     *(f"user.{verb}" for verb in ("create", "edit", "enable", "disable")),
     *(f"{thing}.{verb}" for thing in ("organization", "project", "contract", "role") for verb in _KEPT),

@@ -22,7 +22,7 @@ from tests.project_callers import CALLERS, SUPER, add_callers, everybody, status
 API: Final = "/api/v1"
 # Documents, their numbers and workflows, and what is everybody's own: older than the set-up, with callers in tests of their own.
 ELSEWHERE: Final = re.compile(
-    r"/api/v1/(attachments|auth|circulations|correspondences|delegations|document-numbering/(?!logs/audit)|inbox|notifications"
+    r"/api/v1/(attachments|auth|circulations|correspondences|delegations|document-numbering/(?!logs/audit)|drawings|inbox|notifications"
     r"|rfas|transmittals|webhooks|workflow)"
     r"|/api/v1/projects/{publicId}/(calendar|reminders|review-teams|webhooks)$"
     r"|/(account|calendar|circulations|correspondences|delegations|documents|files|find|inbox|notifications|review-teams|rfas"

@@ -15,13 +15,15 @@ from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_in
 NOW = sa.text("CURRENT_TIMESTAMP")
 
 
-class _Drawing(HasPublicId):
+class Drawing(HasPublicId, Base):
     """
     The head of a drawing.
 
     :param audience_kind: and `audience_id`: who is shown it, as `domain.audience_of` says; they follow from contract and originator
     :param version: raised by every write to what is shown of the drawing
     """
+
+    __abstract__ = True
 
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
@@ -52,13 +54,15 @@ def _indexes(table: str, number: str, unique: str) -> TableArguments:
     )
 
 
-class _NumberedDrawing(_Drawing):
+class _NumberedDrawing(Drawing):
+    __abstract__ = True
+
     drawing_number: Mapped[str] = mapped_column(Code(255))
     main_category_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
     sub_category_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
 
 
-class _DrawingRevision(HasPublicId):
+class DrawingRevision(HasPublicId, Base):
     """
     What a drawing was at one revision.
 
@@ -66,6 +70,8 @@ class _DrawingRevision(HasPublicId):
     :param status_code: suitability or status, as the project writes it: `S2`, `A1`
     :param current_from: until `current_until` it was the current one; without an end it still is
     """
+
+    __abstract__ = True
 
     id: Mapped[int] = mapped_column(primary_key=True)
     revision_number: Mapped[int]
@@ -84,7 +90,11 @@ class _DrawingRevision(HasPublicId):
     updated_by: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
 
 
-class _DrawingFile:
+class DrawingFile(Base):
+    """A file of a revision."""
+
+    __abstract__ = True
+
     attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
     file_type: Mapped[str | None] = mapped_column(
         sa.Enum("PDF", "DWG", "SOURCE", "OTHER", name="drawing_file_type", native_enum=False, length=10)
@@ -92,7 +102,7 @@ class _DrawingFile:
     is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
 
-class ContractDrawing(_Drawing, Base):
+class ContractDrawing(Drawing):
     """`title` is that of the current revision."""
 
     __tablename__ = "contract_drawings"
@@ -106,7 +116,7 @@ class ContractDrawing(_Drawing, Base):
     __table_args__ = _indexes(__tablename__, "condwg_no", "ux_condwg_no_project")
 
 
-class ContractDrawingRevision(_DrawingRevision, Base):
+class ContractDrawingRevision(DrawingRevision):
     """One where the project takes no addenda."""
 
     __tablename__ = "contract_drawing_revisions"
@@ -120,7 +130,7 @@ class ContractDrawingRevision(_DrawingRevision, Base):
     )
 
 
-class ContractDrawingRevisionAttachment(_DrawingFile, Base):
+class ContractDrawingRevisionAttachment(DrawingFile):
     __tablename__ = "contract_drawing_revision_attachments"
 
     contract_drawing_revision_id: Mapped[int] = mapped_column(
@@ -128,13 +138,13 @@ class ContractDrawingRevisionAttachment(_DrawingFile, Base):
     )
 
 
-class ShopDrawing(_NumberedDrawing, Base):
+class ShopDrawing(_NumberedDrawing):
     __tablename__ = "shop_drawings"
 
     __table_args__ = _indexes(__tablename__, "drawing_number", "ux_shop_dwg_no_project")
 
 
-class ShopDrawingRevision(_DrawingRevision, Base):
+class ShopDrawingRevision(DrawingRevision):
     __tablename__ = "shop_drawing_revisions"
 
     shop_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawings.id"))
@@ -146,7 +156,7 @@ class ShopDrawingRevision(_DrawingRevision, Base):
     )
 
 
-class ShopDrawingRevisionAttachment(_DrawingFile, Base):
+class ShopDrawingRevisionAttachment(DrawingFile):
     __tablename__ = "shop_drawing_revision_attachments"
 
     shop_drawing_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"), primary_key=True)
@@ -161,13 +171,13 @@ class ShopDrawingRevisionContractRef(Base):
     contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"), primary_key=True)
 
 
-class AsbuiltDrawing(_NumberedDrawing, Base):
+class AsbuiltDrawing(_NumberedDrawing):
     __tablename__ = "asbuilt_drawings"
 
     __table_args__ = _indexes(__tablename__, "drawing_number", "ux_asbuilt_no_project")
 
 
-class AsbuiltDrawingRevision(_DrawingRevision, Base):
+class AsbuiltDrawingRevision(DrawingRevision):
     __tablename__ = "asbuilt_drawing_revisions"
 
     asbuilt_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("asbuilt_drawings.id"))
@@ -179,7 +189,7 @@ class AsbuiltDrawingRevision(_DrawingRevision, Base):
     )
 
 
-class AsbuiltDrawingRevisionAttachment(_DrawingFile, Base):
+class AsbuiltDrawingRevisionAttachment(DrawingFile):
     __tablename__ = "asbuilt_drawing_revision_attachments"
 
     asbuilt_drawing_revision_id: Mapped[int] = mapped_column(

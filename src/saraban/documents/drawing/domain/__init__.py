@@ -22,12 +22,14 @@ class DrawingKind:
 
     :param path: its word in addresses, in settings and in the audit trail: `drawings/shop`
     :param derives_from: path of the register whose drawings or revisions a revision refers to
+    :param whole: others refer to a drawing of it, and not to one of its revisions
     """
 
     path: str
     singular: Text
     plural: Text
     derives_from: str | None = None
+    whole: bool = False
 
     @property
     def entity_type(self) -> str:
@@ -35,7 +37,9 @@ class DrawingKind:
         return f"{self.path}_drawing"
 
 
-CONTRACT: Final = DrawingKind("contract", Text("แบบคู่สัญญา", "contract drawing"), Text("แบบคู่สัญญา", "Contract drawings"))
+CONTRACT: Final = DrawingKind(
+    "contract", Text("แบบคู่สัญญา", "contract drawing"), Text("แบบคู่สัญญา", "Contract drawings"), whole=True
+)
 SHOP: Final = DrawingKind("shop", Text("แบบขยาย", "shop drawing"), Text("แบบขยาย", "Shop drawings"), "contract")
 ASBUILT: Final = DrawingKind(
     "asbuilt", Text("แบบก่อสร้างจริง", "as-built drawing"), Text("แบบก่อสร้างจริง", "As-built drawings"), "shop"
@@ -67,7 +71,7 @@ def audience_of(*, contract: int | None, originator: int | None) -> Audience:
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class CurrentPeriod:
     """From when until when a revision was the current one; without an end it still is."""
 
     since: datetime
@@ -77,14 +81,14 @@ class Period:
         return self.since <= moment and (self.until is None or moment < self.until)
 
 
-def next_period(before: Period | None, *, at: datetime) -> Period:
+def next_period(before: CurrentPeriod | None, *, at: datetime) -> CurrentPeriod:
     """
     Return from when the next revision of a drawing is current: never from before the one that it takes the place of, whose
     period ends there.
     """
-    return Period(at if before is None else max(at, before.since))
+    return CurrentPeriod(at if before is None else max(at, before.since))
 
 
-def current_at(periods: Iterable[Period], moment: datetime) -> int | None:
+def current_at(periods: Iterable[CurrentPeriod], moment: datetime) -> int | None:
     """Return the place of the revision that was current at a moment; None before the first one."""
     return next((place for place, one in enumerate(periods) if one.holds(moment)), None)

@@ -1,0 +1,123 @@
+"""The three registers of drawings over HTTP: the same operations under `/drawings/contract`, `/drawings/shop`, `/drawings/asbuilt`."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.documents.drawing import service
+from saraban.documents.drawing.domain import CREATE, KINDS, REVISE
+from saraban.documents.drawing.schemas import (
+    CurrentSetQuery,
+    DrawingAnswer,
+    DrawingChanges,
+    DrawingPage,
+    DrawingQuery,
+    DrawingRevisionList,
+    KindName,
+    NewDrawing,
+    NewDrawingRevision,
+)
+from saraban.identity.dependencies import guarded, guarded_keyed
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.http import Db, Idempotent, IfMatch, PathId, ReadSession, read_after_commit, respond
+from saraban.kit.operation import Operation, Receipt
+
+READ = "document.view"
+router = APIRouter(prefix="/drawings", tags=["Drawings"])
+
+Reader = Annotated[RequestContext, guarded(READ)]
+Registrar = Annotated[RequestContext, guarded_keyed(CREATE)]
+Reviser = Annotated[RequestContext, guarded_keyed(REVISE)]
+Kind = Annotated[KindName, Path(description="The register.")]
+
+
+@router.get("/current-set", summary="What one builds from")
+async def current_set(session: ReadSession, search: Annotated[CurrentSetQuery, Query()], ctx: Reader) -> DrawingPage:
+    """Each drawing of a register at its current revision, or at that of a day that has passed, in the order of numbers."""
+    page = await service.list_drawings(ctx, session, KINDS[search.kind], search)
+    return DrawingPage(items=page.items, next_cursor=page.next_cursor)
+
+
+@router.get("/{kind}", summary="A register of drawings")
+async def listing(
+    kind: Kind, session: ReadSession, search: Annotated[DrawingQuery, Query()], ctx: Reader
+) -> DrawingPage:
+    """In the order of numbers. A drawing is shown to the parties of its contract, else to its originator, else to the project."""
+    page = await service.list_drawings(ctx, session, KINDS[kind], search)
+    return DrawingPage(items=page.items, next_cursor=page.next_cursor)
+
+
+@router.post("/{kind}", status_code=201, response_model=DrawingAnswer, summary="Register a drawing")
+async def create(kind: Kind, body: NewDrawing, db: Db, idempotency: Idempotent, ctx: Registrar) -> Response:
+    """With its first revision and the files of it. The number is unique in its register of the project."""
+
+    async def work(session: AsyncSession) -> Receipt:
+        return await service.register(ctx, session, KINDS[kind], body)
+
+    receipt = await idempotency.run(
+        Operation.of(ctx, "POST /drawings", {"kind": kind, "body": body.model_dump(mode="json")}), work
+    )
+    return await _shown(ctx, db, kind, receipt, status=201, located=True)
+
+
+@router.get("/{kind}/{publicId}", response_model=DrawingAnswer, summary="One drawing")
+async def read(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> Response:
+    """With its history, what it derives from and what refers to it. Answers 404 also for what the caller may not know of."""
+    answer, tag = await service.read(ctx, session, KINDS[kind], public_id)
+    return respond(answer, headers={"ETag": tag})
+
+
+@router.patch("/{kind}/{publicId}", response_model=DrawingAnswer, summary="Classify a drawing otherwise")
+async def change(
+    kind: Kind,
+    public_id: PathId,
+    body: DrawingChanges,
+    db: Db,
+    idempotency: Idempotent,
+    ctx: Registrar,
+    if_match: IfMatch = None,
+) -> Response:
+    """The number, the revisions, the contract and the originator stay. With `If-Match`, only the version that was read."""
+
+    async def work(session: AsyncSession) -> Receipt:
+        return await service.change(ctx, session, KINDS[kind], public_id, body, if_match)
+
+    asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
+    receipt = await idempotency.run(Operation.of(ctx, "PATCH /drawings/{publicId}", asked), work)
+    return await _shown(ctx, db, kind, receipt)
+
+
+@router.get("/{kind}/{publicId}/revisions", summary="The revisions of a drawing, newest first")
+async def revisions(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> DrawingRevisionList:
+    """Each with its files, what it derives from and what refers to it."""
+    return DrawingRevisionList(items=await service.list_revisions(ctx, session, KINDS[kind], public_id))
+
+
+@router.post(
+    "/{kind}/{publicId}/revisions", status_code=201, response_model=DrawingAnswer, summary="Issue the next revision"
+)
+async def revise(
+    kind: Kind, public_id: PathId, body: NewDrawingRevision, db: Db, idempotency: Idempotent, ctx: Reviser
+) -> Response:
+    """It is the current one from then on. Its label comes after that of the newest in the register's revision scheme."""
+
+    async def work(session: AsyncSession) -> Receipt:
+        return await service.revise(ctx, session, KINDS[kind], public_id, body)
+
+    asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json")}
+    receipt = await idempotency.run(Operation.of(ctx, "POST /drawings/{publicId}/revisions", asked), work)
+    return await _shown(ctx, db, kind, receipt, status=201, located=True)
+
+
+async def _shown(
+    ctx: RequestContext, db: Db, kind: KindName, receipt: Receipt, *, status: int = 200, located: bool = False
+) -> Response:
+    """Show the drawing of a receipt as it stands now."""
+    public_id: UUID = receipt.resource_id
+    async with read_after_commit(db) as session:
+        answer, tag = await service.read(ctx, session, KINDS[kind], public_id)
+    headers = {"Location": f"/api/v1/drawings/{kind}/{public_id}"} if located else {}
+    return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": tag})

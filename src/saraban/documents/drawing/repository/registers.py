@@ -1,0 +1,301 @@
+"""
+Pages of a register, one drawing with its history, and its files.
+
+A page is found along an index in the order of numbers, one range for each audience of its reader, and read wide afterwards: what a
+reader may not see is in no range, so that no list, count or cursor can tell of it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.models import Attachment
+from saraban.documents.drawing.domain import Audience, CurrentPeriod, DrawingKind
+from saraban.documents.drawing.models import Drawing, DrawingRevision
+from saraban.documents.drawing.repository.tables import REFERENCES, Condition, DrawingTables, tables_of
+from saraban.identity.models import Organization
+from saraban.kit.db import AnyRow, AnySelect
+from saraban.projects.models import (
+    Contract,
+    ContractOrganization,
+    Discipline,
+    Project,
+    ProjectOrganization,
+)
+
+
+async def reader_contracts(
+    session: AsyncSession, *, project_id: int, contracts: Collection[int], organizations: Collection[int]
+) -> set[int]:
+    """Return the contracts of a project that a reader has a right in, or an organization of theirs is a party to."""
+    party = sa.select(ContractOrganization.contract_id).where(ContractOrganization.organization_id.in_(organizations))
+    statement = sa.select(Contract.id).where(
+        Contract.project_id == project_id, sa.or_(Contract.id.in_(contracts), Contract.id.in_(party))
+    )
+    return set(await session.scalars(statement))
+
+
+async def members(session: AsyncSession, *, project_id: int, organizations: Collection[int]) -> dict[int, str]:
+    """Return which of the organizations take part in a project, with their roles there."""
+    member = ProjectOrganization
+    statement = sa.select(member.organization_id, member.role_in_project).where(
+        member.project_id == project_id, member.organization_id.in_(organizations)
+    )
+    return {row[0]: row[1] for row in await session.execute(statement)}
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingPlace:
+    """A drawing with one of its revisions, found along an index."""
+
+    drawing_id: int
+    revision_id: int
+    number: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingSearch:
+    """
+    What is wanted of a register, by keys.
+
+    :param audiences: of the reader; None for who reads the whole project
+    :param moment: as of when; None for now
+    :param disciplines: keys of the disciplines that have the code; None for all
+    :param codes: of what drawings are classified by, by the names of `DrawingTables.lists`
+    :param after: the number behind which the page begins
+    """
+
+    project_id: int
+    audiences: Sequence[Audience] | None
+    moment: datetime | None = None
+    disciplines: Sequence[int] | None = None
+    contract: UUID | None = None
+    originator: UUID | None = None
+    codes: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    after: str | None = None
+
+
+async def find_places(
+    session: AsyncSession, kind: DrawingKind, search: DrawingSearch, *, limit: int
+) -> list[DrawingPlace]:
+    """Return the first `limit` in the order of numbers: one range for each audience and discipline, merged."""
+    ranges = [
+        _range(tables_of(kind), search, audience, discipline, limit)
+        for audience in (search.audiences if search.audiences is not None else [None])
+        for discipline in (search.disciplines if search.disciplines is not None else [None])
+    ]
+    if not ranges:
+        return []
+    if len(ranges) == 1:
+        statement: Any = ranges[0]
+    else:  # each stands in parentheses of its own, which SQLite writes as a subquery
+        merged = sa.union_all(*(sa.select(one.subquery()) for one in ranges)).subquery()
+        statement = sa.select(merged).order_by(merged.c.number).limit(limit)
+    return [DrawingPlace(*row) for row in await session.execute(statement)]
+
+
+def _range(
+    tables: DrawingTables, search: DrawingSearch, audience: Audience | None, discipline: int | None, limit: int
+) -> AnySelect:
+    head, revision = tables.head, tables.revision
+    conditions: list[Condition] = [head.project_id == search.project_id, *_filters(tables, search)]
+    if audience is not None:
+        conditions += [head.audience_kind == int(audience[0]), head.audience_id == audience[1]]
+    if discipline is not None:
+        conditions.append(head.discipline_id == discipline)
+    if search.after is not None:
+        conditions.append(tables.number > search.after)
+    return (
+        sa.select(head.id.label("drawing"), revision.id.label("revision"), tables.number.label("number"))
+        .join(revision, sa.and_(tables.drawing == head.id, _at(revision, search.moment)))
+        .where(*conditions)
+        .order_by(tables.number)
+        .limit(limit)
+    )
+
+
+def _at(revision: type[DrawingRevision], moment: datetime | None) -> Condition:
+    if moment is None:
+        return sa.and_(revision.is_current == sa.true())
+    ended = sa.or_(revision.current_until.is_(None), revision.current_until > moment)
+    return sa.and_(revision.current_from <= moment, ended)
+
+
+def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
+    head, revision = tables.head, tables.revision
+    found: list[Condition] = []
+    for name, code in search.codes.items():
+        found.append(tables.lists[name].has(code) if name in tables.lists else sa.false())
+    if search.contract is not None:
+        found.append(head.contract_id.in_(sa.select(Contract.id).where(Contract.public_id == search.contract)))
+    if search.originator is not None:
+        by = sa.select(Organization.id).where(Organization.public_id == search.originator)
+        found.append(head.originator_id.in_(by))
+    if search.text is not None:
+        parts = [tables.number, revision.title, revision.title_en]
+        found.append(sa.or_(*(part.contains(search.text, autoescape=True) for part in parts)))
+    return found
+
+
+_NAMED: Final = ("", "_name", "_name_en")
+
+
+def _wide(kind: DrawingKind) -> AnySelect:
+    """A drawing and one of its revisions, with the names of what they refer to."""
+    tables = tables_of(kind)
+    head = tables.head
+    joined: Any = sa.join(head, tables.revision, tables.drawing == head.id)
+    for model, condition in (one for listed in tables.lists.values() for one in listed.joined):
+        joined = joined.outerjoin(model, condition)
+    for model, key in (
+        (Contract, head.contract_id),
+        (Organization, head.originator_id),
+        (Discipline, head.discipline_id),
+    ):
+        joined = joined.outerjoin(model, model.id == key)
+    joined = joined.join(Project, Project.id == head.project_id)
+    listed: list[sa.ColumnElement[Any]] = [
+        column.label(f"{name}{part}")
+        for name, one in tables.lists.items()
+        for column, part in zip(one.columns, _NAMED, strict=True)
+    ]
+    if tables.page is not None:
+        listed.append(sa.type_coerce(tables.page, sa.Integer()).label("volume_page"))
+    return sa.select(
+        head, tables.revision, tables.number.label("number"), Project, Contract, Organization, Discipline, *listed
+    ).select_from(joined)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingRow:
+    """
+    A drawing as it stands, with one of its revisions and the names of what it refers to.
+
+    :param named: codes and names by `category`, `category_name`, `category_name_en`, and so on for `sub_category` and `volume`
+    """
+
+    head: Drawing
+    revision: DrawingRevision
+    number: str
+    project: Project
+    contract: Contract | None
+    originator: Organization | None
+    discipline: Discipline | None
+    named: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, row: AnyRow) -> "DrawingRow":
+        head, revision, number, project, contract, originator, discipline, *_ = row
+        return cls(head, revision, number, project, contract, originator, discipline, row._asdict())
+
+    @property
+    def period(self) -> CurrentPeriod:
+        return CurrentPeriod(self.revision.current_from, self.revision.current_until)
+
+
+async def rows(session: AsyncSession, kind: DrawingKind, places: Sequence[DrawingPlace]) -> list[DrawingRow]:
+    """Return what is shown of places, in their order."""
+    if not places:
+        return []
+    statement = _wide(kind).where(tables_of(kind).revision.id.in_([one.revision_id for one in places]))
+    found = {row.revision.id: row for row in map(DrawingRow.read, await session.execute(statement))}
+    return [found[one.revision_id] for one in places]
+
+
+async def history(session: AsyncSession, kind: DrawingKind, condition: Condition) -> list[DrawingRow]:
+    """Return a drawing with each of its revisions, newest first."""
+    statement = _wide(kind).where(condition).order_by(tables_of(kind).revision.revision_number.desc())
+    return [DrawingRow.read(row) for row in await session.execute(statement)]
+
+
+def named(kind: DrawingKind, public_id: UUID) -> Condition:
+    """The drawing with this public id."""
+    return tables_of(kind).head.public_id == public_id
+
+
+def of_revision(kind: DrawingKind, public_id: UUID) -> Condition:
+    """The drawing that has a revision with this public id."""
+    tables = tables_of(kind)
+    return tables.head.id.in_(sa.select(tables.drawing).where(tables.revision.public_id == public_id))
+
+
+async def referred(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[DrawingRow]:
+    """
+    Return drawings that others refer to.
+
+    :param keys: of revisions, or of drawings where those are referred to as a whole: then with the current revision
+    """
+    tables = tables_of(kind)
+    if kind.whole:
+        condition = sa.and_(tables.head.id.in_(keys), tables.revision.is_current == sa.true())
+    else:
+        condition = tables.revision.id.in_(keys)
+    statement = _wide(kind).where(condition).order_by(tables.number, tables.revision.revision_number)
+    return [DrawingRow.read(row) for row in await session.execute(statement)]
+
+
+class LinkedDrawingFile(NamedTuple):
+    """A file of a revision."""
+
+    attachment: Attachment
+    file_type: str | None
+    is_main: bool
+
+
+async def files(
+    session: AsyncSession, kind: DrawingKind, revision_ids: Collection[int]
+) -> dict[int, list[LinkedDrawingFile]]:
+    """Return the files of each revision, the main one first."""
+    tables, found = tables_of(kind), {key: list[LinkedDrawingFile]() for key in revision_ids}
+    statement = (
+        sa.select(tables.of_file, Attachment, tables.file.file_type, tables.file.is_main_document)
+        .join(Attachment, Attachment.id == tables.file.attachment_id)
+        .where(tables.of_file.in_(revision_ids))
+        .order_by(tables.file.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+    )
+    for key, file, sort, is_main in await session.execute(statement):
+        found[key].append(LinkedDrawingFile(file, sort, is_main))
+    return found
+
+
+async def holders_of_file(
+    session: AsyncSession, kind: DrawingKind, attachment_id: int
+) -> Sequence[tuple[int, int, int]]:
+    """Return project and audience of the drawings that have a file."""
+    tables = tables_of(kind)
+    head = tables.head
+    statement = (
+        sa.select(head.project_id, head.audience_kind, head.audience_id)
+        .join(tables.revision, tables.drawing == head.id)
+        .join(tables.file, tables.of_file == tables.revision.id)
+        .where(tables.file.attachment_id == attachment_id)
+    )
+    return [(project, kind, key) for project, kind, key in await session.execute(statement)]
+
+
+async def discipline_keys(session: AsyncSession, *, project_id: int, code: str) -> list[int]:
+    """Return the keys of the disciplines of a project's contracts that have a code, closed ones too."""
+    statement = (
+        sa.select(Discipline.id)
+        .join(Contract, Contract.id == Discipline.contract_id)
+        .where(Contract.project_id == project_id, Discipline.discipline_code == code)
+        .order_by(Discipline.id)
+    )
+    return list(await session.scalars(statement))
+
+
+async def links(
+    session: AsyncSession, kind: DrawingKind, *, sources: Collection[int] = (), targets: Collection[int] = ()
+) -> list[tuple[int, int]]:
+    """Return which revisions of a kind refer to what, of these sources or to these targets."""
+    tables = REFERENCES[kind]
+    statement = sa.select(tables.source, tables.target).where(
+        sa.or_(tables.source.in_(sources), tables.target.in_(targets))
+    )
+    return [(source, target) for source, target in await session.execute(statement)]

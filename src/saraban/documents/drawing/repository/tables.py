@@ -1,0 +1,189 @@
+"""Where the rows of each register of drawings stand: one set of statements serves the three."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.orm import InstrumentedAttribute
+
+from saraban.documents.drawing.domain import ASBUILT, CONTRACT, SHOP, DrawingKind
+from saraban.documents.drawing.models import (
+    AsbuiltDrawing,
+    AsbuiltDrawingRevision,
+    AsbuiltDrawingRevisionAttachment,
+    AsbuiltRevisionShopRevisionRef,
+    ContractDrawing,
+    ContractDrawingRevision,
+    ContractDrawingRevisionAttachment,
+    Drawing,
+    DrawingFile,
+    DrawingRevision,
+    ShopDrawing,
+    ShopDrawingRevision,
+    ShopDrawingRevisionAttachment,
+    ShopDrawingRevisionContractRef,
+)
+from saraban.kit.db import Base, table_of
+from saraban.projects.models import (
+    ContractDrawingCategory,
+    ContractDrawingCategoryPair,
+    ContractDrawingSubCategory,
+    ContractDrawingVolume,
+    ShopDrawingMainCategory,
+    ShopDrawingSubCategory,
+)
+
+Column = InstrumentedAttribute
+Condition = sa.ColumnElement[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ListTable:
+    """
+    One of the project's lists that drawings are classified by.
+
+    :param columns: code, Thai and English name
+    :param joined: the tables that lead to it from the head, each with its condition, in their order
+    :param has: gives the condition of the drawings that stand under a code
+    """
+
+    columns: tuple[Column[str], Column[str], Column[str | None]]
+    joined: tuple[tuple[type[Any], Condition], ...]
+    has: Callable[[str], Condition]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingTables:
+    """
+    Where the rows of one register stand.
+
+    :param number: column of the head
+    :param drawing: column of a revision that names its head; `of_file` of a file that names its revision
+    :param lists: by `category`, `sub_category` and `volume`, in the order in which they are joined
+    :param page: of the volume
+    """
+
+    head: type[Drawing]
+    revision: type[DrawingRevision]
+    file: type[DrawingFile]
+    number: Column[str]
+    drawing: Column[int]
+    of_file: Column[int]
+    lists: Mapping[str, ListTable]
+    page: Column[int | None] | None = None
+
+    @property
+    def taken(self) -> tuple[str, str]:
+        """What a database names when a number is there already: the constraint, or the column."""
+        (unique,) = (one for one in table_of(self.head).constraints if isinstance(one, sa.UniqueConstraint))
+        return str(unique.name), f"{self.head.__tablename__}.{self.number.key}"
+
+
+def _direct(key: Column[int | None], code: Column[str], name: Column[str], name_en: Column[str | None]) -> ListTable:
+    model: type[Any] = code.class_  # type: ignore[assignment]
+    return ListTable(
+        (code, name, name_en),
+        ((model, model.id == key),),
+        lambda value: key.in_(sa.select(model.id).where(code == value)),
+    )
+
+
+def _paired(
+    key: Column[int], code: Column[str], name: Column[str], name_en: Column[str | None], *, first: bool = False
+) -> ListTable:
+    """
+    :param key: column of the pair
+    :param first: the pair itself is joined before
+    """
+    model: type[Any] = code.class_  # type: ignore[assignment]
+    pair = ContractDrawingCategoryPair
+    leading = ((pair, pair.id == ContractDrawing.map_cat_id),) if first else ()
+    return ListTable(
+        (code, name, name_en),
+        (*leading, (model, model.id == key)),
+        lambda value: ContractDrawing.map_cat_id.in_(
+            sa.select(pair.id).join(model, model.id == key).where(code == value)
+        ),
+    )
+
+
+def _contract_lists() -> dict[str, ListTable]:
+    pair, main, sub = ContractDrawingCategoryPair, ContractDrawingCategory, ContractDrawingSubCategory
+    volume = ContractDrawingVolume
+    return {
+        "category": _paired(pair.cat_id, main.cat_code, main.cat_name, main.cat_name_en, first=True),
+        "sub_category": _paired(pair.sub_cat_id, sub.sub_cat_code, sub.sub_cat_name, sub.sub_cat_name_en),
+        "volume": _direct(ContractDrawing.volume_id, volume.volume_code, volume.volume_name, volume.volume_name_en),
+    }
+
+
+def _shop_lists(head: type[ShopDrawing | AsbuiltDrawing]) -> dict[str, ListTable]:
+    main, sub = ShopDrawingMainCategory, ShopDrawingSubCategory
+    of_main = (main.main_category_code, main.main_category_name, main.main_category_name_en)
+    of_sub = (sub.sub_category_code, sub.sub_category_name, sub.sub_category_name_en)
+    return {
+        "category": _direct(head.main_category_id, *of_main),
+        "sub_category": _direct(head.sub_category_id, *of_sub),
+    }
+
+
+_TABLES: Final[Mapping[DrawingKind, DrawingTables]] = {
+    CONTRACT: DrawingTables(
+        ContractDrawing,
+        ContractDrawingRevision,
+        ContractDrawingRevisionAttachment,
+        ContractDrawing.condwg_no,
+        ContractDrawingRevision.contract_drawing_id,
+        ContractDrawingRevisionAttachment.contract_drawing_revision_id,
+        _contract_lists(),
+        ContractDrawing.volume_page,
+    ),
+    SHOP: DrawingTables(
+        ShopDrawing,
+        ShopDrawingRevision,
+        ShopDrawingRevisionAttachment,
+        ShopDrawing.drawing_number,
+        ShopDrawingRevision.shop_drawing_id,
+        ShopDrawingRevisionAttachment.shop_drawing_revision_id,
+        _shop_lists(ShopDrawing),
+    ),
+    ASBUILT: DrawingTables(
+        AsbuiltDrawing,
+        AsbuiltDrawingRevision,
+        AsbuiltDrawingRevisionAttachment,
+        AsbuiltDrawing.drawing_number,
+        AsbuiltDrawingRevision.asbuilt_drawing_id,
+        AsbuiltDrawingRevisionAttachment.asbuilt_drawing_revision_id,
+        _shop_lists(AsbuiltDrawing),
+    ),
+}
+
+
+def tables_of(kind: DrawingKind) -> DrawingTables:
+    return _TABLES[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceTables:
+    """
+    :param source: column of the revision that refers; `target` of the drawing, or the revision of one, that it refers to
+    """
+
+    link: type[Base]
+    source: Column[int]
+    target: Column[int]
+
+
+REFERENCES: Final[Mapping[DrawingKind, ReferenceTables]] = {
+    SHOP: ReferenceTables(
+        ShopDrawingRevisionContractRef,
+        ShopDrawingRevisionContractRef.shop_drawing_revision_id,
+        ShopDrawingRevisionContractRef.contract_drawing_id,
+    ),
+    ASBUILT: ReferenceTables(
+        AsbuiltRevisionShopRevisionRef,
+        AsbuiltRevisionShopRevisionRef.asbuilt_drawing_revision_id,
+        AsbuiltRevisionShopRevisionRef.shop_drawing_revision_id,
+    ),
+}

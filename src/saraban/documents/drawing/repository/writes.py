@@ -1,0 +1,140 @@
+"""What is written of a drawing: its place in its register, its files and links, and what its project has decided for it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from pydantic.alias_generators import to_camel
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.drawing.domain import Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.models import Drawing, DrawingSettingsRow
+from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
+from saraban.kit.errors import invalid, unknown
+from saraban.projects.models import (
+    ContractDrawingCategory,
+    ContractDrawingCategoryPair,
+    ContractDrawingSubCategory,
+    ContractDrawingVolume,
+    ShopDrawingMainCategory,
+    ShopDrawingSubCategory,
+)
+
+
+async def lock(session: AsyncSession, kind: DrawingKind, drawing_id: int) -> Drawing:
+    """Hold a drawing until the end of the transaction, and return its head as it stands now."""
+    head = tables_of(kind).head
+    statement = sa.select(head).where(head.id == drawing_id).with_for_update()
+    return (await session.scalars(statement.execution_options(populate_existing=True))).one()
+
+
+async def link_files(
+    session: AsyncSession, kind: DrawingKind, revision_id: int, attached: Sequence[tuple[int, str]]
+) -> None:
+    """
+    Attach files to a revision; the first one becomes the main one.
+
+    :param attached: keys of the files, and what sort each is
+    """
+    tables = tables_of(kind)
+    session.add_all(
+        tables.file(attachment_id=key, file_type=sort, is_main_document=place == 0, **{tables.of_file.key: revision_id})
+        for place, (key, sort) in enumerate(attached)
+    )
+    await session.flush()
+
+
+async def contract_columns(session: AsyncSession, project_id: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return where a contract drawing stands: its volume and page, and its pair of category and sub category.
+
+    :param given: codes by the names of the fields; what is absent gives no column
+    :raises Invalid: for a code that the project does not have, or that is closed, and for two that are no pair
+    """
+    columns = {"volume_page": given["volume_page"]} if "volume_page" in given else {}
+    if "volume_code" in given:
+        columns["volume_id"] = await _key(session, ContractDrawingVolume.volume_code, project_id, given, "volume_code")
+    if not given.keys() & {"category_code", "sub_category_code"}:
+        return columns
+    category = await _key(session, ContractDrawingCategory.cat_code, project_id, given, "category_code")
+    sub = await _key(session, ContractDrawingSubCategory.sub_cat_code, project_id, given, "sub_category_code")
+    if category is None and sub is None:
+        return {**columns, "map_cat_id": None}
+    pair = ContractDrawingCategoryPair
+    of_both = sa.select(pair.id).where(pair.project_id == project_id, pair.cat_id == category, pair.sub_cat_id == sub)
+    found = await session.scalar(of_both) if category is not None and sub is not None else None
+    if found is None:
+        raise invalid(
+            "/subCategoryCode" if category is not None else "/categoryCode",
+            "not_paired",
+            "หมวดและหมวดย่อยต้องเป็นคู่ที่โครงการกำหนดไว้",
+            "Category and sub category must be a pair that the project allows.",
+        )
+    return {**columns, "map_cat_id": found}
+
+
+async def shop_columns(session: AsyncSession, project_id: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return where a shop or as-built drawing stands: its main and its sub category.
+
+    :raises Invalid: for a code that the project does not have, or that is closed
+    """
+    columns = {
+        "main_category_id": (ShopDrawingMainCategory.main_category_code, "category_code"),
+        "sub_category_id": (ShopDrawingSubCategory.sub_category_code, "sub_category_code"),
+    }
+    return {
+        name: await _key(session, code, project_id, given, field)
+        for name, (code, field) in columns.items()
+        if field in given
+    }
+
+
+async def _key(session: AsyncSession, column: Any, project_id: int, given: Mapping[str, Any], field: str) -> int | None:
+    """Return the key of the open row of a project's list with the code that is given, None for none."""
+    code = given.get(field)
+    if code is None:
+        return None
+    model = column.class_
+    statement = sa.select(model.id).where(model.project_id == project_id, column == code, model.is_active)
+    if (key := await session.scalar(statement)) is None:
+        raise unknown(f"/{to_camel(field)}", code)
+    return int(key)
+
+
+async def link(session: AsyncSession, kind: DrawingKind, revision_id: int, targets: Sequence[int]) -> None:
+    """Write down what a revision refers to."""
+    tables = REFERENCES[kind]
+    session.add_all(tables.link(**{tables.source.key: revision_id, tables.target.key: target}) for target in targets)
+    await session.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceTarget:
+    """What can be referred to, and whom it concerns."""
+
+    key: int
+    audience: Audience
+
+
+async def targets_by_public_id(
+    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int
+) -> dict[UUID, ReferenceTarget]:
+    """Return the drawings of a kind that is referred to as a whole, else revisions, of one project."""
+    tables = tables_of(kind)
+    head, named = tables.head, tables.head if kind.whole else tables.revision
+    statement = (
+        sa.select(named.public_id, named.id, head.audience_kind, head.audience_id)
+        .join(tables.revision, tables.drawing == head.id)
+        .where(named.public_id.in_(public_ids), head.project_id == project_id)
+    )
+    return {
+        public_id: ReferenceTarget(key, (AudienceKind(of), audience_id))
+        for public_id, key, of, audience_id in await session.execute(statement)
+    }
+
+
+async def settings(session: AsyncSession, *, project_id: int, kind: DrawingKind) -> DrawingSettingsRow | None:
+    return await session.get(DrawingSettingsRow, (project_id, kind.path), populate_existing=True)

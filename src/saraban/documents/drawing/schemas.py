@@ -1,0 +1,178 @@
+"""Drawings and their revisions, in and out."""
+
+from datetime import date, datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from saraban.documents.core.schemas import (
+    EXAMPLE_ID,
+    CodeAnswer,
+    ContractAnswer,
+    DocumentFileAnswer,
+    Ids,
+    MasterCode,
+    OrganizationAnswer,
+    ProjectAnswer,
+    Prose,
+)
+from saraban.kit.pagination import MAX_PAGE
+from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
+
+KindName = Literal["contract", "shop", "asbuilt"]
+DrawingNumber = Annotated[str, CodeLine(100)]
+DrawingTitle = Annotated[str, SingleLine(255)]
+RevisionLabel = Annotated[str, CodeLine(10)]
+StatusCode = Annotated[str, CodeLine(20)]
+VolumePage = Annotated[int, Field(ge=1, le=100_000, strict=True)]
+
+
+class NewDrawingRevision(Schema):
+    """A revision of a drawing; what is left out of a later one is taken over from the current one, files and links excepted."""
+
+    label: RevisionLabel | None = Field(
+        None, description="The next one of the register's revision scheme when left out.", examples=["1"]
+    )
+    date: Day | None = Field(None, description="The date on the drawing.", examples=["2026-03-02"])
+    title: DrawingTitle | None = Field(None, examples=["แปลนฐานราก อาคาร HW"])
+    title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
+    reason: Prose | None = Field(None, description="Why it was drawn anew.")
+    status_code: StatusCode | None = Field(None, description="Suitability or status code.", examples=["S2"])
+    legacy_number: Annotated[str, SingleLine(100)] | None = Field(None, description="The number on an older sheet.")
+    attachment_public_ids: Ids = Field(default_factory=list, description="Uploaded files; the first is the main one.")
+    derived_from_public_ids: Annotated[list[UUID], Field(max_length=100)] = Field(
+        default_factory=list,
+        description="Of a shop drawing the contract drawings that it derives from, of an as-built drawing the revisions of shop "
+        "drawings that it records.",
+    )
+
+
+class _Sheet(Schema):
+    """What a drawing is classified and found by; every code is the project's own."""
+
+    category_code: MasterCode | None = Field(None, examples=["HW"])
+    sub_category_code: MasterCode | None = Field(None, examples=["ST"])
+    volume_code: MasterCode | None = Field(None, description="Of contract drawings only.", examples=["VOL-1"])
+    volume_page: VolumePage | None = Field(None, description="Of contract drawings only.", examples=[12])
+    discipline_code: MasterCode | None = Field(None, examples=["TER"])
+    scale: Annotated[str, SingleLine(50)] | None = Field(None, examples=["1:100"])
+    sheet_size: Annotated[str, SingleLine(20)] | None = Field(None, examples=["A1"])
+    zone: Annotated[str, SingleLine(100)] | None = Field(None, examples=["Zone 2"])
+
+
+class NewDrawing(_Sheet):
+    project_public_id: UUID = Field(examples=[EXAMPLE_ID])
+    contract_public_id: UUID | None = Field(
+        None, description="Its parties are shown the drawing; without contract and originator the whole project is."
+    )
+    originator_organization_public_id: UUID | None = Field(None, description="Who drew it.", examples=[EXAMPLE_ID])
+    drawing_number: DrawingNumber = Field(examples=["LP3-HW-ST-001"])
+    title: DrawingTitle = Field(examples=["แปลนฐานราก อาคาร HW"])
+    title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
+    revision: NewDrawingRevision = Field(default_factory=NewDrawingRevision)
+
+
+class DrawingChanges(_Sheet):
+    """What is classified otherwise; a field that is absent stays, and null empties it. The number and the revisions stay."""
+
+
+class DrawingQuery(Schema):
+    """What is asked of a register of drawings; None asks for all."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    project: UUID = Field(alias="projectPublicId", examples=[EXAMPLE_ID])
+    text: Annotated[str, SingleLine(200)] | None = Field(
+        None, alias="q", description="Part of the number or of a title."
+    )
+    discipline: str | None = Field(None, max_length=50, description="Code of the discipline.")
+    category: str | None = Field(None, max_length=50, description="Code of the category.")
+    sub_category: str | None = Field(None, max_length=50, description="Code of the sub category.")
+    volume: str | None = Field(None, max_length=50, description="Code of the volume, of contract drawings.")
+    contract: UUID | None = Field(None, alias="contractPublicId")
+    originator: UUID | None = Field(None, alias="originatorOrganizationPublicId")
+    as_of: Day | None = Field(
+        None, description="The register as it stood at the end of this day; now when left out.", examples=["2026-02-28"]
+    )
+    limit: int = Field(20, ge=1, le=MAX_PAGE, description="Rows of one page.")
+    cursor: str | None = Field(None, max_length=600, description="`nextCursor` of the page before.")
+
+
+class CurrentSetQuery(DrawingQuery):
+    kind: KindName
+
+
+class DrawingRevisionAnswer(Schema):
+    public_id: UUID
+    revision_label: str | None = Field(examples=["1"])
+    revision_number: int = Field(description="Its place in the history, from 0.", examples=[1])
+    is_current: bool
+    revision_date: date | None
+    title: str = Field(examples=["แปลนฐานราก อาคาร HW"])
+    title_en: str | None
+    status_code: str | None = Field(examples=["S2"])
+    current_from: datetime
+    current_until: datetime | None = Field(description="None while it is the current one.")
+
+
+class DrawingFileAnswer(DocumentFileAnswer):
+    file_type: str | None = Field(description="`PDF`, `DWG`, `SOURCE` or `OTHER`.", examples=["PDF"])
+
+
+class DrawingReferenceAnswer(Schema):
+    """Another drawing, at the revision that is referred to; of a contract drawing its current one."""
+
+    kind: KindName
+    public_id: UUID
+    revision_public_id: UUID
+    drawing_number: str = Field(examples=["LP3-HW-ST-001"])
+    revision_label: str | None
+    is_current: bool
+    title: str
+    title_en: str | None
+
+
+class FullRevisionAnswer(DrawingRevisionAnswer):
+    reason: str | None
+    legacy_number: str | None
+    created_at: datetime
+    attachments: list[DrawingFileAnswer]
+    derived_from: list[DrawingReferenceAnswer]
+    recorded_by: list[DrawingReferenceAnswer] = Field(description="The drawings that refer to this one.")
+
+
+class DrawingSummary(Schema):
+    """A drawing at one revision: the current one, or the one that was current on the day that was asked for."""
+
+    public_id: UUID
+    kind: KindName
+    drawing_number: str = Field(examples=["LP3-HW-ST-001"])
+    project: ProjectAnswer
+    contract: ContractAnswer | None
+    originator: OrganizationAnswer | None
+    discipline: CodeAnswer | None
+    category: CodeAnswer | None
+    sub_category: CodeAnswer | None
+    volume: CodeAnswer | None
+    volume_page: int | None
+    scale: str | None
+    sheet_size: str | None
+    zone: str | None
+    revision: DrawingRevisionAnswer
+
+
+class DrawingAnswer(DrawingSummary):
+    next_labels: list[str] = Field(description="What may be offered as the next revision.", examples=[["2"]])
+    can_change: bool
+    can_revise: bool
+    revisions: list[FullRevisionAnswer] = Field(description="Newest first.")
+
+
+class DrawingPage(Schema):
+    items: list[DrawingSummary]
+    next_cursor: str | None
+
+
+class DrawingRevisionList(Schema):
+    items: list[FullRevisionAnswer]

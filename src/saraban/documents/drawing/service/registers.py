@@ -1,0 +1,363 @@
+"""Reading drawings: pages of a register as it stands or stood on a day, one drawing with its history, and who may read its files."""
+
+import base64
+import binascii
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Protocol
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core import service as core
+from saraban.documents.core.domain import ABOVE, Reach, reach
+from saraban.documents.core.schemas import CodeAnswer, ContractAnswer, OrganizationAnswer, ProjectAnswer
+from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
+from saraban.documents.drawing.domain.settings import DEFAULTS, DrawingSettings, NumberPattern
+from saraban.documents.drawing.repository import registers as repository
+from saraban.documents.drawing.repository import writes
+from saraban.documents.drawing.repository.registers import DrawingPlace, DrawingRow, DrawingSearch, LinkedDrawingFile
+from saraban.documents.drawing.schemas import (
+    DrawingAnswer,
+    DrawingFileAnswer,
+    DrawingQuery,
+    DrawingReferenceAnswer,
+    DrawingRevisionAnswer,
+    DrawingSummary,
+    FullRevisionAnswer,
+)
+from saraban.identity.domain.catalogue import party_role
+from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit.errors import NotFound, invalid, unknown
+from saraban.kit.pagination import Page, list_mark
+from saraban.kit.text import fold
+from saraban.projects import service as projects
+from saraban.projects.models import Discipline
+
+_DAY = timedelta(days=1)
+_LISTS = ("category", "sub_category", "volume")
+_MARK = 8  # bytes of `list_mark`
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingReader:
+    """
+    What somebody is shown of the drawings of one project.
+
+    :param audiences: None for who reads the whole project
+    """
+
+    audiences: tuple[Audience, ...] | None
+
+    def sees(self, audience: Audience) -> bool:
+        return self.audiences is None or audience in self.audiences
+
+
+class DrawingPlacement(Protocol):
+    """What decides who may write a drawing, as its head has it."""
+
+    @property
+    def project_id(self) -> int: ...
+
+    @property
+    def contract_id(self) -> int | None: ...
+
+    @property
+    def originator_id(self) -> int | None: ...
+
+
+async def reader_of(ctx: RequestContext, session: AsyncSession, project_id: int) -> DrawingReader:
+    held: Reach = reach(ctx.caller)
+    if held.everything or project_id in held.projects:
+        return DrawingReader(None)
+    contracts = await repository.reader_contracts(
+        session, project_id=project_id, contracts=held.contracts, organizations=held.organizations
+    )
+    members = await repository.members(session, project_id=project_id, organizations=held.organizations)
+    audiences = [(AudienceKind.CONTRACT, key) for key in sorted(contracts)]
+    audiences += [(AudienceKind.ORGANIZATION, key) for key in sorted(held.organizations)]
+    if members or contracts:
+        audiences.append((AudienceKind.PROJECT, 0))
+    return DrawingReader(tuple(audiences))
+
+
+async def scope_of(ctx: RequestContext, session: AsyncSession, place: DrawingPlacement) -> Scope:
+    """
+    Return the scope in which a right to write a drawing counts: the originator's; of a drawing that names none, that of the owner
+    and the consultants of its project.
+
+    A role at the contract counts for the originator's people only, as with documents.
+    """
+    if place.originator_id is not None:
+        own = place.originator_id in ctx.caller.organization_ids
+        return Scope(frozenset({place.originator_id}), place.project_id, place.contract_id if own else None)
+    members = await repository.members(session, project_id=place.project_id, organizations=ctx.caller.organization_ids)
+    above = frozenset(key for key, role in members.items() if party_role(role) in ABOVE)
+    return Scope(above, place.project_id, place.contract_id)
+
+
+async def settings_of(session: AsyncSession, project_id: int, kind: DrawingKind) -> DrawingSettings:
+    row = await writes.settings(session, project_id=project_id, kind=kind)
+    if row is None:
+        return DEFAULTS
+    pattern = NumberPattern(row.number_pattern) if row.number_pattern else None
+    return DrawingSettings(RevisionScheme.parse(row.revision_scheme), pattern, row.addenda)
+
+
+async def list_drawings(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery
+) -> Page[DrawingSummary]:
+    """
+    Return a page of a register in the order of numbers, each drawing at the revision that is current, or was on a day.
+
+    :raises Invalid: for a project that the caller may not see, and a cursor of another list
+    """
+    try:
+        project = await projects.visible_project(ctx, session, query.project, closed=True)
+    except NotFound:
+        raise unknown("query:projectPublicId", str(query.project)) from None
+    reader = await reader_of(ctx, session, project.id)
+    mark = list_mark("drawings", kind.path, query.model_dump_json(exclude={"cursor", "limit"}))
+    search = DrawingSearch(
+        project.id,
+        reader.audiences,
+        moment=_end_of(ctx, query),
+        disciplines=await _disciplines(session, project.id, query.discipline),
+        contract=query.contract,
+        originator=query.originator,
+        codes={name: code for name in _LISTS if (code := getattr(query, name)) is not None},
+        text=fold(query.text) if query.text else None,
+        after=_number_after(query.cursor, mark) if query.cursor else None,
+    )
+    places = await repository.find_places(session, kind, search, limit=query.limit + 1)
+    shown = places[: query.limit]
+    items = [summary(kind, row) for row in await repository.rows(session, kind, shown)]
+    return Page(items, _cursor(shown[-1], mark) if len(places) > query.limit else None)
+
+
+def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:
+    """A day that is not over yet ends now."""
+    if query.as_of is None:
+        return None
+    return min(datetime.combine(query.as_of + _DAY, time(), ctx.zone), ctx.now)
+
+
+async def _disciplines(session: AsyncSession, project_id: int, code: str | None) -> list[int] | None:
+    if code is None:
+        return None
+    return await repository.discipline_keys(session, project_id=project_id, code=fold(code))
+
+
+def _cursor(last: DrawingPlace, mark: bytes) -> str:
+    return base64.urlsafe_b64encode(mark + last.number.encode()).rstrip(b"=").decode()
+
+
+def _number_after(cursor: str, mark: bytes) -> str:
+    try:
+        raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        if raw[:_MARK] != mark:
+            raise ValueError(cursor)  # noqa: TRY301  one way out for every cursor of another list
+        return raw[_MARK:].decode()
+    except (ValueError, binascii.Error) as fault:
+        raise invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.") from fault
+
+
+async def find(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID) -> list[DrawingRow]:
+    """
+    Return a drawing with each of its revisions, newest first.
+
+    :raises NotFound: also when the caller may not know of it
+    """
+    found = await repository.history(session, kind, repository.named(kind, public_id))
+    if found:
+        reader = await reader_of(ctx, session, found[0].head.project_id)
+        visible = found[0].project.id in await projects.visible_keys(ctx, session)
+        if visible and reader.sees(_audience(found[0])):
+            return found
+    raise NotFound(f"There is no {kind.singular.en} {public_id}.")
+
+
+def _audience(row: DrawingRow) -> Audience:
+    return AudienceKind(row.head.audience_kind), row.head.audience_id
+
+
+async def read(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
+) -> tuple[DrawingAnswer, str]:
+    """
+    Return a drawing with its history, what it derives from and what refers to it, and its `ETag`.
+
+    :raises NotFound: also when the caller may not know of it
+    """
+    rows = await find(ctx, session, kind, public_id)
+    newest = rows[0]
+    head, settings = newest.head, await settings_of(session, newest.head.project_id, kind)
+    scope = await scope_of(ctx, session, head)
+    takes_more = kind.derives_from is not None or settings.addenda
+    answer = DrawingAnswer(
+        **summary(kind, newest).model_dump(),
+        next_labels=settings.scheme.next_labels(newest.revision.revision_label) if takes_more else [],
+        can_change=newest.project.is_active and ctx.caller.may(CREATE, scope),
+        can_revise=takes_more and newest.project.is_active and ctx.caller.may(REVISE, scope),
+        revisions=await _full_revisions(ctx, session, kind, rows),
+    )
+    return answer, version_tag(newest)
+
+
+def version_tag(row: DrawingRow) -> str:
+    """Return the `ETag` of a drawing."""
+    return f'"{row.head.version}"'
+
+
+async def list_revisions(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
+) -> list[FullRevisionAnswer]:
+    """
+    :raises NotFound: also when the caller may not know of the drawing
+    """
+    return await _full_revisions(ctx, session, kind, await find(ctx, session, kind, public_id))
+
+
+async def _full_revisions(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
+) -> list[FullRevisionAnswer]:
+    keys = [row.revision.id for row in rows]
+    files = await repository.files(session, kind, keys)
+    reader = await reader_of(ctx, session, rows[0].head.project_id)
+    derived = await _derived_from(session, kind, reader, keys)
+    recorded = await _recorded_by(session, kind, reader, rows)
+    return [
+        FullRevisionAnswer(
+            **revision_answer(row).model_dump(),
+            reason=row.revision.description,
+            legacy_number=row.revision.legacy_drawing_number,
+            created_at=row.revision.created_at,
+            attachments=[_file(one) for one in files[row.revision.id]],
+            derived_from=derived[row.revision.id],
+            recorded_by=recorded[row.revision.id],
+        )
+        for row in rows
+    ]
+
+
+References = defaultdict[int, list[DrawingReferenceAnswer]]
+
+
+async def _derived_from(
+    session: AsyncSession, kind: DrawingKind, reader: DrawingReader, revisions: Sequence[int]
+) -> References:
+    """Return what each revision refers to, by its key, as far as the reader is shown it."""
+    found: References = defaultdict(list)
+    if kind.derives_from is None:
+        return found
+    other = KINDS[kind.derives_from]
+    pairs = await repository.links(session, kind, sources=revisions)
+    targets = await _references(session, other, reader, {target for _, target in pairs})
+    for source, target in pairs:
+        found[source] += targets[target]
+    return found
+
+
+async def _recorded_by(
+    session: AsyncSession, kind: DrawingKind, reader: DrawingReader, rows: Sequence[DrawingRow]
+) -> References:
+    """Return what refers to each revision; what refers to a contract drawing stands with its current one."""
+    found: References = defaultdict(list)
+    other = next((one for one in KINDS.values() if one.derives_from == kind.path), None)
+    if other is None:
+        return found
+    own = {rows[0].head.id: rows[0].revision.id} if kind.whole else {row.revision.id: row.revision.id for row in rows}
+    pairs = await repository.links(session, other, targets=own)
+    sources = await _references(session, other, reader, {source for source, _ in pairs})
+    for source, target in pairs:
+        found[own[target]] += sources[source]
+    return found
+
+
+async def _references(session: AsyncSession, kind: DrawingKind, reader: DrawingReader, keys: set[int]) -> References:
+    """:param keys: of revisions, or of drawings where those are referred to as a whole"""
+    found: References = defaultdict(list)
+    for row in await repository.referred(session, kind, keys) if keys else []:
+        if reader.sees(_audience(row)):
+            found[row.head.id if kind.whole else row.revision.id].append(reference(kind, row))
+    return found
+
+
+def reference(kind: DrawingKind, row: DrawingRow) -> DrawingReferenceAnswer:
+    return DrawingReferenceAnswer(
+        kind=kind.path,
+        public_id=row.head.public_id,
+        revision_public_id=row.revision.public_id,
+        drawing_number=row.number,
+        revision_label=row.revision.revision_label,
+        is_current=bool(row.revision.is_current),
+        title=row.revision.title,
+        title_en=row.revision.title_en,
+    )
+
+
+async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
+    """Say whether a file hangs on a drawing that the caller is shown."""
+    for kind in KINDS.values():
+        for project_id, audience_kind, audience_id in await repository.holders_of_file(session, kind, attachment_id):
+            reader = await reader_of(ctx, session, project_id)
+            if reader.sees((AudienceKind(audience_kind), audience_id)):
+                return True
+    return False
+
+
+# What is shown
+
+
+def summary(kind: DrawingKind, row: DrawingRow) -> DrawingSummary:
+    head, contract, originator = row.head, row.contract, row.originator
+    return DrawingSummary(
+        public_id=head.public_id,
+        kind=kind.path,
+        drawing_number=row.number,
+        project=ProjectAnswer.model_validate(row.project),
+        contract=ContractAnswer.model_validate(contract) if contract else None,
+        originator=OrganizationAnswer.model_validate(originator) if originator else None,
+        discipline=_coded_discipline(row.discipline) if row.discipline else None,
+        category=_coded(row, "category"),
+        sub_category=_coded(row, "sub_category"),
+        volume=_coded(row, "volume"),
+        volume_page=row.named.get("volume_page"),
+        scale=head.scale,
+        sheet_size=head.sheet_size,
+        zone=head.zone,
+        revision=revision_answer(row),
+    )
+
+
+def _coded(row: DrawingRow, name: str) -> CodeAnswer | None:
+    if row.named.get(name) is None:
+        return None
+    return core.coded(row.named[name], row.named[f"{name}_name_en"], row.named[f"{name}_name"])
+
+
+def _coded_discipline(row: Discipline) -> CodeAnswer:
+    return core.coded(row.discipline_code, row.code_name_en, row.code_name_th)
+
+
+def revision_answer(row: DrawingRow) -> DrawingRevisionAnswer:
+    return DrawingRevisionAnswer(
+        public_id=row.revision.public_id,
+        revision_label=row.revision.revision_label,
+        revision_number=row.revision.revision_number,
+        is_current=bool(row.revision.is_current),
+        revision_date=row.revision.revision_date,
+        title=row.revision.title,
+        title_en=row.revision.title_en,
+        status_code=row.revision.status_code,
+        current_from=row.revision.current_from,
+        current_until=row.revision.current_until,
+    )
+
+
+def _file(file: LinkedDrawingFile) -> DrawingFileAnswer:
+    shown = core.file_answer(file.attachment, is_main=file.is_main)
+    return DrawingFileAnswer(**shown.model_dump(), file_type=file.file_type)

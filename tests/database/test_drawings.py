@@ -1,0 +1,123 @@
+"""Drawings on each database: two who write at once, and pages in the order of numbers whoever reads them."""
+
+import asyncio
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest_asyncio
+import sqlalchemy as sa
+
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import CONTRACT, SHOP, DrawingKind
+from saraban.documents.drawing.schemas import DrawingQuery, NewDrawing, NewDrawingRevision
+from saraban.identity import service as identity
+from saraban.identity.domain.context import RequestContext
+from saraban.identity.models import Organization
+from saraban.kit.clock import SystemClock
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError
+from saraban.kit.operation import Receipt
+from saraban.projects.models import Project
+from tests.demo_people import fill
+from tests.factories.contexts import context
+
+CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
+
+
+@dataclass
+class Register:
+    db: Database
+    project: Project
+    organizations: dict[str, Organization]
+
+    async def as_(self, account: str) -> RequestContext:
+        async with self.db.reading() as session:
+            caller = await identity.find_caller(session, username=account)
+        assert caller is not None
+        return context(caller=caller, now=CLOCK.now())
+
+    async def create(self, account: str, kind: DrawingKind, number: str, originator: str | None = None) -> Receipt:
+        ctx = await self.as_(account)
+        new = NewDrawing(
+            project_public_id=self.project.public_id,
+            originator_organization_public_id=self.organizations[originator].public_id if originator else None,
+            drawing_number=number,
+            title="แปลนฐานราก",
+        )
+        return await self.db.transact(lambda session: drawings.register(ctx, session, kind, new))
+
+    async def revise(self, account: str, kind: DrawingKind, receipt: Receipt, label: str | None = None) -> Receipt:
+        ctx = await self.as_(account)
+        new = NewDrawingRevision(label=label)
+        return await self.db.transact(lambda session: drawings.revise(ctx, session, kind, receipt.resource_id, new))
+
+    async def pages(self, account: str, kind: DrawingKind, *, limit: int) -> list[str]:
+        """Every number of a register, page by page."""
+        ctx, found, cursor = await self.as_(account), [], None
+        while True:
+            query = DrawingQuery.model_validate(
+                {"projectPublicId": self.project.public_id, "limit": limit, "cursor": cursor}
+            )
+            async with self.db.reading() as session:
+                page = await drawings.list_drawings(ctx, session, kind, query)
+            found += [one.drawing_number for one in page.items]
+            if (cursor := page.next_cursor) is None:
+                return found
+
+
+@pytest_asyncio.fixture
+async def register(any_db: Database) -> Register:
+    await fill(any_db)
+    async with any_db.reading() as session:
+        project = (await session.scalars(sa.select(Project).where(Project.project_code == "LCBP3-C2"))).one()
+        found = await session.scalars(sa.select(Organization))
+        return Register(any_db, project, {one.organization_code: one for one in found})
+
+
+async def told(*those: Any) -> list[str]:
+    found = await asyncio.gather(*those, return_exceptions=True)
+    for one in found:
+        if isinstance(one, BaseException) and not isinstance(one, DomainError):
+            raise one
+    return sorted(one.code if isinstance(one, DomainError) else "" for one in found)
+
+
+class TestAtOnce:
+    async def test_one_of_several_has_the_number(self, register: Register) -> None:
+        several = (register.create("admin", SHOP, "N-1") for _ in range(4))
+
+        assert await told(*several) == ["", *["DRAWING_NUMBER_TAKEN"] * 3]
+        assert await register.pages("admin", SHOP, limit=10) == ["N-1"]
+
+    async def test_each_register_has_it_for_itself(self, register: Register) -> None:
+        assert await told(register.create("admin", SHOP, "N-1"), register.create("admin", CONTRACT, "N-1")) == ["", ""]
+
+    async def test_revisions_follow_each_other(self, register: Register) -> None:
+        drawing = await register.create("admin", SHOP, "N-1")
+
+        assert await told(*(register.revise("admin", SHOP, drawing) for _ in range(4))) == [""] * 4
+        assert await told(*(register.revise("admin", SHOP, drawing, "9") for _ in range(2))) == [
+            "",
+            "DRAWING_REVISION_NOT_FORWARD",
+        ]
+        async with register.db.reading() as session:
+            shown = await drawings.list_revisions(await register.as_("admin"), session, SHOP, drawing.resource_id)
+        assert [one.revision_label for one in shown] == ["9", "4", "3", "2", "1", "0"]
+        assert [one.is_current for one in shown] == [True, *[False] * 5]
+        assert all(later.current_from == one.current_until for later, one in pairwise(shown))
+
+
+async def test_pages_are_in_one_order_for_each_reader(register: Register) -> None:
+    """What concerns everybody and what is one's own are two ranges of the index, merged by number byte for byte."""
+    for place in range(1, 8):
+        await register.create("admin", SHOP, f"n-{place}" if place % 2 else f"N-{place}")
+        await register.create("dc.contractor", SHOP, f"N-{place}a", "ผรม.2")
+
+    every = sorted([f"n-{place}" if place % 2 else f"N-{place}" for place in range(1, 8)])
+    own = sorted([*every, *(f"N-{place}a" for place in range(1, 8))])
+
+    assert await register.pages("admin", SHOP, limit=3) == own
+    assert await register.pages("dc.contractor", SHOP, limit=3) == own
+    assert await register.pages("dc.consultant", SHOP, limit=3) == every
