@@ -107,7 +107,7 @@ _VERBS: Final[dict[str, Text]] = {
     "edit": Text("แก้ไข", "edited"),
     "change": Text("แก้ไข", "changed"),
     "close": Text("ปิดใช้", "closed"),
-    "reopen": Text("เปิดใช้อีกครั้ง", "reopened"),
+    "reopen": Text("กลับมาเปิดใช้", "reopened"),
     "enable": Text("เปิดใช้", "opened"),
     "disable": Text("ปิดใช้", "closed"),
     "move": Text("ย้าย", "moved"),

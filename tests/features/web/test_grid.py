@@ -87,7 +87,7 @@ class TestRows:
         early = await browser.post(f"{url}/save", data=new, headers=FRAGMENT)
         saved = html_of(await browser.post(f"{url}/save", data=new | {"endDate": "29/12/2571"}, headers=FRAGMENT))
 
-        assert faults(early) == {"endDate": "วันสิ้นสุดอยู่ก่อนวันเริ่ม"}
+        assert faults(early) == {"endDate": "วันสิ้นสุดต้องไม่อยู่ก่อนวันเริ่ม"}
         assert 'value="5/1/2569"' in html_of(early) or 'value="05/01/2569"' in html_of(early)
         assert "05/01/2569" in saved
         assert "29/12/2571" in saved

@@ -24,7 +24,9 @@ def offered(page: str, name: str) -> dict[str, str]:
 
 
 class TestInbox:
-    @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีงานค้าง"), ("en", "Nothing awaits your action")])
+    @pytest.mark.parametrize(
+        ("language", "words"), [("th", "ไม่มีเอกสารรอคุณดำเนินการ"), ("en", "Nothing awaits your action")]
+    )
     async def test_is_friendly_when_it_is_empty(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("reviewer.consultant", language)
 

@@ -93,7 +93,7 @@ def acceptable_name(pointer: str, name: str) -> str:
         raise invalid(
             pointer,
             "malformed",
-            "ชื่อและนามสกุลยาวได้ส่วนละ 50 ตัวอักษร และต้องไม่มีอักขระควบคุม",
+            "ชื่อและนามสกุลต้องไม่เกินส่วนละ 50 ตัวอักษร และไม่มีอักขระควบคุม",
             "First and last name have at most 50 characters each, and no control characters.",
         )
     return folded

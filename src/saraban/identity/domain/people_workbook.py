@@ -45,7 +45,7 @@ COLUMNS: Final = (
 _ABOUT_PERSON: Final = tuple(column.key for column in COLUMNS[:5])
 _ABOUT_ROLE: Final = tuple(column.key for column in COLUMNS[5:])
 _AT_MIDNIGHT: Final = re.compile(r"[T ]00:00:00$")  # a day is a moment to a spreadsheet
-_NO_ROLE: Final = Text("ไม่มีบทบาท", "There is no role for this.")
+_NO_ROLE: Final = Text("แถวนี้ไม่ได้ระบุบทบาท", "There is no role for this.")
 _EVERYWHERE: Final = Text("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.")
 _NO_DAY: Final = Text("กรอกวันที่ เช่น 31/12/2569", "Enter a date, for example 31/12/2026.")
 _ROLES: Final = {fold(name).casefold(): offer for offer in catalogue.ROLES for name in (offer.name, offer.called.th)}
@@ -158,7 +158,7 @@ def _role(line: int, cells: Mapping[str, str]) -> tuple[tuple[RequestedRole, ...
         text = Text("ไม่มีบทบาท “{value}”", "There is no role “{value}”.")
         return (), [FieldProblem(f"/{line}/role", "unknown", text, {"value": role}), *faults]
     if level and level.casefold() != offer.scope.casefold():
-        text = Text("บทบาทนี้กำหนดที่ระดับ {scope}", "This role is given at the level {scope}.")
+        text = Text("บทบาทนี้ต้องมอบที่ระดับ {scope}", "This role is given at the level {scope}.")
         faults.append(FieldProblem(f"/{line}/level", "mismatch", text, {"scope": offer.scope}))
     if (offer.scope == catalogue.GLOBAL) == bool(place):
         faults.append(_fault(line, "place", "mismatch", _EVERYWHERE if place else REQUIRED))

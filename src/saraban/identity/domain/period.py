@@ -15,7 +15,7 @@ from saraban.kit.errors import Text, invalid
 # The clocks of server and database may differ: what began this long ago is not announced again.
 CLOCK_TOLERANCE = timedelta(minutes=10)
 _DAY = timedelta(days=1)
-BEFORE_FROM = Text("วันสิ้นสุดต้องไม่อยู่ก่อนวันเริ่มต้น", "The last day is before the first.")
+BEFORE_FROM = Text("วันสุดท้ายต้องไม่อยู่ก่อนวันแรก", "The last day is before the first.")
 
 
 class PeriodState(StrEnum):

@@ -88,7 +88,7 @@ class RoleDoesNotFit(DomainError):
     """A role is given at the level it is made for: everywhere, one organization, one project or one contract."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_SCOPE_MISMATCH"
-    says = Text("บทบาท {role} ต้องกำหนดที่ระดับ {scope}", "The role {role} is given at the level {scope}.")
+    says = Text("บทบาท {role} ต้องมอบที่ระดับ {scope}", "The role {role} is given at the level {scope}.")
     recovery = (Text("ระบุขอบเขตให้ตรงกับบทบาท", "Name the scope that fits the role."),)
 
 
@@ -168,7 +168,7 @@ async def requested_assignment(ctx: RequestContext, session: AsyncSession, grant
         raise invalid("/until", "past", "วันสุดท้ายผ่านไปแล้ว", "The last day is over already.")
     place, code = await _place(session, grant)
     if row.project_id not in {None, place.project_id}:
-        th, en = "บทบาทนี้ใช้ได้เฉพาะในโครงการที่สร้างไว้", "This role belongs to another project."
+        th, en = "บทบาทนี้เป็นของโครงการอื่น", "This role belongs to another project."
         raise invalid("/role", "of_another_project", th, en)
     await require_no_more_than_own(session, ctx.caller, row, place.scope)
     where: AssignmentColumns = {

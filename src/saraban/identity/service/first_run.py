@@ -168,7 +168,7 @@ class NotSetUp(DomainError):
     says = Text("ระบบสารบรรณยังไม่ได้ตั้งค่าเริ่มต้น", "Saraban is not set up yet.")
     recovery = (
         Text(
-            "ผู้ดูแลเซิร์ฟเวอร์ต้องเปิดลิงก์ตั้งค่าเริ่มต้นที่พิมพ์บนเครื่องแม่ข่าย หรือสั่ง `saraban setup` ก่อน",
+            "ผู้ดูแลเซิร์ฟเวอร์ต้องเปิดลิงก์ตั้งค่าเริ่มต้นที่เซิร์ฟเวอร์พิมพ์ไว้ หรือสั่ง `saraban setup` ก่อน",
             "Whoever runs the server has to open the set-up link that it printed, or to run `saraban setup` first.",
         ),
     )
@@ -181,7 +181,7 @@ class AlreadySetUp(DomainError):
     says = Text("ระบบนี้ตั้งค่าเริ่มต้นแล้ว จึงไม่ได้เปลี่ยนสิ่งใด", "Saraban is set up already; nothing was changed.")
     recovery = (
         Text("เข้าสู่ระบบด้วยบัญชีที่มีอยู่", "Sign in with an account that is there."),
-        Text("เพิ่มผู้ใช้ด้วย `saraban user invite`", "Add people with `saraban user invite`."),
+        Text("เพิ่มผู้ใช้งานด้วย `saraban user invite`", "Add people with `saraban user invite`."),
         Text("เพิ่มโครงการด้วย `saraban project apply`", "Add a project with `saraban project apply`."),
     )
 
@@ -282,7 +282,7 @@ def _organization_faults(first: FirstAdministrator) -> list[FieldProblem]:
         name = fold(given.strip())
         if len(name) > 255 or control_character(name) is not None:
             text = Text(
-                "ชื่อองค์กรยาวได้ 255 ตัวอักษร และต้องไม่มีอักขระควบคุม",
+                "ชื่อองค์กรต้องไม่เกิน 255 ตัวอักษร และไม่มีอักขระควบคุม",
                 "The name of an organization has at most 255 characters, and no control characters.",
             )
             found.append(FieldProblem(pointer, "malformed", text))

@@ -46,7 +46,7 @@ class PasswordsBusy(DomainError):
 
     kind, code = ErrorKind.BUSY, "PASSWORDS_BUSY"
     says = Text(
-        "มีผู้เข้าสู่ระบบพร้อมกันจำนวนมาก กรุณาลองใหม่อีกครั้งในอีกสักครู่",
+        "มีผู้เข้าสู่ระบบพร้อมกันจำนวนมาก กรุณาลองใหม่ในอีกสักครู่",
         "Many people are signing in at this moment. Please try again shortly.",
     )
     recovery = (RETRY,)

@@ -52,7 +52,7 @@ class AccountChanged(DomainError):
     """`If-Match` names another version of the account than the present one."""
 
     kind, code = ErrorKind.STALE, "ACCOUNT_CHANGED"
-    says = Text("บัญชีนี้เปลี่ยนไปแล้ว", "This account has changed in the meantime.")
+    says = Text("มีผู้แก้ไขบัญชีนี้ไปแล้ว", "This account has changed in the meantime.")
     recovery = (REFRESH,)
 
 

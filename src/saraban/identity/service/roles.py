@@ -58,7 +58,7 @@ class RoleChanged(DomainError):
     """`If-Match` names another version of the role than the present one."""
 
     kind, code = ErrorKind.STALE, "ROLE_CHANGED"
-    says = Text("บทบาทนี้เปลี่ยนไปแล้ว", "This role has changed in the meantime.")
+    says = Text("มีผู้แก้ไขบทบาทนี้ไปแล้ว", "This role has changed in the meantime.")
     recovery = (REFRESH,)
 
 

@@ -21,7 +21,7 @@ from saraban.kit.ids import new_secret
 SETUP_TOKEN_LIFE: Final = timedelta(hours=1)
 SETUP_PATH: Final = "/setup"
 _NEW_LINK = Text(
-    "ขอลิงก์ใหม่ด้วยคำสั่ง `saraban setup --token` บนเครื่องแม่ข่าย",
+    "ขอลิงก์ใหม่ด้วยคำสั่ง `saraban setup --token` บนเซิร์ฟเวอร์",
     "Have a new link printed on the server with `saraban setup --token`.",
 )
 
@@ -32,7 +32,7 @@ class SetupTokenWrong(DomainError):
     kind, code = ErrorKind.FORBIDDEN, "SETUP_TOKEN_WRONG"
     says = Text("ลิงก์ตั้งค่าเริ่มต้นนี้ไม่ถูกต้อง", "This set-up link is not the right one.")
     recovery = (
-        Text("เปิดลิงก์ล่าสุดที่พิมพ์บนเครื่องแม่ข่าย", "Open the link that the server printed last."),
+        Text("เปิดลิงก์ล่าสุดที่เซิร์ฟเวอร์พิมพ์ไว้", "Open the link that the server printed last."),
         _NEW_LINK,
     )
 

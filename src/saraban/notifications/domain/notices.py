@@ -226,14 +226,14 @@ TEMPLATES: Mapping[str, NoticeText] = {
     "webhook_failing": NoticeText(
         Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was disabled"),
         Text(
-            "{url} ไม่รับข้อความเลยตั้งแต่ {since} จึงหยุดส่ง แก้ไขปลายทางแล้วเปิดใช้ใหม่ได้ ข้อความระหว่างที่หยุดจะไม่ถูกส่งย้อนหลัง",
+            "{url} ไม่รับข้อความเลยตั้งแต่ {since} จึงหยุดส่ง แก้ไขปลายทางแล้วเปิดใช้อีกครั้งได้ ข้อความระหว่างที่หยุดจะไม่ถูกส่งย้อนหลัง",
             "{url} has accepted no message since {since}. Enable it again when it works; events in the meantime are not sent later.",
         ),
     ),
     "webhook_gone": NoticeText(
         Text("หยุดส่ง webhook ไปยัง {host}", "The webhook to {host} was disabled"),
         Text(
-            "{url} ตอบว่าเลิกใช้แล้ว (410) จึงหยุดส่ง หากยังใช้อยู่ให้เปิดใช้ใหม่",
+            "{url} ตอบว่าเลิกใช้แล้ว (410) จึงหยุดส่ง หากยังใช้อยู่ให้เปิดใช้อีกครั้ง",
             "{url} has answered that it is gone (410). Enable it again if it is still in use.",
         ),
     ),

@@ -312,7 +312,7 @@ async def default_formats(ctx: RequestContext, session: AsyncSession, *, project
         key = FormatKey(kind.id if kind else 0)
         if await repository.format_of(session, project_id=project.id, key=key) is not None:
             continue
-        wanted = FormatDraft(template=template, description=description, reason="Shipped default.")
+        wanted = FormatDraft(template=template, description=description, reason="รูปแบบที่มากับระบบ / Shipped default")
         await save_format(replace(ctx, address=""), session, FormatTarget(project_public_id, code), wanted)
         made += 1
     return made

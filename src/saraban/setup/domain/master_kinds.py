@@ -404,7 +404,7 @@ DRAWING_CATEGORIES: Final = (
         "sub_cat",
         ("ST-PILE", "งานเสาเข็ม", "Piling"),
         MasterField(
-            *("categories", "", Text("หมวดที่ใช้ด้วย (รหัส คั่นด้วยจุลภาค)", "Categories (codes, commas between)"), 1000, ""),
+            *("categories", "", Text("หมวดที่สังกัด (รหัส คั่นด้วยจุลภาค)", "Categories (codes, commas between)"), 1000, ""),
             pairs=Pairs(
                 "contract_drawing_subcat_cat_maps", "sub_cat_id", "cat_id", "contract_drawing_cats", "cat_code"
             ),

@@ -218,7 +218,7 @@ def require_sensible(kind: MasterKind, values: Values) -> None:
     days = [one.name for one in kind.fields if one.form is FieldForm.DAY]
     stated = [str(values[name]) for name in days if values.get(name)]
     if stated != sorted(stated):
-        raise invalid(f"/{days[-1]}", "before_start", "วันสิ้นสุดอยู่ก่อนวันเริ่ม", "It ends before it begins.")
+        raise invalid(f"/{days[-1]}", "before_start", "วันสิ้นสุดต้องไม่อยู่ก่อนวันเริ่ม", "It ends before it begins.")
 
 
 def new_order(rows: Sequence[MasterRow], wanted: Sequence[str]) -> dict[int, int]:

@@ -20,9 +20,9 @@ _NOUNS: Final = {
     "RFA type": "ประเภท RFA (rfaTypes)",
     "discipline": "สาขางาน (disciplines)",
     "sub type": "ประเภทย่อย (subTypes)",
-    "person": "บุคคล (people)",
+    "person": "ผู้ใช้งาน (people)",
     "role": "บทบาท",
-    "workflow in force": "กระบวนงานที่ใช้อยู่",
+    "workflow in force": "กระบวนงานที่ใช้งานอยู่",
 }
 
 Code = tuple[str, str]
@@ -109,7 +109,7 @@ class _ReferenceCheck:
         if role not in self.known.roles:
             yield self._unknown(item, "role", "role")
         elif self.known.roles[role] != level:
-            th, en = "บทบาทนี้กำหนดได้ที่ระดับ {scope} เท่านั้น", "This role is given at the level {scope} only."
+            th, en = "บทบาทนี้มอบได้ที่ระดับ {scope} เท่านั้น", "This role is given at the level {scope} only."
             yield self.read.fault((*item.at, "level"), "does_not_fit", th, en, scope=self.known.roles[role])
         if level == GLOBAL and place is not None:
             th, en = "ระดับ Global ไม่มี place", "The level Global has no place."

@@ -65,6 +65,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
     say(told.dataset.said);
     delete told.dataset.said;
   }
+  if (line && $("[aria-invalid]", line)) say(""); // what was said of another row is no answer to this one
   const field = wanted && line && $(`[data-field="${wanted}"] :is(input:not([type=hidden]), select, textarea)`, line);
   wanted = "";
   if (field) field.focus();
