@@ -170,7 +170,7 @@ def verify(
     from saraban.audit.domain.verification import FindingKind
 
     if heads is not None and not heads.is_file():
-        raise stop(f"ไม่มีแฟ้ม {heads}", f"There is no file {heads}.", code=CANNOT_TELL)
+        raise stop(f"ไม่มีไฟล์ {heads}", f"There is no file {heads}.", code=CANNOT_TELL)
     with verification_failure():
         report = _verify_file(file, heads) if file is not None else _verify_database(heads)
     for standing in report.standings:
@@ -337,11 +337,11 @@ _WORDS = {
     "block_changed": ("หัวบล็อกถูกแก้ไข", "a block was changed"),
     "block_removed": ("บล็อกถูกลบ", "a block was removed"),
     "tail_cut": ("บล็อกท้ายถูกตัดออก", "the blocks from here on were cut off"),
-    "other_head": ("หัวบล็อกไม่ตรงกับแฟ้มหัวบล็อก", "the block is not the one of the head file"),
+    "other_head": ("หัวบล็อกไม่ตรงกับไฟล์หัวบล็อก", "the block is not the one of the head file"),
     "purged_early": ("ลบแถวที่อายุไม่ถึงกำหนด", "rows were deleted that are too young"),
-    "no_heads": ("ไม่มีแฟ้มหัวบล็อก", "there is no head file, so a cut tail would not show"),
-    "file_cut": ("แฟ้มไม่ครบ", "the file ends early"),
-    "file_fault": ("แฟ้มมีบรรทัดที่อ่านไม่ได้", "the file has a line that cannot be read"),
+    "no_heads": ("ไม่มีไฟล์หัวบล็อก", "there is no head file, so a cut tail would not show"),
+    "file_cut": ("ไฟล์ไม่ครบ", "the file ends early"),
+    "file_fault": ("ไฟล์มีบรรทัดที่อ่านไม่ได้", "the file has a line that cannot be read"),
 }
 
 

@@ -104,7 +104,7 @@ def member(
             await members.remove_member(ctx, session, of, **asked)
 
     as_account(account, step, address=HERE)
-    tell("บันทึกสมาชิกแล้ว", "Saved.") if role else tell("นำออกแล้ว", "Taken out.")
+    tell("บันทึกแล้ว", "Saved.") if role else tell("นำออกแล้ว", "Taken out.")
 
 
 @group.command()

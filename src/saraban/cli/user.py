@@ -232,7 +232,7 @@ def grant(
     days = _day("--from", first), _day("--until", last)
     grant = identity.RoleGrant(role, organization, project, contract, first=days[0], last=days[1])
     as_system(lambda ctx, session: identity.grant_role(ctx, session, username, grant))
-    tell(f"ให้บทบาท {role} แก่ {username} แล้ว", f"{username} has the role {role}.")
+    tell(f"มอบบทบาท {role} ให้ {username} แล้ว", f"{username} has the role {role}.")
 
 
 @group.command()
@@ -280,7 +280,7 @@ def limit(
             code=EXIT_CODES[ErrorKind.INVALID],
         )
     as_system(lambda ctx, session: identity.limit_draws(ctx, session, username=username, per_minute=wanted))
-    tell(f"ขีดจำกัดการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
+    tell(f"เพดานการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
 
 
 def _day(option: str, typed: str | None) -> date | None:
@@ -294,7 +294,7 @@ def _switch(username: str, *, active: bool) -> None:
     from saraban.identity import service as identity
 
     as_system(lambda ctx, session: identity.set_active(ctx, session, username=username, active=active))
-    done = say("เปิดใช้งาน", "enabled") if active else say("ปิดใช้งาน", "disabled")
+    done = say("เปิดใช้", "enabled") if active else say("ปิดใช้", "disabled")
     tell(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}.")
 
 

@@ -25,7 +25,7 @@ def moments_of_days(first: date | None, last: date | None, zone: ZoneInfo) -> tu
     :raises Invalid: at `query:until`, when the last day is before the first one
     """
     if first and last and last < first:
-        raise invalid("query:until", "before_start", "วันสุดท้ายอยู่ก่อนวันแรก", "The last day is before the first one.")
+        raise invalid("query:until", "before_start", "วันสุดท้ายต้องไม่อยู่ก่อนวันแรก", "The last day is before the first one.")
     begin = datetime.combine(first, time.min, tzinfo=zone) if first else None
     return begin, datetime.combine(last + timedelta(days=1), time.min, tzinfo=zone) if last else None
 

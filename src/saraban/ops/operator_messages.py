@@ -53,7 +53,7 @@ _REVISION = Text(
     "This Saraban has no such revision of the database: check --to, or install the newer Saraban that made it",
 )
 _BROKEN_FILE = Text(
-    "แฟ้มฐานข้อมูล SQLite เสียหายหรือไม่ใช่ฐานข้อมูล กู้คืนจากสำรอง หรือเปลี่ยน SARABAN_DATA_DIR",
+    "ไฟล์ฐานข้อมูล SQLite เสียหายหรือไม่ใช่ฐานข้อมูล กู้คืนจากสำรอง หรือเปลี่ยน SARABAN_DATA_DIR",
     "The file of the SQLite database is damaged or none: restore a copy, or change SARABAN_DATA_DIR",
 )
 _READ_ONLY = Text(
@@ -61,7 +61,7 @@ _READ_ONLY = Text(
     "The database is read-only: switch read_only off, or use the primary server",
 )
 _FILE = Text(
-    "ใช้แฟ้มหรือโฟลเดอร์นี้ไม่ได้ ตรวจสอบชื่อและสิทธิ์ (โฟลเดอร์ข้อมูลคือ SARABAN_DATA_DIR)",
+    "ใช้ไฟล์หรือโฟลเดอร์นี้ไม่ได้ ตรวจสอบชื่อและสิทธิ์ (โฟลเดอร์ข้อมูลคือ SARABAN_DATA_DIR)",
     "A file or folder cannot be used: check its name and rights; the data folder is SARABAN_DATA_DIR",
 )
 
@@ -137,7 +137,7 @@ def _of_settings(error: ValidationError) -> OperatorMessage:
         th, en = text.text.say("th", text.values), text.text.say("en", text.values)
         lines.append(
             Text(
-                f"ค่า {name} ใช้ไม่ได้: {th} (แก้ตัวแปรนี้หรือแฟ้ม .env)",
+                f"ค่า {name} ใช้ไม่ได้: {th} (แก้ตัวแปรนี้หรือไฟล์ .env)",
                 f"The setting {name} cannot be used: {en} Correct the variable or the file .env.",
             )
         )

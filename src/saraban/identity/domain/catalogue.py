@@ -187,11 +187,11 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
     ("project.create", "PM", "เพิ่มโครงการ", "Add projects"),
     ("project.edit", "PM", "แก้ไขโครงการ", "Change projects"),
     ("project.delete", "PM", "ปิดใช้โครงการ", "Retire projects"),
-    ("project.manage_members", "PM", "จัดการสมาชิกโครงการ", "Manage members of a project"),
+    ("project.manage_members", "PM", "จัดการองค์กรในโครงการ", "Manage members of a project"),
     ("contract.create", "CA", "เพิ่มสัญญา", "Add contracts"),
     ("contract.edit", "CA", "แก้ไขสัญญา", "Change contracts"),
     ("contract.delete", "CA", "ปิดใช้สัญญา", "Retire contracts"),
-    ("contract.manage_members", "CA", "จัดการสมาชิกสัญญา", "Manage members of a contract"),
+    ("contract.manage_members", "CA", "จัดการคู่สัญญา", "Manage members of a contract"),
 )
 
 # Where the product gives more than the matrix does:

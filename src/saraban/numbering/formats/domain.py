@@ -56,8 +56,8 @@ TOKEN_MEANINGS: Final[dict[str, tuple[Text, str]]] = {
 SHIPPED: dict[str | None, tuple[str, str]] = {
     None: ("{ORIGINATOR}-{RECIPIENT}-{SEQ:4}-{YEAR:B.E.}", "หนังสือและเอกสารทั่วไป / Letters and everything else"),
     "TRANSMITTAL": ("{ORIGINATOR}-{RECIPIENT}-{SUB_TYPE}-{SEQ:4}-{YEAR:B.E.}", "ใบนำส่ง / Transmittals"),
-    "RFA": ("{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{RFA_TYPE}-{SEQ:4}-{REV}", "ใบขออนุมัติ / Requests for approval"),
-    "CIRCULATION": ("{ORIGINATOR}-CIR-{SEQ:4}-{YEAR:B.E.}", "ใบเวียนเอกสาร / Circulation sheets"),
+    "RFA": ("{PROJECT}-{CORR_TYPE}-{DISCIPLINE}-{RFA_TYPE}-{SEQ:4}-{REV}", "คำขออนุมัติ (RFA) / Requests for approval"),
+    "CIRCULATION": ("{ORIGINATOR}-CIR-{SEQ:4}-{YEAR:B.E.}", "ใบเวียน / Circulation sheets"),
     "DRAWING": ("{PROJECT}-{DISCIPLINE}-{CATEGORY}-{SEQ:4}-{REV}", "แบบก่อสร้าง / Drawings"),
 }
 

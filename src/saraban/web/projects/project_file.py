@@ -36,7 +36,7 @@ SECTIONS: Final[Mapping[str, Text]] = {
     "organizations": Text("องค์กร", "Organization"),
     "correspondenceTypes": Text("ประเภทเอกสาร", "Document type"),
     "project": Text("โครงการ", "Project"),
-    "members": Text("สมาชิกโครงการ", "Member"),
+    "members": Text("องค์กรในโครงการ", "Member"),
     "contracts": Text("สัญญา", "Contract"),
     "parties": Text("คู่สัญญา", "Party"),
     "numberFormats": Text("รูปแบบเลขที่", "Number format"),
