@@ -17,7 +17,7 @@ from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
 from saraban.web.documents import document_actions, document_forms, document_page, registers
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
-from saraban.web.operations import audit, number_audit, system
+from saraban.web.operations import audit, events, number_audit, system
 from saraban.web.people import (
     accounts,
     my_tasks,
@@ -72,6 +72,7 @@ ROUTERS: Final = (
     roles.router,
     why.router,
     audit.router,
+    events.router,
     system.router,
     overview.router,
     grid.router,

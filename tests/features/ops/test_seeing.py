@@ -1,13 +1,22 @@
 """Who may look into what happens: the audit trail, events, the system, as pages and over the API; callers by routes."""
 
+import ast
+import re
+from pathlib import Path
 from typing import Final
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+import saraban
+from saraban.config import Settings
+from saraban.documents.core.service import DocumentAct
 from saraban.ops.system_report import without_password
+from saraban.web.operations.events import EVENT_NAMES
+from saraban.web.operations.system import SETTINGS
 from tests.conftest import SignIn, client_of
+from tests.features.documents.conftest import desk_of
 from tests.features.web.conftest import Sit, sit, visitor
 from tests.further_people import add_people
 from tests.recorded_events import WHY, fill
@@ -123,3 +132,42 @@ class TestEventPages:
 )
 def test_an_address_is_told_without_what_opens_it(address: str, shown: str) -> None:
     assert without_password(address) == shown
+
+
+async def test_events_say_what_happened_and_about_what(app: FastAPI, signed_in: SignIn, sit: Sit) -> None:
+    """A filter of an old link that cannot be used is said at its field, and left out."""
+    desk = await desk_of(signed_in)
+    letter = await desk.write("dc.contractor", "correspondences", desk.letter())
+    thai = await sit("admin", "th")
+
+    page = (await thai.get("/events?name=document.created")).text
+    wrong = (await thai.get("/events?state=lost&name=nothing.happened")).text
+
+    assert "สร้างเอกสาร</a>" in page
+    assert (
+        f'<a href="/documents/correspondence/{letter["publicId"]}">{letter["documentNumber"]} · {letter["subject"]}</a>'
+        in page
+    )
+    assert "ไม่มีเหตุการณ์นี้" in wrong
+    assert wrong.count(" is-invalid") == 2
+    assert "สร้างเอกสาร</a>" in wrong
+
+
+def test_every_event_has_words() -> None:
+    recorded = {f"document.{act.event}" for act in DocumentAct}
+    recorded |= {
+        node.value.value
+        for path in Path(saraban.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and isinstance(node.value, ast.Constant)
+        and re.fullmatch(r"[A-Z_]+", ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target))
+        and re.fullmatch(r"[a-z_]+\.[a-z_]*(ed|up|hook)", str(node.value.value))
+    }
+
+    assert {"workflow.transitioned", "account.changed", "mail.given_up"} <= recorded
+    assert sorted(recorded - set(EVENT_NAMES) - {"webhook.tested", "workflow.force_proceed"}) == []
+
+
+def test_every_setting_is_told_in_thai() -> None:
+    assert set(SETTINGS) == set(Settings.model_fields)

@@ -7,6 +7,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from tests.conftest import SignIn
+from tests.features.documents.conftest import desk_of
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import new_rfa
 from tests.features.web.grid_pages import FRAGMENT, contract_of, faults, home_of, open_row, opened
@@ -312,3 +314,33 @@ class TestOverview:
         for address in ("/project-setup", "/organizations", "/master"):
             assert f'href="{address}"' in admin
             assert f'href="{address}"' not in reader
+
+
+class TestClosingAnOrganization:
+    async def test_is_confirmed_where_documents_wait_for_it(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        browser = await sit("admin", "en")
+        row = {"ref": desk.organizations["คคง."]}
+        for _ in "12":
+            await desk.act("dc.contractor", await desk.write("dc.contractor", "rfas", desk.rfa()), "submit")
+
+        asked = html_of(await browser.post("/organizations/close", data=row, headers=FRAGMENT))
+        plain = html_of(await browser.post("/organizations/close", data=row))
+        member = html_of(await browser.post(f"{await home_of(browser)}/members/close", data=row, headers=FRAGMENT))
+        listed = html_of(await browser.get("/organizations"))
+        closed = html_of(await browser.post("/organizations/close", data=row | {"confirm": "1"}, headers=FRAGMENT))
+
+        for page in (asked, plain, member):
+            assert "2 documents are pending with คคง." in page
+        assert "Close it all the same" in asked
+        assert "Take it out all the same" in member
+        assert "คคง." in listed
+        assert 'data-said="คคง.: Closed"' in closed
+
+    async def test_is_done_at_once_where_none_do(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        browser = await sit("admin", "en")
+
+        closed = await browser.post("/organizations/close", data={"ref": desk.organizations["คคง."]}, headers=FRAGMENT)
+
+        assert 'data-said="คคง.: Closed"' in html_of(closed)

@@ -14,7 +14,7 @@ from saraban.kit.dates import parse_date
 from saraban.kit.errors import Forbidden, Invalid, Text
 from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.json import Json
-from saraban.kit.schema import PeriodQuery
+from saraban.kit.schema import PeriodQuery, Schema
 from saraban.ops import audit_trail, audit_words
 from saraban.ops.audit_trail import AuditEntryOut, AuditObjectOut, AuditQuery
 from saraban.setup.domain import master_kinds
@@ -26,7 +26,8 @@ from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-Asked = TypeVar("Asked", bound=PeriodQuery)
+Asked = TypeVar("Asked", bound=Schema)
+Period = TypeVar("Period", bound=PeriodQuery)
 ROWS: Final = 50
 _LONGEST: Final = 300
 _YES, _NO = Text("ใช่", "Yes"), Text("ไม่ใช่", "No")
@@ -151,17 +152,23 @@ async def show(
     return response
 
 
-def usable_filters(page: PageRequest, schema: type[Asked], given: Mapping[str, str]) -> tuple[Asked, FormErrors]:
+def usable_filters(page: PageRequest, schema: type[Period], given: Mapping[str, str]) -> tuple[Period, FormErrors]:
     """Return what can be asked, and what is wrong with the rest, by its field; two days are put in their order."""
-    faults = NO_ERRORS
-    try:
-        query = validated(page.request, schema, given)
-    except Invalid as error:
-        faults = FormErrors(fields=form_errors(error, page.language).fields)
-        query = validated(page.request, schema, {name: one for name, one in given.items() if name not in faults.fields})
+    query, faults = usable_query(page, schema, given)
     if query.since and query.until and query.since > query.until:
         query = query.model_copy(update={"since": query.until, "until": query.since})
     return query, faults
+
+
+def usable_query(page: PageRequest, schema: type[Asked], given: Mapping[str, str]) -> tuple[Asked, FormErrors]:
+    """Return what can be asked, and what is wrong with the rest, by its field."""
+    try:
+        return validated(page.request, schema, given), NO_ERRORS
+    except Invalid as error:
+        faults = FormErrors(fields=form_errors(error, page.language).fields)
+        return validated(
+            page.request, schema, {key: one for key, one in given.items() if key not in faults.fields}
+        ), faults
 
 
 def _row(page: PageRequest, entry: AuditEntryOut, names: Mapping[str, str]) -> AuditLine:

@@ -1,32 +1,20 @@
-"""The state of the installation, and the events that wait or were given up, as pages for operators; the reference of the API."""
+"""The state of the installation as a page for operators; the reference of the API."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, ClassVar, Final
-from urllib.parse import urlencode
-from uuid import UUID
+from typing import ClassVar, Final
 
-import orjson
-from fastapi import APIRouter, Query, Request
-from sqlalchemy.ext.asyncio import AsyncSession
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from saraban.events import service as events
-from saraban.identity.domain.context import Scope
 from saraban.kit.errors import Text
-from saraban.kit.http import PageCursor, ReadSession
-from saraban.kit.schema import Schema
-from saraban.ops import event_administration, system_report
-from saraban.ops.event_administration import MANAGES, Reason
-from saraban.ops.system_report import SEES, SystemOut
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.ops import system_report
+from saraban.ops.system_report import SystemOut
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-ROWS: Final = 50
 PARTS: Final[Mapping[str, Text]] = {
     "database": Text("ฐานข้อมูล", "Database"),
     "migrations": Text("โครงสร้างฐานข้อมูล", "Database schema"),
@@ -43,11 +31,6 @@ STATUSES: Final[Mapping[str, tuple[Text, str]]] = {
     "down": (Text("ขัดข้อง", "Down"), "red"),
     "off": (Text("ไม่ได้ใช้", "Off"), "grey"),
 }
-EVENT_STATES: Final[Mapping[str, tuple[Text, str]]] = {
-    events.EventState.WAITING: (Text("รอส่ง", "Waiting"), "yellow"),
-    events.EventState.DELIVERED: (Text("ส่งแล้ว", "Delivered"), "green"),
-    events.EventState.DEAD: (Text("ส่งไม่สำเร็จ", "Failed"), "red"),
-}
 # What `/health/ready` says in English; what is not here is shown as it is.
 _REASONS: Final[Mapping[str, str]] = {
     "answers": "ตอบสนอง",
@@ -58,9 +41,70 @@ _REASONS: Final[Mapping[str, str]] = {
     "less than 50 MB are free": "เหลือที่ว่างน้อยกว่า 50 MB",
     "not set up; the database alone keeps numbers unique": "ไม่ได้ตั้งค่า ฐานข้อมูลเป็นผู้ทำให้เลขที่ไม่ซ้ำ",
 }
-DONE: Final[Mapping[str, Text]] = {
-    "requeue": Text("นำกลับเข้าคิวแล้ว", "The event is in the queue again."),
-    "drop": Text("ยกเลิกการส่งเหตุการณ์แล้ว", "The event is dropped."),
+
+# What each setting is for, in Thai; its own description is English. A test sees to it that none is left out.
+SETTINGS: Final[Mapping[str, str]] = {
+    "env": "ในโหมด production บัญชีสาธิตเข้าสู่ระบบไม่ได้",
+    "host": "ที่อยู่ที่เซิร์ฟเวอร์รอรับการเชื่อมต่อ",
+    "port": "พอร์ตที่เซิร์ฟเวอร์รอรับการเชื่อมต่อ",
+    "workers": "จำนวนโปรเซสของเซิร์ฟเวอร์",
+    "data_dir": "โฟลเดอร์ของไฟล์ SQLite ไฟล์ที่อัปโหลด และกุญแจลงนาม",
+    "database_url": "ที่อยู่ฐานข้อมูล หรือเว้นว่างเพื่อใช้ SQLite ในโฟลเดอร์ข้อมูล",
+    "redis_url": "ที่อยู่ Redis หรือเว้นว่างเพื่อล็อกในโปรเซส หรือในฐานข้อมูลเมื่อใช้ MariaDB",
+    "timezone": "เขตเวลาที่ใช้กำหนดวันและปีของเลขที่",
+    "secret_key": "กุญแจลงนามโทเค็น 32 ไบต์ขึ้นไป เว้นว่างเพื่อใช้กุญแจที่เก็บในโฟลเดอร์ข้อมูล",
+    "access_token_minutes": "อายุของ access token เป็นนาที",
+    "refresh_token_days": "อายุของ refresh token เป็นวัน",
+    "lockout_attempts": "จำนวนครั้งที่เข้าสู่ระบบไม่สำเร็จด้วยชื่อเดียวจากที่อยู่เดียว ก่อนต้องรอ",
+    "login_limit_address": "จำนวนครั้งที่เข้าสู่ระบบไม่สำเร็จของหนึ่งที่อยู่ต่อนาที ก่อนต้องรอ; 0 คือไม่จำกัด",
+    "lockout_minutes": "การเข้าสู่ระบบที่ไม่สำเร็จนับอยู่นานกี่นาที",
+    "log_level": "ระดับต่ำสุดที่เขียนลงบันทึกของระบบ",
+    "log_format": "รูปแบบบันทึกของระบบ: console สำหรับคนอ่าน json สำหรับโปรแกรม",
+    "run_worker": "ให้งานเบื้องหลังทำงานในเซิร์ฟเวอร์นี้ ปิดเมื่อ `saraban worker` ทำงานแยก",
+    "event_lease": "วินาทีก่อนที่งานเบื้องหลังอื่นจะส่งเหตุการณ์แทนตัวที่หยุดไป",
+    "import_lease": "วินาทีก่อนที่งานเบื้องหลังอื่นจะนำเข้าเลขที่ต่อจากตัวที่หยุดไป",
+    "event_retry_pause": "วินาทีก่อนส่งเหตุการณ์ที่ไม่สำเร็จอีกครั้ง ครั้งต่อไปรอนานเป็นสองเท่า",
+    "webhook_retry_pause": "วินาทีก่อนส่งข้อความถึงเว็บฮุกอีกครั้ง ครั้งต่อไปรอนานเป็นสองเท่า",
+    "webhook_limit": "จำนวนข้อความถึงเว็บฮุกต่อนาที รวมทุกโครงการ; 0 คือไม่จำกัด",
+    "webhook_limit_each": "จำนวนข้อความต่อนาทีของเว็บฮุกหนึ่งรายการ; 0 คือไม่จำกัด",
+    "trusted_proxies": "ที่อยู่ของพร็อกซีที่เชื่อถือ X-Forwarded-For ได้ คั่นด้วยจุลภาค",
+    "db_pool_size": "จำนวนการเชื่อมต่อฐานข้อมูลที่เก็บไว้ต่อโปรเซส สำหรับเขียน และอีกเท่ากันสำหรับอ่าน",
+    "db_pool_timeout": "วินาทีที่รอการเชื่อมต่อว่าง",
+    "db_read_timeout": "วินาทีก่อนถือว่าฐานข้อมูลที่ไม่ตอบขาดการเชื่อมต่อ",
+    "lock_redis_urls": "Redis หลักที่เป็นอิสระต่อกันสำหรับล็อกชุดเลข (Redlock) เป็นจำนวนคี่ คั่นด้วยจุลภาค",
+    "lock_ttl": "วินาทีที่ล็อกของชุดเลขอยู่ใน Redis",
+    "lock_timeout": "วินาทีที่รอล็อกของชุดเลขในแต่ละครั้ง",
+    "lock_retries": "จำนวนครั้งที่ลองใหม่เมื่อรอล็อกไม่ทัน",
+    "retry_pause": "วินาทีก่อนลองออกเลขครั้งที่สอง ครั้งต่อไปรอนานเป็นสองเท่า",
+    "lock_deadline": "วินาทีสูงสุดที่รอล็อก ก่อนตอบ 503",
+    "conflict_retries": "จำนวนครั้งที่ลองใหม่ทันที เมื่อตัวนับถูกเปลี่ยนระหว่างออกเลข",
+    "database_retries": "จำนวนครั้งที่ลองใหม่ เมื่อการเชื่อมต่อฐานข้อมูลขาด",
+    "reservation_minutes": "เลขที่จองไว้รอการยืนยันกี่นาที",
+    "number_error_days": "จำนวนวันที่เก็บคำขอเลขที่ซึ่งถูกปฏิเสธหรือไม่สำเร็จ อย่างน้อยเจ็ดปี",
+    "collision_retries": "จำนวนครั้งที่ลองใหม่ทันที เมื่อฐานข้อมูลล็อกชนกัน",
+    "draw_limit_user": "จำนวนเลขที่ที่หนึ่งบัญชีออกได้ต่อนาที; 0 คือไม่จำกัด",
+    "draw_limit_address": "จำนวนเลขที่ที่หนึ่งที่อยู่ออกได้ต่อนาที; 0 คือไม่จำกัด",
+    "draw_limit_all": "จำนวนเลขที่ที่ทุกคนรวมกันออกได้ต่อนาที; 0 คือไม่จำกัด",
+    "preview_limit_user": "จำนวนครั้งที่หนึ่งบัญชีดูตัวอย่างหรืออ่านเลขที่ได้ต่อนาที; 0 คือไม่จำกัด",
+    "redis_timeout": "วินาทีก่อนถือว่า Redis ที่ไม่ตอบขัดข้อง",
+    "redis_breaker": "วินาทีที่เว้นการใช้ Redis ที่ขัดข้อง",
+    "upload_max_bytes": "ขนาดไฟล์สูงสุด",
+    "upload_keep_hours": "ชั่วโมงที่เก็บไฟล์อัปโหลดซึ่งยังไม่ได้แนบ",
+    "audit_retention_years": "จำนวนปีที่เก็บประวัติการใช้งานก่อนลบได้ อย่างน้อย 7",
+    "public_url": "ที่อยู่เว็บที่ผู้ใช้เปิด สำหรับลิงก์ในอีเมล",
+    "mail": "วิธีส่งอีเมล: console เขียนลงบันทึกของระบบ off แจ้งในระบบเท่านั้น",
+    "mail_from": "ผู้ส่งอีเมล",
+    "smtp_host": "เซิร์ฟเวอร์อีเมล",
+    "smtp_port": "พอร์ตของเซิร์ฟเวอร์อีเมล",
+    "smtp_security": "การเข้ารหัสอีเมล: tls สำหรับพอร์ต 465; none เฉพาะเซิร์ฟเวอร์ในเครื่องเดียวกัน",
+    "smtp_user": "ชื่อผู้ใช้ของเซิร์ฟเวอร์อีเมล เว้นว่างเมื่อไม่ต้องใช้",
+    "smtp_password": "รหัสผ่านของเซิร์ฟเวอร์อีเมล",
+    "smtp_timeout": "วินาทีที่รอเซิร์ฟเวอร์อีเมลตอบ",
+    "mail_gather_seconds": "วินาทีที่รอการเปลี่ยนแปลงอื่นของเอกสาร เพื่อรวมในอีเมลเดียว",
+    "mail_per_minute": "จำนวนอีเมลสูงสุดต่อนาที",
+    "mail_attempts": "จำนวนครั้งที่ลองส่งอีเมล ก่อนเลิกส่ง",
+    "mail_retry_seconds": "วินาทีก่อนส่งอีเมลครั้งที่สอง ครั้งต่อไปรอนานเป็นสองเท่า",
+    "ops_webhook_url": "ที่อยู่ที่แจ้งเมื่อเหตุการณ์ส่งไม่สำเร็จ",
 }
 
 
@@ -72,6 +116,7 @@ class SystemPage(PageModel):
     parts: Mapping[str, Text]
     statuses: Mapping[str, tuple[Text, str]]
     reasons: Mapping[str, str]
+    settings: Mapping[str, str]
 
 
 @router.get("/system")
@@ -85,6 +130,7 @@ async def system(page: CurrentPage, request: Request) -> Response:
             parts=PARTS,
             statuses=STATUSES,
             reasons=reasons if page.language == "th" else {},
+            settings=SETTINGS if page.language == "th" else {},
         )
     )
 
@@ -98,110 +144,3 @@ class ApiReferencePage(PageModel):
 async def api_reference(page: CurrentPage) -> Response:
     """The API as something to try, with the reader's own session."""
     return page.show(ApiReferencePage())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsPage(PageModel):
-    template: ClassVar[str] = "operations/events.html"
-    fragments: ClassVar[tuple[str, ...]] = ("operations/parts/event_rows.html",)
-
-    items: Sequence[events.EventView]
-    next_cursor: str | None
-    states: Mapping[str, tuple[Text, str]]
-    state: str
-    name: str
-    query: str
-    done: Text | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventDetailPage(PageModel):
-    template: ClassVar[str] = "operations/event.html"
-
-    event: events.EventView
-    states: Mapping[str, tuple[Text, str]]
-    payload: str
-    form: FormValues
-    may_manage: bool
-    done: Text | None
-
-
-@router.get("/events")
-async def listing(
-    page: CurrentPage,
-    session: ReadSession,
-    state: Annotated[str, Query(max_length=20)] = "",
-    name: Annotated[str, Query(max_length=100)] = "",
-    cursor: PageCursor = None,
-    done: Annotated[str, Query(max_length=20)] = "",
-) -> Response:
-    """Those recorded last come first; those that were given up wait for a person."""
-    page.caller.require(SEES, Scope())
-    wanted = events.EventState(state) if state in EVENT_STATES else None
-    search = events.EventSearch(wanted, name.strip() or None)
-    found = await events.list_events(session, search, cursor=cursor, limit=ROWS)
-    state, name = str(wanted or ""), name.strip()
-    return page.show_list(
-        EventsPage(
-            items=found.items,
-            next_cursor=found.next_cursor,
-            states=EVENT_STATES,
-            state=state,
-            name=name,
-            query=urlencode({key: value for key, value in (("state", state), ("name", name)) if value}),
-            done=DONE.get(done),
-        ),
-        cursor,
-    )
-
-
-@router.get("/events/{public_id}")
-async def read(
-    public_id: UUID, page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=20)] = ""
-) -> Response:
-    """One event with what it says and what became of it."""
-    return await _show_event(public_id, page, session, FormState(done=done))
-
-
-@router.post("/events/{public_id}/requeue")
-async def requeue(public_id: UUID, form: CurrentForm) -> Response:
-    """Deliver it after all."""
-    return await submit(form, partial(_requeue, public_id), partial(_show_event, public_id))
-
-
-@router.post("/events/{public_id}/drop")
-async def drop(public_id: UUID, form: CurrentForm) -> Response:
-    """Forget it; the audit trail keeps what it said."""
-    return await submit(form, partial(_drop, public_id), partial(_show_event, public_id))
-
-
-class _ReasonForm(Schema):
-    reason: Reason
-
-
-async def _requeue(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(_ReasonForm, form.filled("reason"))
-    view = await event_administration.requeue(form.context, session, public_id, order.reason)
-    return f"/events/{view.public_id}?done=requeue"
-
-
-async def _drop(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(_ReasonForm, form.filled("reason"))
-    await event_administration.drop(form.context, session, public_id, order.reason)
-    return "/events?state=dead&done=drop"
-
-
-async def _show_event(public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    page.caller.require(SEES, Scope())
-    found = await events.read_event(session, public_id=public_id)
-    return page.show(
-        EventDetailPage(
-            event=found,
-            states=EVENT_STATES,
-            payload=orjson.dumps(dict(found.payload), option=orjson.OPT_INDENT_2).decode(),
-            form=state.form,
-            may_manage=page.caller.may(MANAGES, Scope()),
-            done=DONE.get(state.done),
-            faults=form_errors(state.error, page.language),
-        )
-    )

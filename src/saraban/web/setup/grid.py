@@ -17,6 +17,7 @@ from fastapi import APIRouter, Depends, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.documents.core import service as documents
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
 from saraban.kit.http import ReadSession
@@ -97,6 +98,7 @@ class GridLine:
     :param was: the values as they were when the row was opened
     :param theirs: of fields that somebody else has changed since, what they say now
     :param series: that begin anew, if this is saved
+    :param pending: documents that wait for the organization, which is to be closed or taken out once that is confirmed
     :param done: what has just happened to it
     """
 
@@ -112,6 +114,7 @@ class GridLine:
     theirs: Mapping[str, str] = dataclasses.field(default_factory=dict)
     is_stale: bool = False
     series: Sequence[EndingSeries] = ()
+    pending: int = 0
     done: str = ""
     has_cursor: bool = False
 
@@ -219,7 +222,11 @@ async def save(place: CurrentGrid, form: CurrentForm) -> Response:
 
 
 async def close(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Close a row, or take a member out."""
+    """Close a row, or take a member out; of an organization that documents wait for, once that is confirmed."""
+    if not form.text("confirm"):
+        async with form.db.reading() as session:
+            if asked := await _ask_first(place, form, session):
+                return asked
     work = partial(_set_active, active=False)
     return await _carried_out(place, form, work, "removed" if place.has_members else "closed")
 
@@ -390,6 +397,22 @@ async def _carried_out(place: GridPlace, form: SentForm, work: RowWork, done: st
     return form.page.show(
         GridLines(head=head, lines=[saved, new_line(head, has_cursor=True)] if done == "added" else [saved])
     )
+
+
+async def _ask_first(place: GridPlace, form: SentForm, session: AsyncSession) -> Response | None:
+    """Show how many documents wait for the organization of a row; None where none do, or the row is of another kind."""
+    if not place.has_members and place.kind is not ORGANIZATION:
+        return None
+    row = await _read(place, form.page, session, form.text("ref") or "")
+    pending = await documents.pending_documents(
+        session, organization_code=row.code, project_id=place.scope.project, contract_id=place.scope.contract
+    )
+    if not pending:
+        return None
+    opened = replace(line_of(place, form.page, row, is_open=True), pending=pending, has_cursor=True)
+    if not form.page.is_fragment:
+        return await _show(place, GridView(), form.page, session, opened)
+    return form.page.show(GridLines(head=await grid_head(place, form.page, session), lines=[opened]))
 
 
 async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> MasterRow:

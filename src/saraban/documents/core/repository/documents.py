@@ -21,6 +21,7 @@ from saraban.documents.core.models import (
     DocumentRevision,
     DocumentRevisionAttachment,
 )
+from saraban.documents.core.repository.register_filters import TextUuid
 from saraban.documents.core.repository.rows import DocumentRow, OrganizationName, summary_select, whole_select
 from saraban.identity.models import Organization, User, UserName, name_columns
 from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch, fetch_each
@@ -28,6 +29,7 @@ from saraban.projects.models import (
     ContractOrganization,
     CorrespondenceStatus,
 )
+from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 
 _head = Document
 _revision = DocumentRevision
@@ -298,3 +300,23 @@ async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[U
 
 def _public_ids(rows: Rows) -> list[UUID]:
     return [row[0] for row in rows]
+
+
+async def pending_with(
+    session: AsyncSession, *, organization_code: str, project_id: int | None, contract_id: int | None
+) -> int:
+    """Count the documents whose step waits for an organization, of everything or of one project or contract."""
+    item, instance = WorkflowWorkItem, WorkflowInstance
+    statement = (
+        sa.select(sa.func.count(DocumentRevision.id.distinct()))
+        .join(Document, Document.id == DocumentRevision.correspondence_id)
+        .join(instance, TextUuid(instance.entity_id) == DocumentRevision.public_id)
+        .join(item, item.instance_id == instance.id)
+        .join(Organization, Organization.id == item.organization_id)
+        .where(Organization.organization_code == organization_code)
+    )
+    if project_id is not None:
+        statement = statement.where(Document.project_id == project_id)
+    if contract_id is not None:
+        statement = statement.where(Document.contract_id == contract_id)
+    return await session.scalar(statement) or 0

@@ -63,20 +63,20 @@ class _UuidText(FunctionElement[str]):
     inherit_cache = True
 
 
-class _TextUuid(FunctionElement[UUID]):
+class TextUuid(FunctionElement[UUID]):
     """That text as the UUID it was made of, which an index has."""
 
     type = sa.Uuid()
     inherit_cache = True
 
 
-@compiles(_TextUuid)
-def _text_as_uuid(element: _TextUuid, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(TextUuid)
+def _text_as_uuid(element: TextUuid, compiler: SQLCompiler, **options: Any) -> str:
     return f"CAST({compiler.process(element.clauses, **options)} AS UUID)"
 
 
-@compiles(_TextUuid, "sqlite")
-def _text_as_sqlite_uuid(element: _TextUuid, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(TextUuid, "sqlite")
+def _text_as_sqlite_uuid(element: TextUuid, compiler: SQLCompiler, **options: Any) -> str:
     return f"REPLACE({compiler.process(element.clauses, **options)}, '-', '')"
 
 
@@ -141,7 +141,7 @@ def waiting(subjects: sa.Table, key: Any) -> AnySelect:
         sa.select(key)
         .select_from(every)
         .join(WorkflowInstance, WorkflowInstance.id == every.c.instance_id)
-        .join(subjects, subjects.c.uuid == _TextUuid(WorkflowInstance.entity_id))
+        .join(subjects, subjects.c.uuid == TextUuid(WorkflowInstance.entity_id))
         # In this order: MariaDB would otherwise begin with all that ever had a workflow.
         .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     )

@@ -1,0 +1,220 @@
+"""The events that wait, were delivered or were given up, as pages for operators: what happened, and about what."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, ClassVar, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.events import service as events
+from saraban.identity.domain.context import Scope
+from saraban.kit.errors import Text
+from saraban.kit.http import PageCursor, ReadSession
+from saraban.kit.schema import Schema
+from saraban.ops import audit_words, event_administration
+from saraban.ops.event_administration import MANAGES, Reason
+from saraban.ops.system_report import SEES
+from saraban.web.operations.audit import usable_query
+from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.session import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+ROWS: Final = 50
+EVENT_NAMES: Final[Mapping[str, Text]] = {
+    "document.created": Text("สร้างเอกสาร", "Document created"),
+    "document.edited": Text("แก้ไขเอกสาร", "Document edited"),
+    "document.revised": Text("ออกฉบับแก้ไข", "Document revised"),
+    "document.withdrawn": Text("ถอนฉบับแก้ไข", "Revision withdrawn"),
+    "document.cancelled": Text("ยกเลิกเอกสาร", "Document cancelled"),
+    "document.answered": Text("ตอบใบเวียน", "Circulation answered"),
+    "document.reminded": Text("เตือนกำหนดของเอกสาร", "Reminder of a due date"),
+    "workflow.transitioned": Text("ดำเนินการตามขั้นตอน", "Workflow action taken"),
+    "workflow.answered": Text("ตอบการพิจารณา", "Review answered"),
+    "workflow.webhook": Text("แจ้งเว็บฮุกตามที่กระบวนงานกำหนด", "Webhook named by a workflow"),
+    "notification.created": Text("แจ้งเตือนผู้ใช้", "Notice to a user"),
+    "account.changed": Text("สิทธิ์หรือบัญชีของผู้ใช้เปลี่ยน", "Account or roles changed"),
+    "user.invited": Text("ส่งคำเชิญผู้ใช้", "User invited"),
+    "review_team.changed": Text("ทีมพิจารณาเปลี่ยน", "Review team changed"),
+    "webhook.requested": Text("ส่งข้อความถึงเว็บฮุก", "Message to a webhook"),
+    "webhook.switched_off": Text("ปิดเว็บฮุกที่ส่งไม่สำเร็จ", "Failing webhook switched off"),
+    "mail.given_up": Text("เลิกส่งอีเมลที่ไม่สำเร็จ", "E-mail given up"),
+}
+_THINGS: Final[Mapping[str, Text]] = {
+    "document": Text("เอกสาร", "Document"),
+    "workflow_instance": Text("กระบวนงาน", "Workflow"),
+    "mail": Text("อีเมล", "E-mail"),
+    "user": Text("ผู้ใช้", "User"),
+}
+EVENT_STATES: Final[Mapping[str, tuple[Text, str]]] = {
+    events.EventState.WAITING: (Text("รอส่ง", "Waiting"), "yellow"),
+    events.EventState.DELIVERED: (Text("ส่งแล้ว", "Delivered"), "green"),
+    events.EventState.DEAD: (Text("ส่งไม่สำเร็จ", "Failed"), "red"),
+}
+DONE: Final[Mapping[str, Text]] = {
+    "requeue": Text("นำกลับเข้าคิวแล้ว", "The event is in the queue again."),
+    "drop": Text("ยกเลิกการส่งเหตุการณ์แล้ว", "The event is dropped."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsPage(PageModel):
+    template: ClassVar[str] = "operations/events.html"
+    fragments: ClassVar[tuple[str, ...]] = ("operations/parts/event_rows.html",)
+
+    items: Sequence[events.EventView]
+    next_cursor: str | None
+    things: Mapping[UUID, "EventThing"]
+    states: Mapping[str, tuple[Text, str]]
+    names: Mapping[str, Text]
+    asked: Mapping[str, str]
+    query: str
+    done: Text | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventDetailPage(PageModel):
+    template: ClassVar[str] = "operations/event.html"
+
+    event: events.EventView
+    said: Text
+    thing: "EventThing"
+    states: Mapping[str, tuple[Text, str]]
+    payload: str
+    form: FormValues
+    may_manage: bool
+    done: Text | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventThing:
+    """
+    What an event is about.
+
+    :param called: number and subject of a document, else nothing
+    :param url: of its page, where it has one
+    """
+
+    kind: Text
+    called: str
+    url: str
+
+    @classmethod
+    def of(cls, event: events.EventView) -> "EventThing":
+        said = event.payload
+        kind = _THINGS.get(event.aggregate_type) or audit_words.kind_words(event.aggregate_type)
+        number, title = said.get("documentNumber") or said.get("number"), said.get("subject") or said.get("title")
+        document, register = said.get("documentPublicId"), said.get("documentKind") or said.get("kind")
+        if document and register in audit_words.DOCUMENTS:
+            url = f"/documents/{register}/{document}"
+        elif event.aggregate_type == "user":
+            url = f"/people/{event.aggregate}"
+        else:
+            url = ""
+        return cls(kind, " · ".join(str(one) for one in (number, title) if one), url)
+
+
+def _known_name(name: str) -> str:
+    if name in EVENT_NAMES:
+        return name
+    raise PydanticCustomError("not_in_list", "There is no such event.", {"th": "ไม่มีเหตุการณ์นี้"})
+
+
+class EventQuery(Schema):
+    """What is asked of the events; None asks for all."""
+
+    state: events.EventState | None = None
+    name: Annotated[str, AfterValidator(_known_name)] | None = None
+
+
+@router.get("/events")
+async def listing(
+    page: CurrentPage,
+    session: ReadSession,
+    state: Annotated[str, Query(max_length=20)] = "",
+    name: Annotated[str, Query(max_length=100)] = "",
+    cursor: PageCursor = None,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """Those recorded last come first; those that were given up wait for a person."""
+    page.caller.require(SEES, Scope())
+    asked = {key: value.strip() for key, value in (("state", state), ("name", name)) if value.strip()}
+    wanted, faults = usable_query(page, EventQuery, asked)
+    found = await events.list_events(session, events.EventSearch(wanted.state, wanted.name), cursor=cursor, limit=ROWS)
+    return page.show_list(
+        EventsPage(
+            items=found.items,
+            next_cursor=found.next_cursor,
+            things={one.public_id: EventThing.of(one) for one in found.items},
+            states=EVENT_STATES,
+            names=EVENT_NAMES,
+            asked=asked,
+            query=urlencode(asked),
+            done=DONE.get(done),
+            faults=faults,
+        ),
+        cursor,
+    )
+
+
+@router.get("/events/{public_id}")
+async def read(
+    public_id: UUID, page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=20)] = ""
+) -> Response:
+    """One event with what it says and what became of it."""
+    return await _show_event(public_id, page, session, FormState(done=done))
+
+
+@router.post("/events/{public_id}/requeue")
+async def requeue(public_id: UUID, form: CurrentForm) -> Response:
+    """Deliver it after all."""
+    return await submit(form, partial(_requeue, public_id), partial(_show_event, public_id))
+
+
+@router.post("/events/{public_id}/drop")
+async def drop(public_id: UUID, form: CurrentForm) -> Response:
+    """Forget it; the audit trail keeps what it said."""
+    return await submit(form, partial(_drop, public_id), partial(_show_event, public_id))
+
+
+class _ReasonForm(Schema):
+    reason: Reason
+
+
+async def _requeue(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    order = form.order(_ReasonForm, form.filled("reason"))
+    view = await event_administration.requeue(form.context, session, public_id, order.reason)
+    return f"/events/{view.public_id}?done=requeue"
+
+
+async def _drop(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    order = form.order(_ReasonForm, form.filled("reason"))
+    await event_administration.drop(form.context, session, public_id, order.reason)
+    return "/events?state=dead&done=drop"
+
+
+async def _show_event(public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    page.caller.require(SEES, Scope())
+    found = await events.read_event(session, public_id=public_id)
+    return page.show(
+        EventDetailPage(
+            event=found,
+            said=EVENT_NAMES.get(found.name, Text(found.name, found.name)),
+            thing=EventThing.of(found),
+            states=EVENT_STATES,
+            payload=orjson.dumps(dict(found.payload), option=orjson.OPT_INDENT_2).decode(),
+            form=state.form,
+            may_manage=page.caller.may(MANAGES, Scope()),
+            done=DONE.get(state.done),
+            faults=form_errors(state.error, page.language),
+        )
+    )
