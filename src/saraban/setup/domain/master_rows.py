@@ -278,3 +278,20 @@ class MasterImport:
 
     def count(self, change: Verdict) -> int:
         return sum(row.change == change for row in self.rows)
+
+
+def neighbour(refs: Sequence[str], ref: str, *, up: bool) -> str | None:
+    """Return the row before which a row stands after one step; None for the end."""
+    if ref not in refs:
+        return None
+    place = refs.index(ref) + (-1 if up else 2)
+    return refs[max(place, 0)] if place < len(refs) else None
+
+
+def put_before(refs: Sequence[str], ref: str, before: str | None) -> list[str]:
+    """Return the order in which one row stands before another, or at the end; what is not there moves nothing."""
+    if ref not in refs or before == ref:
+        return list(refs)
+    rest = [one for one in refs if one != ref]
+    place = rest.index(before) if before in rest else len(rest)
+    return [*rest[:place], ref, *rest[place:]]

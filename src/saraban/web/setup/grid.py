@@ -24,7 +24,7 @@ from saraban.kit.http import ReadSession
 from saraban.kit.text import control_character
 from saraban.projects import service as projects
 from saraban.setup.domain.master_kinds import ORGANIZATION, FieldForm, MasterField, MasterKind
-from saraban.setup.domain.master_rows import EndingSeries, MasterRow, PrintedCodeChanges
+from saraban.setup.domain.master_rows import EndingSeries, MasterRow, PrintedCodeChanges, neighbour, put_before
 from saraban.setup.schemas.master_data import new_row, row_change
 from saraban.setup.service import master_data as setup
 from saraban.setup.service import member_rows
@@ -449,23 +449,6 @@ async def _move(place: GridPlace, form: SentForm, session: AsyncSession) -> None
     order = put_before(refs, form.text("ref") or "", before)
     named = {ref_of(row): f"{row.code} {row.within}".strip() for row in found.items}
     await setup.reorder(form.context, session, place.kind, owner=place.owner, codes=[named[one] for one in order])
-
-
-def neighbour(refs: Sequence[str], ref: str, *, up: bool) -> str | None:
-    """Return the row before which a row stands after one step; None for the end."""
-    if ref not in refs:
-        return None
-    place = refs.index(ref) + (-1 if up else 2)
-    return refs[max(place, 0)] if place < len(refs) else None
-
-
-def put_before(refs: Sequence[str], ref: str, before: str | None) -> list[str]:
-    """Return the order in which one row stands before another, or at the end; what is not there moves nothing."""
-    if ref not in refs or before == ref:
-        return list(refs)
-    rest = [one for one in refs if one != ref]
-    place = rest.index(before) if before in rest else len(rest)
-    return [*rest[:place], ref, *rest[place:]]
 
 
 async def _refused(place: GridPlace, form: SentForm, session: AsyncSession, error: DomainError) -> Response:
