@@ -130,7 +130,7 @@ def action_words(code: str, section: object = None) -> Text:
     """
     if (part := _SECTIONS.get(str(section))) is not None:
         whole = action_words(code)
-        return Text(f"{whole.th}: {part.th}", f"{whole.en}: {part.en}")
+        return whole if whole.th.endswith(part.th) else Text(f"{whole.th}: {part.th}", f"{whole.en}: {part.en}")
     if code in _WHOLE:
         return _WHOLE[code]
     module, _, verb = code.rpartition(".")
