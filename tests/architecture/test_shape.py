@@ -12,7 +12,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 91_008,
+    "lines of Python in src": 91_011,
     "modules in src": 480,
     "modules with one importer and under 60 lines": 11,
     "class names defined more than once": 0,

@@ -20,7 +20,7 @@ from saraban.attachments.schemas import AttachmentDetail, UploadedFile
 from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.kit.http import Idempotent, PathId, ReadSession, problem_response, read_after_commit, respond
 
-router = APIRouter(prefix="/attachments", tags=["attachments"])
+router = APIRouter(prefix="/attachments", tags=["Attachments"])
 
 # Nothing in a file may act in our name; the browser's own viewers of PDF and pictures need nothing of what this denies.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"

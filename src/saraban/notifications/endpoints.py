@@ -9,8 +9,8 @@ from saraban.kit.http import Db, Language, PageCursor, PageLimit, PathId, ReadSe
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import NotificationPage, PreferencesAnswer, PreferencesOrder, ReminderSettings
 
-own = APIRouter(prefix="/notifications", tags=["notifications"])
-of_project = APIRouter(prefix="/projects", tags=["projects"])
+own = APIRouter(prefix="/notifications", tags=["Notifications"])
+of_project = APIRouter(prefix="/projects", tags=["Projects"])
 
 
 def _mail_is_on(request: Request) -> bool:

@@ -321,7 +321,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-router = APIRouter(prefix="/audit", tags=["audit"])
+router = APIRouter(prefix="/audit", tags=["Audit"])
 Asked = Annotated[AuditQuery, Query()]
 _MORE = ("ยังมีแถวเก่ากว่านี้ ให้ส่งออกเป็น CSV หรือย่นช่วงวันที่", "There are older rows: export as CSV, or narrow the period.")
 

@@ -16,7 +16,7 @@ from saraban.kit.json import Json
 from saraban.kit.schema import Schema, SingleLine
 from saraban.ops import event_administration
 
-router = APIRouter(prefix="/events", tags=["events"])
+router = APIRouter(prefix="/events", tags=["Events"])
 
 SEES = "system.view_logs"
 

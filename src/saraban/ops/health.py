@@ -121,7 +121,7 @@ def _try_folder(folder: Path) -> str:
     return "can be written"
 
 
-router = APIRouter(tags=["operations"])
+router = APIRouter(tags=["Operations"])
 
 PATIENCE = 3.0
 

@@ -26,7 +26,7 @@ from saraban.kit.schema import Schema
 from saraban.ops import metrics
 from saraban.ops.health import DependencyReport, ask_all, database_version
 
-router = APIRouter(tags=["operations"])
+router = APIRouter(tags=["Operations"])
 SEES: Final = "system.view_logs"
 _VERIFY_FAILURES: Final = "saraban_audit_verify_failures_total"
 

@@ -40,7 +40,7 @@ MemberId = Annotated[UUID, Path(alias="userPublicId", description="Public id of 
 DayOf = Annotated[Day, Path(description="The day, A.D.", examples=["2026-12-07"])]
 
 
-@router.get("/projects", tags=["projects"], summary="List projects")
+@router.get("/projects", tags=["Projects"], summary="List projects")
 async def list_projects(
     ctx: Context,
     session: ReadSession,
@@ -57,13 +57,13 @@ async def list_projects(
     )
 
 
-@router.get("/projects/{publicId}/organizations", tags=["projects"], summary="List a project's organizations")
+@router.get("/projects/{publicId}/organizations", tags=["Projects"], summary="List a project's organizations")
 async def organizations(ctx: Context, session: ReadSession, public_id: PathId) -> PartyList:
     """Who takes part in the project, and as what."""
     return PartyList(items=await service.organizations(ctx, session, project_public_id=public_id))
 
 
-@router.get("/projects/{publicId}/contracts", tags=["projects"], summary="List a project's contracts")
+@router.get("/projects/{publicId}/contracts", tags=["Projects"], summary="List a project's contracts")
 async def contracts(
     ctx: Context, session: ReadSession, public_id: PathId, include_closed: Closed = False
 ) -> ContractList:
@@ -72,21 +72,21 @@ async def contracts(
     return ContractList(items=found)
 
 
-@router.get("/projects/{publicId}/disciplines", tags=["projects"], summary="List disciplines")
+@router.get("/projects/{publicId}/disciplines", tags=["Projects"], summary="List disciplines")
 async def disciplines(ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None) -> CodeList:
     """The disciplines of the project's contracts. A code that several contracts have needs the contract to be named."""
     items = await service.disciplines(ctx, session, project_public_id=public_id, contract_public_id=contract)
     return CodeList(items=items)
 
 
-@router.get("/projects/{publicId}/rfa-types", tags=["projects"], summary="List RFA types")
+@router.get("/projects/{publicId}/rfa-types", tags=["Projects"], summary="List RFA types")
 async def rfa_types(ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None) -> CodeList:
     """The RFA types of the project's contracts."""
     items = await service.rfa_types(ctx, session, project_public_id=public_id, contract_public_id=contract)
     return CodeList(items=items)
 
 
-@router.get("/projects/{publicId}/sub-types", tags=["projects"], summary="List sub types")
+@router.get("/projects/{publicId}/sub-types", tags=["Projects"], summary="List sub types")
 async def sub_types(
     ctx: Context,
     session: ReadSession,
@@ -103,7 +103,7 @@ async def sub_types(
     return SubTypeList(items=items)
 
 
-@router.get("/projects/{publicId}/calendar", tags=["projects"], summary="Read a year of a project's working days")
+@router.get("/projects/{publicId}/calendar", tags=["Projects"], summary="Read a year of a project's working days")
 async def calendar(
     ctx: Context,
     session: ReadSession,
@@ -115,7 +115,7 @@ async def calendar(
     return await service.read_calendar(ctx, session, project_public_id=public_id, year=asked)
 
 
-@router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["projects"], summary="Set the weekend")
+@router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["Projects"], summary="Set the weekend")
 async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) -> None:
     """Due dates and reminders that are counted from now on follow it."""
     await db.transact(
@@ -123,7 +123,7 @@ async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) 
     )
 
 
-@router.put("/projects/{publicId}/calendar/days/{day}", tags=["projects"], summary="Make a day off, or one to work on")
+@router.put("/projects/{publicId}/calendar/days/{day}", tags=["Projects"], summary="Make a day off, or one to work on")
 async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId, day: DayOf) -> CalendarDay:
     """What the project said of that day before is replaced, so that sending it again changes nothing."""
     return await db.transact(
@@ -132,20 +132,20 @@ async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId,
 
 
 @router.delete(
-    "/projects/{publicId}/calendar/days/{day}", status_code=204, tags=["projects"], summary="Take a day back"
+    "/projects/{publicId}/calendar/days/{day}", status_code=204, tags=["Projects"], summary="Take a day back"
 )
 async def remove_day(ctx: Context, db: Db, public_id: PathId, day: DayOf) -> None:
     """Weekend and public holidays decide about it again."""
     await db.transact(lambda session: service.remove_day(ctx, session, project_public_id=public_id, day=day))
 
 
-@router.get("/projects/{publicId}/review-teams", tags=["projects"], summary="List a project's review teams")
+@router.get("/projects/{publicId}/review-teams", tags=["Projects"], summary="List a project's review teams")
 async def review_teams(ctx: Context, session: ReadSession, public_id: PathId) -> ReviewTeamList:
     """The teams that parallel reviews ask, with their members."""
     return ReviewTeamList(items=await service.review_teams(ctx, session, project_public_id=public_id))
 
 
-@router.put("/projects/{publicId}/review-teams/{code}", tags=["projects"], summary="Make or change a review team")
+@router.put("/projects/{publicId}/review-teams/{code}", tags=["Projects"], summary="Make or change a review team")
 async def save_review_team(
     body: ReviewTeamIn, ctx: Context, db: Db, public_id: PathId, code: TeamCode
 ) -> ReviewTeamOut:
@@ -156,7 +156,7 @@ async def save_review_team(
 
 
 @router.delete(
-    "/projects/{publicId}/review-teams/{code}", status_code=204, tags=["projects"], summary="Remove a review team"
+    "/projects/{publicId}/review-teams/{code}", status_code=204, tags=["Projects"], summary="Remove a review team"
 )
 async def remove_review_team(ctx: Context, db: Db, public_id: PathId, code: TeamCode) -> None:
     """What its members have answered stays; a review that still asks for the team waits until there is one again."""
@@ -165,7 +165,7 @@ async def remove_review_team(ctx: Context, db: Db, public_id: PathId, code: Team
 
 @router.put(
     "/projects/{publicId}/review-teams/{code}/members/{userPublicId}",
-    tags=["projects"],
+    tags=["Projects"],
     summary="Put somebody into a review team",
 )
 async def save_team_member(
@@ -182,7 +182,7 @@ async def save_team_member(
 @router.delete(
     "/projects/{publicId}/review-teams/{code}/members/{userPublicId}",
     status_code=204,
-    tags=["projects"],
+    tags=["Projects"],
     summary="Take somebody out of a review team",
 )
 async def remove_team_member(ctx: Context, db: Db, public_id: PathId, code: TeamCode, user_public_id: MemberId) -> None:

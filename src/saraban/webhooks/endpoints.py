@@ -16,7 +16,7 @@ from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
 from saraban.webhooks import schemas, service
 
-router = APIRouter(tags=["webhooks"])
+router = APIRouter(tags=["Webhooks"])
 
 
 @router.post(

@@ -14,7 +14,7 @@ from saraban.bootstrap import System
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.service import RoleGrant
+from saraban.identity.service import RoleGrant, people
 from saraban.kit.errors import Forbidden, Invalid
 from tests.conftest import SignIn
 from tests.definitions import shorter
@@ -355,3 +355,16 @@ class TestRoleOfAProject:
             await ground.do(identity.grant_role, "padmin", RoleGrant("ผู้ตรวจแบบ"), by="padmin")
         with pytest.raises(Forbidden, match="may more than the one who gives it"):
             await ground.do(identity.grant_role, "padmin", RoleGrant("ผู้ตรวจแบบ", project_code=DEMO), by="padmin")
+
+
+async def test_a_projects_own_role_is_offered_in_that_project_alone(ground: Ground) -> None:
+    await ground.make(name="ของโครงการนี้", level="Project", projectPublicId=ground.project)
+
+    offered = {}
+    for name in ("padmin", "other.padmin"):
+        offer = await ground.do(people.offered_roles, by=name)
+        offered[name] = {role.role_name for role in offer.roles}
+
+    assert "ของโครงการนี้" in offered["padmin"]
+    assert "ของโครงการนี้" not in offered["other.padmin"]
+    assert "Project Manager" in offered["other.padmin"]

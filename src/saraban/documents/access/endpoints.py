@@ -15,7 +15,7 @@ from saraban.identity.domain.period import RolePeriod
 from saraban.identity.schemas import Words
 from saraban.kit.http import ReadSession
 
-router = APIRouter(tags=["roles"])
+router = APIRouter(tags=["Roles"])
 
 
 @router.get("/access", summary="Why somebody may, or may not")

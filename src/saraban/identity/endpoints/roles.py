@@ -26,7 +26,7 @@ from saraban.kit.http import (
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.operation import Operation, Receipt
 
-router = APIRouter(prefix="/roles", tags=["roles"])
+router = APIRouter(prefix="/roles", tags=["Roles"])
 
 
 @router.get("", summary="The matrix of roles and permissions")

@@ -27,7 +27,7 @@ def device(request: Request, address: Address) -> service.Device:
 CallersDevice = Annotated[service.Device, Depends(async_dependency(device))]
 
 
-@router.post("/auth/login", tags=["auth"], summary="Log in")
+@router.post("/auth/login", tags=["Auth"], summary="Log in")
 async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device: CallersDevice) -> TokenPair:
     """
     Opens a session with user name and password.
@@ -41,7 +41,7 @@ async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device
     return TokenPair.model_validate(opened, from_attributes=True)
 
 
-@router.post("/auth/refresh", tags=["auth"], summary="Exchange the refresh token")
+@router.post("/auth/refresh", tags=["Auth"], summary="Exchange the refresh token")
 async def refresh(body: RefreshRequest, db: Db, tokens: Tokens, device: CallersDevice) -> TokenPair:
     """
     Gives a new pair of tokens. A refresh token is good once; presented again later, it ends the whole session.
@@ -50,7 +50,7 @@ async def refresh(body: RefreshRequest, db: Db, tokens: Tokens, device: CallersD
     return TokenPair.model_validate(opened, from_attributes=True)
 
 
-@router.post("/auth/logout", tags=["auth"], summary="Log out on this device", status_code=status.HTTP_204_NO_CONTENT)
+@router.post("/auth/logout", tags=["Auth"], summary="Log out on this device", status_code=status.HTTP_204_NO_CONTENT)
 async def log_out(body: RefreshRequest, db: Db, address: Address, clock: Now) -> None:
     """Ends the session of that refresh token; other devices stay signed in. Repeating it is no error."""
     await db.transact(
@@ -58,7 +58,7 @@ async def log_out(body: RefreshRequest, db: Db, address: Address, clock: Now) ->
     )
 
 
-@router.post("/auth/password", tags=["auth"], summary="Change the own password", status_code=status.HTTP_204_NO_CONTENT)
+@router.post("/auth/password", tags=["Auth"], summary="Change the own password", status_code=status.HTTP_204_NO_CONTENT)
 async def change_password(body: PasswordChange, ctx: Context, db: Db, attempts: Attempts, clock: Now) -> None:
     """Replaces the caller's own password, given the present one, and ends the caller's other sessions."""
     await service.change_password(
@@ -72,13 +72,13 @@ async def change_password(body: PasswordChange, ctx: Context, db: Db, attempts: 
     )
 
 
-@router.get("/auth/me", tags=["auth"], summary="Who am I, and what may I do")
+@router.get("/auth/me", tags=["Auth"], summary="Who am I, and what may I do")
 async def me(ctx: Context, session: ReadSession) -> Profile:
     """The signed-in user with its organizations, its roles and where they count, and the permissions they give."""
     return await service.profile(ctx, session)
 
 
-@router.get("/organizations", tags=["organizations"], summary="List organizations")
+@router.get("/organizations", tags=["Organizations"], summary="List organizations")
 async def list_organizations(
     ctx: Context,
     session: ReadSession,

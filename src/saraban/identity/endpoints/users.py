@@ -45,7 +45,7 @@ from saraban.kit.http import (
 from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.operation import Operation, Receipt
 
-router = APIRouter(tags=["users"], prefix="/users")
+router = APIRouter(tags=["Users"], prefix="/users")
 
 RoleId = Annotated[UUID, Path(alias="rolePublicId", description="The `publicId` of the role as it was given.")]
 Work = Callable[[RequestContext, AsyncSession], Awaitable[Any]]

@@ -310,8 +310,11 @@ async def offered_roles(ctx: RequestContext, session: AsyncSession) -> OfferedRo
         return caller.may(GIVE, scope) and all(caller.may(name, scope) for name in rights.get(role.role_id, ()))
 
     def somewhere(role: Role) -> bool:
-        scopes = [Scope()] if role.scope == GLOBAL else [_scope(one) for one in here if one.level == role.scope]
-        return any(gives(role, scope) for scope in scopes)
+        if role.scope == GLOBAL:
+            return gives(role, Scope())
+        # A project's own role counts in that project alone.
+        fits = [one for one in here if one.level == role.scope and role.project_id in {None, one.project_id}]
+        return any(gives(role, _scope(one)) for one in fits)
 
     roles = [role for role in known if somewhere(role)]
     levels = {role.scope for role in roles}

@@ -169,7 +169,7 @@ class _Routes:
             path,
             function,
             methods=[method],
-            tags=[kind.plural.en if kind.has_public_id else "master data"],
+            tags=[kind.plural.en.capitalize() if kind.has_public_id else "Master data"],
             summary=summary,
             name=f"{verb}_{kind.name}",
             **more,

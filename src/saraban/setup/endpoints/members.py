@@ -24,7 +24,7 @@ router = APIRouter()
 OrganizationId = Annotated[UUID, Path(alias="organizationPublicId", description="Public id of the organization.")]
 
 
-@router.get("/projects/{publicId}", tags=["projects"], summary="Read a project")
+@router.get("/projects/{publicId}", tags=["Projects"], summary="Read a project")
 async def read_project(ctx: Context, session: ReadSession, response: Response, public_id: PathId) -> ProjectDetail:
     """One project with the organizations that take part and its contracts; a closed one, too. The `ETag` is for its change."""
     row = await master_data.read(ctx, session, PROJECT, MasterAddress(public_id=public_id))
@@ -32,7 +32,7 @@ async def read_project(ctx: Context, session: ReadSession, response: Response, p
     return await projects.read_project(ctx, session, public_id=public_id, closed=True)
 
 
-@router.get("/contracts/{publicId}", tags=["contracts"], summary="Read a contract")
+@router.get("/contracts/{publicId}", tags=["Contracts"], summary="Read a contract")
 async def read_contract(ctx: Context, session: ReadSession, response: Response, public_id: PathId) -> ContractDetail:
     """One contract with its parties; a closed one, too. The `ETag` is for its change."""
     row = await master_data.read(ctx, session, CONTRACT, MasterAddress(public_id=public_id))
@@ -41,7 +41,7 @@ async def read_contract(ctx: Context, session: ReadSession, response: Response, 
     return ContractDetail(**shown(row).model_dump(by_alias=True), organizations=parties)
 
 
-@router.get("/contracts/{publicId}/organizations", tags=["contracts"], summary="List a contract's organizations")
+@router.get("/contracts/{publicId}/organizations", tags=["Contracts"], summary="List a contract's organizations")
 async def contract_organizations(ctx: Context, session: ReadSession, public_id: PathId) -> PartyList:
     """The parties of the contract, each with its role there."""
     return PartyList(items=await _parties(ctx, session, public_id))

@@ -15,7 +15,7 @@ from saraban.projects.schemas import ProjectDetail
 from saraban.setup import service
 from saraban.setup.schemas.new_project import ChecklistItemOut, ChecklistOut, NewProjectIn
 
-router = APIRouter(tags=["projects"])
+router = APIRouter(tags=["Projects"])
 
 
 @router.post("/projects", status_code=201, response_model=ProjectDetail, summary="Create a project")

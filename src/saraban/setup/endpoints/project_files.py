@@ -61,7 +61,7 @@ async def _content(request: Request, caller: CurrentCaller) -> bytes:
 
 @router.get(
     "/projects/{publicId}/file",
-    tags=["projects"],
+    tags=["Projects"],
     response_class=Response,
     responses=_FILE,
     summary="Download a project file",
@@ -74,7 +74,7 @@ async def download(ctx: Context, session: ReadSession, public_id: PathId) -> Res
     return Response(content, media_type=f"{YAML}; charset=utf-8", headers=headers)
 
 
-@router.post("/projects/apply", tags=["projects"], summary="Apply a project file", openapi_extra=_BODY)
+@router.post("/projects/apply", tags=["Projects"], summary="Apply a project file", openapi_extra=_BODY)
 async def apply(
     ctx: Context,
     content: Annotated[bytes, Depends(_content)],
