@@ -34,6 +34,9 @@ def _table(name: str) -> sa.Table:
     return Base.metadata.tables[name]
 
 
+_EVERY: Final = 1_000_000  # rows: a limit keeps what is searched for apart from its order
+
+
 def _columns(kind: MasterKind) -> list[sa.ColumnElement[Any]]:
     table = _table(kind.table)
     nothing: sa.ColumnElement[Any] = sa.null()
@@ -108,15 +111,19 @@ async def rows(
         statement = statement.where(table.c.id.in_(only)).prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     if not include_closed:
         statement = statement.where(_is_open(table))
-    if search:
-        texts = [field for field in kind.fields[:3] if field.reference is None]
-        statement = statement.where(sa.or_(*(table.c[one.column].contains(search, autoescape=True) for one in texts)))
     order: list[Any] = [table.c.sort_order] if kind.ordered else []
     order.append(table.c[kind.code.column])
     if kind.within:
         order.append(_shown(table, kind.field(kind.within)))
+    if search:
+        texts = [field for field in kind.fields[:3] if field.reference is None]
+        statement = statement.where(sa.or_(*(table.c[one.column].contains(search, autoescape=True) for one in texts)))
+        # Put in order afterwards: along the index of the order MariaDB would look up each row that is looked at, one by one.
+        matched = statement.limit(_EVERY).subquery()
+        statement = sa.select(matched)
+        order = [matched.c[name] for name in ("place", kind.code.name, kind.within) if name]
     if after is not None:
-        place = [value for value, kept in zip(after, (kind.ordered, True, kind.within), strict=True) if kept]
+        place = [value for value, kept in zip(after, (kind.ordered or search, True, kind.within), strict=True) if kept]
         statement = statement.where(_beyond(order, place))
     statement = statement.order_by(*order)
     found = await session.execute(statement if limit is None else statement.limit(limit))
