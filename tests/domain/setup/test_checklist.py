@@ -48,5 +48,17 @@ def test_names_what_is_missing(change: dict[str, Any], kind: str) -> None:
     assert missing(**change) == [kind]
 
 
+@pytest.mark.parametrize(
+    ("asked", "there"),
+    [([{"CONSULTANT"}], True), ([{"CONSULTANT"}, {"OWNER"}], False), ([{"CONSULTANT"}, {"OWNER", "CONSULTANT"}], True)],
+)
+def test_somebody_decides_at_each_step_of_an_rfa(asked: list[set[str]], there: bool) -> None:
+    roles = {1: frozenset({"CONTRACTOR"}), 2: frozenset({"CONSULTANT"})}
+
+    found = missing(roles=roles, asked=[frozenset(one) for one in asked])
+
+    assert found == ([] if there else ["people"])
+
+
 def test_each_of_two_organizations_may_create_and_review() -> None:
     assert missing(rights={1: CREATES | REVIEWS, 2: CREATES | REVIEWS}) == []

@@ -7,6 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from tests.conftest import SignIn
+from tests.features.documents.conftest import desk_of
 from tests.features.web.conftest import Sit
 from tests.features.web.page_html import html_of
 from tests.project_callers import CALLERS, add_callers, everybody, statuses
@@ -183,3 +184,21 @@ class TestCallers:
 
         assert file == everybody(403, anonymous=303, admin=422, outsider=404, other_manager=404)
         assert made == everybody(403, anonymous=303, admin=303)
+
+
+async def test_a_project_lacks_people_while_nobody_decides_at_a_step_of_its_rfas(signed_in: SignIn) -> None:
+    """The shipped workflow asks the owner after the consultant."""
+    admin = await signed_in("admin")
+    desk = await desk_of(signed_in)
+    (owner,) = (await admin.get("/api/v1/users", params={"search": "approver.owner"})).json()["items"]
+
+    async def missing() -> list[str]:
+        items = (await admin.get(f"/api/v1/projects/{desk.project}/checklist")).json()["items"]
+        return [one["kind"] for one in items if not one["done"]]
+
+    before = await missing()
+    closed = await admin.post(f"/api/v1/users/{owner['publicId']}/close")
+    after = await missing()
+
+    assert closed.status_code == 200
+    assert (before, after) == ([], ["people"])

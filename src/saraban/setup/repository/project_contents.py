@@ -132,6 +132,20 @@ async def members(session: AsyncSession, *, project_id: int) -> Rows:
     return await _rows(session, statement)
 
 
+async def roles_of_parties(session: AsyncSession, *, project_id: int) -> Rows:
+    """Which part each organization has in a project and in its contracts."""
+    member, party = ProjectOrganization, ContractOrganization
+    statement = sa.select(member.organization_id, member.role_in_project.label("role")).where(
+        member.project_id == project_id
+    )
+    of_contracts = (
+        sa.select(party.organization_id, party.role_in_contract.label("role"))
+        .join(Contract, Contract.id == party.contract_id)
+        .where(Contract.project_id == project_id)
+    )
+    return (await session.execute(sa.union(statement, of_contracts))).all()
+
+
 async def contracts(session: AsyncSession, codes: Collection[str], *, project_id: int | None) -> Sequence[Contract]:
     """Those of the project and, of other projects, those of the codes; closed ones too."""
     wanted = sa.or_(Contract.contract_code.in_(codes), Contract.project_id == project_id)

@@ -7,12 +7,14 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import NotFound
 from saraban.projects import service as projects
 from saraban.setup.domain.checklist import CREATES, REVIEWS, ChecklistItem, ProjectFacts, checklist
 from saraban.setup.repository import project_contents as repository
 from saraban.setup.service.project_files import MANAGE
+from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS
 
 
@@ -51,6 +53,10 @@ async def _facts(session: AsyncSession, key: int, contract_parties: Sequence[int
     chosen = {
         row.kind: row.workflow_code for row in await repository.choices(session, project_id=key) if not row.type_code
     }
+    starts = {kind: chosen.get(kind, register.code) for kind, register in REGISTERS.items()}
+    roles: dict[int, set[str]] = defaultdict(set)
+    for row in await repository.roles_of_parties(session, project_id=key):
+        roles[row.organization_id].add(party_role(row.role).value)
     return ProjectFacts(
         members=counts.members,
         contract_parties=contract_parties,
@@ -58,6 +64,21 @@ async def _facts(session: AsyncSession, key: int, contract_parties: Sequence[int
         rfa_types=counts.rfa_types,
         formats=counts.formats,
         rights={organization: frozenset(held) for organization, held in rights.items()},
-        workflows=frozenset(chosen.get(kind, register.code) for kind, register in REGISTERS.items()),
+        workflows=frozenset(starts.values()),
         in_force=frozenset(await repository.workflows(session)),
+        roles={organization: frozenset(held) for organization, held in roles.items()},
+        asked=await _asked(session, starts["rfa"]),
     )
+
+
+async def _asked(session: AsyncSession, code: str) -> list[frozenset[str]]:
+    """Return the parts of organizations that decide at each step of a workflow."""
+    try:
+        definition = (await workflow.starting(session, code=code)).definition
+    except workflow.WorkflowNotDefined:
+        return []
+    asked = []
+    for state in definition.states.values():
+        deciding = [one.require.organization_roles for one in state.on.values() if REVIEWS in one.require.permissions]
+        asked.append(frozenset[str]().union(*deciding))
+    return [one for one in asked if one]

@@ -123,7 +123,7 @@ class SystemPage(PageModel):
 async def system(page: CurrentPage, request: Request) -> Response:
     """What the installation stands on, what waits, what is sealed, what is off and what that means."""
     report = await system_report.read_system(page.context, request.app.state)
-    reasons = {one.reason: _REASONS.get(one.reason, one.reason) for one in report.dependencies.values()}
+    reasons = {one.reason: _in_thai(one.reason) for one in report.dependencies.values()}
     return page.show(
         SystemPage(
             report=report,
@@ -133,6 +133,12 @@ async def system(page: CurrentPage, request: Request) -> Response:
             settings=SETTINGS if page.language == "th" else {},
         )
     )
+
+
+def _in_thai(reason: str) -> str:
+    if reason.startswith("at "):
+        return f"เวอร์ชัน {reason.removeprefix('at ')}"
+    return _REASONS.get(reason, reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

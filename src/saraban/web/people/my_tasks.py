@@ -60,8 +60,8 @@ TO_DO: Final[Mapping[Missing, Text]] = {
     Missing.TYPES: Text("ประเภท RFA", "RFA types"),
     Missing.FORMATS: Text("รูปแบบเลขที่", "Number formats"),
     Missing.PEOPLE: Text(
-        "ผู้ใช้งาน: ผู้จัดทำเอกสาร และผู้พิจารณาจากอีกองค์กร",
-        "People: somebody who creates, and a reviewer of another organization",
+        "ผู้ใช้งาน: ผู้จัดทำเอกสาร และผู้พิจารณาของทุกองค์กรที่กระบวนงาน RFA รอ",
+        "People: somebody who creates, and a reviewer of each organization that RFAs wait for",
     ),
     Missing.WORKFLOWS: Text("กระบวนงานของเอกสาร", "Workflows that documents start on"),
 }
