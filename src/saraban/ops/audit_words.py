@@ -66,6 +66,7 @@ _WHOLE: Final[dict[str, Text]] = {
     "user.grant_role": Text("มอบบทบาท", "Role given"),
     "user.revoke_role": Text("ถอนบทบาท", "Role taken back"),
     "project.reminders": Text("ตั้งการเตือนกำหนดของโครงการ", "Reminders of the project set"),
+    "project.drawing_settings": Text("ตั้งค่าทะเบียนแบบ", "Register of drawings set up"),
     "project.apply": Text("นำไฟล์โครงการมาใช้", "Project file applied"),
     "calendar.weekend": Text("กำหนดวันหยุดประจำสัปดาห์", "Weekend set"),
     "calendar.day_added": Text("เพิ่มวันในปฏิทินโครงการ", "Day added to the project calendar"),

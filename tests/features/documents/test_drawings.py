@@ -200,6 +200,66 @@ class TestRevisions:
         assert (strange.status_code, pointers(strange)) == (422, ["/revision/derivedFromPublicIds/0"])
 
 
+class TestRegisterSettings:
+    def path(self, desk: Desk, kind: str) -> str:
+        return f"/api/v1/projects/{desk.project}/drawing-registers/{kind}"
+
+    async def test_decide_what_is_registered_from_then_on(self, desk: Desk) -> None:
+        client = await desk.as_("padmin")
+        wanted = {"revisionScheme": "P01, C01", "numberPattern": "LP3-*-###", "takesAddenda": True}
+        before = (await client.get(self.path(desk, "contract"))).json()
+        old = await register(desk, "admin", "contract", "ANY")
+
+        saved = await client.put(self.path(desk, "contract"), json=wanted)
+        number = await sent(desk, "admin", "contract", "ANY-2")
+        label = await sent(desk, "admin", "contract", "LP3-HW-001", revision={"label": "0"})
+        new = await register(desk, "admin", "contract", "LP3-HW-001")
+        addendum = await client.post(f"/api/v1/drawings/contract/{new['publicId']}/revisions", json={"label": "C01"})
+        onward = await client.post(f"/api/v1/drawings/contract/{old['publicId']}/revisions", json={})
+
+        assert before == {"revisionScheme": "0", "numberPattern": None, "takesAddenda": False}
+        assert saved.json() == (await client.get(self.path(desk, "contract"))).json() == wanted
+        assert (number.status_code, pointers(number)) == (422, ["/drawingNumber"])
+        assert (label.status_code, pointers(label)) == (422, ["/revision/label"])
+        assert [one["revisionLabel"] for one in addendum.json()["revisions"]] == ["C01", "P01"]
+        # A history that began in another scheme goes on in this one.
+        assert [one["revisionLabel"] for one in onward.json()["revisions"]] == ["P01", "0"]
+        assert (await client.get(self.path(desk, "shop"))).json() == before
+
+    @pytest.mark.parametrize(
+        ("wanted", "pointer"),
+        [
+            ({"revisionScheme": "P" * 3}, "/revisionScheme"),
+            ({"revisionScheme": "0, 1"}, "/revisionScheme"),
+            ({"revisionScheme": "0", "numberPattern": "*"}, "/numberPattern"),
+            ({"revisionScheme": "0", "takesAddenda": "yes"}, "/takesAddenda"),
+        ],
+    )
+    async def test_refuse_what_says_nothing(self, desk: Desk, wanted: dict[str, Any], pointer: str) -> None:
+        answer = await (await desk.as_("padmin")).put(self.path(desk, "shop"), json=wanted)
+
+        assert (answer.status_code, pointers(answer)) == (422, [pointer])
+
+    async def test_are_the_project_managers(
+        self, desk: Desk, app: FastAPI, client: httpx.AsyncClient, signed_in: SignIn
+    ) -> None:
+        await add_callers(app.state.db)
+
+        async def read(caller: httpx.AsyncClient) -> httpx.Response:
+            return await caller.get(self.path(desk, "shop"))
+
+        async def save(caller: httpx.AsyncClient) -> httpx.Response:
+            return await caller.put(self.path(desk, "shop"), json={"revisionScheme": "A"})
+
+        hidden = {"anonymous": 401, "outsider": 404, "other.manager": 404}
+        assert await statuses(read, signed_in, client) == everybody(200, anonymous=401, outsider=404, other_manager=404)
+        assert await statuses(save, signed_in, client) == everybody(403) | hidden | {
+            "admin": 200,
+            "padmin": 200,
+            "outsider": 403,
+        }
+
+
 class TestChange:
     async def test_classifies_otherwise_once_for_each_version(self, desk: Desk) -> None:
         client = await desk.as_("admin")

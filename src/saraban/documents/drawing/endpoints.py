@@ -19,19 +19,43 @@ from saraban.documents.drawing.schemas import (
     KindName,
     NewDrawing,
     NewDrawingRevision,
+    RegisterSettings,
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Db, Idempotent, IfMatch, PathId, ReadSession, read_after_commit, respond
 from saraban.kit.operation import Operation, Receipt
 
-READ = "document.view"
+READ, MANAGE = "document.view", "project.edit"
 router = APIRouter(prefix="/drawings", tags=["Drawings"])
+of_project = APIRouter(prefix="/projects", tags=["Drawings"])
 
 Reader = Annotated[RequestContext, guarded(READ)]
 Registrar = Annotated[RequestContext, guarded_keyed(CREATE)]
 Reviser = Annotated[RequestContext, guarded_keyed(REVISE)]
+Manager = Annotated[RequestContext, guarded_keyed(MANAGE)]
 Kind = Annotated[KindName, Path(description="The register.")]
+
+
+@of_project.get("/{publicId}/drawing-registers/{kind}", summary="Read what a project decides for a register")
+async def read_settings(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> RegisterSettings:
+    """Without a decision of its own a register counts 0, 1, 2 and takes any number."""
+    return await service.read_settings(ctx, session, KINDS[kind], project_public_id=public_id)
+
+
+@of_project.put("/{publicId}/drawing-registers/{kind}", summary="Decide for a register")
+async def save_settings(
+    kind: Kind, public_id: PathId, body: RegisterSettings, idempotency: Idempotent, ctx: Manager
+) -> RegisterSettings:
+    """The revision scheme and the form of numbers count for what is registered from then on."""
+
+    async def work(session: AsyncSession) -> Receipt:
+        await service.save_settings(ctx, session, KINDS[kind], project_public_id=public_id, wanted=body)
+        return Receipt("drawing_settings")
+
+    asked = {"kind": kind, "project": str(public_id), "body": body.model_dump(mode="json")}
+    await idempotency.run(Operation.of(ctx, "PUT /projects/{publicId}/drawing-registers", asked), work)
+    return body
 
 
 @router.get("/current-set", summary="What one builds from")

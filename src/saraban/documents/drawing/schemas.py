@@ -77,6 +77,23 @@ class DrawingChanges(_Sheet):
     """What is classified otherwise; a field that is absent stays, and null empties it. The number and the revisions stay."""
 
 
+class RegisterSettings(Schema):
+    """What a project decides for one of its registers of drawings."""
+
+    revision_scheme: Annotated[str, SingleLine(100)] = Field(
+        description="The first label of each stage, commas between: `0` counts 0, 1, 2; `P01, C01` goes over from P to C.",
+        examples=["P01, C01"],
+    )
+    number_pattern: Annotated[str, SingleLine(100)] | None = Field(
+        None,
+        description="What numbers look like: `#` a figure, `@` a letter, `*` a text without dashes. None takes any number.",
+        examples=["LP3-*-@@-###"],
+    )
+    takes_addenda: bool = Field(
+        default=False, strict=True, description="Of contract drawings: addenda are revisions of them."
+    )
+
+
 class DrawingQuery(Schema):
     """What is asked of a register of drawings; None asks for all."""
 

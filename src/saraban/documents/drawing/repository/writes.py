@@ -138,3 +138,16 @@ async def targets_by_public_id(
 
 async def settings(session: AsyncSession, *, project_id: int, kind: DrawingKind) -> DrawingSettingsRow | None:
     return await session.get(DrawingSettingsRow, (project_id, kind.path), populate_existing=True)
+
+
+async def save_settings(
+    session: AsyncSession, *, project_id: int, kind: DrawingKind, values: Mapping[str, object]
+) -> None:
+    """Write what a project has decided; the project is held, so that nobody else does at the same time."""
+    row = await settings(session, project_id=project_id, kind=kind)
+    if row is None:
+        session.add(DrawingSettingsRow(project_id=project_id, kind=kind.path, **values))
+    else:
+        for name, value in values.items():
+            setattr(row, name, value)
+    await session.flush()

@@ -1,5 +1,6 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
+from saraban.documents.drawing.service.register_settings import read_settings, save_settings
 from saraban.documents.drawing.service.registers import (
     list_drawings,
     list_revisions,
@@ -23,7 +24,9 @@ __all__ = [
     "list_drawings",
     "list_revisions",
     "read",
+    "read_settings",
     "reads_file",
     "register",
     "revise",
+    "save_settings",
 ]

@@ -15,10 +15,7 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain import ABOVE, Reach, reach
 from saraban.documents.core.schemas import CodeAnswer, ContractAnswer, OrganizationAnswer, ProjectAnswer
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
-from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
-from saraban.documents.drawing.domain.settings import DEFAULTS, DrawingSettings, NumberPattern
 from saraban.documents.drawing.repository import registers as repository
-from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import DrawingPlace, DrawingRow, DrawingSearch, LinkedDrawingFile
 from saraban.documents.drawing.schemas import (
     DrawingAnswer,
@@ -29,6 +26,7 @@ from saraban.documents.drawing.schemas import (
     DrawingSummary,
     FullRevisionAnswer,
 )
+from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import NotFound, invalid, unknown
@@ -97,14 +95,6 @@ async def scope_of(ctx: RequestContext, session: AsyncSession, place: DrawingPla
     members = await repository.members(session, project_id=place.project_id, organizations=ctx.caller.organization_ids)
     above = frozenset(key for key, role in members.items() if party_role(role) in ABOVE)
     return Scope(above, place.project_id, place.contract_id)
-
-
-async def settings_of(session: AsyncSession, project_id: int, kind: DrawingKind) -> DrawingSettings:
-    row = await writes.settings(session, project_id=project_id, kind=kind)
-    if row is None:
-        return DEFAULTS
-    pattern = NumberPattern(row.number_pattern) if row.number_pattern else None
-    return DrawingSettings(RevisionScheme.parse(row.revision_scheme), pattern, row.addenda)
 
 
 async def list_drawings(

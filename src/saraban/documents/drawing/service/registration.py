@@ -21,6 +21,7 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision
 from saraban.documents.drawing.service import registers
+from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid, unknown
@@ -68,7 +69,7 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
     """
     project = await _project(ctx, session, new.project_public_id)
     contract, originator = await _place(ctx, session, kind, project, new)
-    settings = await registers.settings_of(session, project.id, kind)
+    settings = await settings_of(session, project.id, kind)
     if settings.pattern is not None:
         settings.pattern.require(new.drawing_number)
     label = new.revision.label or settings.scheme.next_labels(None)[0]
@@ -280,7 +281,7 @@ async def _held(
     ctx.caller.require(permission, scope)
     if not newest.project.is_active:
         raise NotFound(f"The project of the {kind.singular.en} {public_id} is closed.")
-    return newest, head, await registers.settings_of(session, head.project_id, kind)
+    return newest, head, await settings_of(session, head.project_id, kind)
 
 
 def _touch(ctx: RequestContext, head: Drawing) -> None:
