@@ -36,7 +36,7 @@ class TestOutsiders:
                 "{organizationPublicId}", organization
             )
             address = address.replace("{code}", "TER").replace("{userPublicId}", user).replace("{rolePublicId}", user)
-            address = address.replace("{day}", "2099-01-05")
+            address = address.replace("{day}", "2099-01-05").replace("{kind}", "shop")
             body = operation.get("requestBody", {}).get("content", {}).get(JSON, {}).get("example")
             for name in (OUTSIDER, READER, OTHER_MANAGER):
                 client = await signed_in(name)
