@@ -12,15 +12,15 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 91_202,
-    "modules in src": 481,
+    "lines of Python in src": 91_321,
+    "modules in src": 482,
     "modules with one importer and under 60 lines": 11,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,
     "parameters of a function, 90th percentile": 4,
-    "keyword arguments that only forward": 1_726,
-    "`Any` in src": 462,
+    "keyword arguments that only forward": 1_730,
+    "`Any` in src": 463,
     "modules on the path of POST /rfas": 55,  # 51, and four more where two requests are over 2 s apart
     "modules on the path of a transition": 48,
 }

@@ -23,6 +23,7 @@ PAGES = (
     "/rfas/new",
     "/transmittals/new",
     "/circulations/new",
+    "/drawings/shop",
     "/notifications",
     "/nowhere",
 )

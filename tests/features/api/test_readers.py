@@ -25,7 +25,7 @@ ELSEWHERE: Final = re.compile(
     r"/api/v1/(attachments|auth|circulations|correspondences|delegations|document-numbering/(?!logs/audit)|drawings|inbox|notifications"
     r"|rfas|transmittals|webhooks|workflow)"
     r"|/api/v1/projects/{publicId}/(calendar|drawing-registers/{kind}|reminders|review-teams|webhooks)$"
-    r"|/(account|calendar|circulations|correspondences|delegations|documents|files|find|inbox|notifications|review-teams|rfas"
+    r"|/(account|calendar|circulations|correspondences|delegations|documents|drawings|files|find|inbox|notifications|review-teams|rfas"
     r"|transmittals|webhooks|workflows|{path})|/numbers(?!/audit)|/$"
 )
 

@@ -12,7 +12,7 @@ from tests.conftest import SignIn
 from tests.features.web.page_html import html_of
 from tests.password_reads import password_reads
 
-PAGES = ("/inbox", "/correspondences", "/rfas", "/transmittals", "/circulations", "/notifications")
+PAGES = ("/inbox", "/correspondences", "/rfas", "/transmittals", "/circulations", "/drawings/shop", "/notifications")
 # Attributes whose numbers say how something looks or is limited.
 MEASURES = {
     "tabindex", "width", "height", "rows", "cols", "colspan", "rowspan", "maxlength", "minlength", "min", "max", "size",

@@ -11,22 +11,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from saraban.kit.dates import parse_date
-from saraban.kit.errors import Forbidden, Invalid, Text
+from saraban.kit.errors import Forbidden, Text
 from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.json import Json
-from saraban.kit.schema import PeriodQuery, Schema
+from saraban.kit.schema import PeriodQuery
 from saraban.ops import audit_trail, audit_words
 from saraban.ops.audit_trail import AuditEntryOut, AuditObjectOut, AuditQuery
 from saraban.setup.domain import master_kinds
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.forms import form_errors, validated
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest, day_text
+from saraban.web.shell.forms import usable_query
+from saraban.web.shell.page import CurrentPage, FormErrors, PageModel, PageRequest, day_text
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-Asked = TypeVar("Asked", bound=Schema)
 Period = TypeVar("Period", bound=PeriodQuery)
 ROWS: Final = 50
 _LONGEST: Final = 300
@@ -158,17 +157,6 @@ def usable_filters(page: PageRequest, schema: type[Period], given: Mapping[str, 
     if query.since and query.until and query.since > query.until:
         query = query.model_copy(update={"since": query.until, "until": query.since})
     return query, faults
-
-
-def usable_query(page: PageRequest, schema: type[Asked], given: Mapping[str, str]) -> tuple[Asked, FormErrors]:
-    """Return what can be asked, and what is wrong with the rest, by its field."""
-    try:
-        return validated(page.request, schema, given), NO_ERRORS
-    except Invalid as error:
-        faults = FormErrors(fields=form_errors(error, page.language).fields)
-        return validated(
-            page.request, schema, {key: one for key, one in given.items() if key not in faults.fields}
-        ), faults
 
 
 def _row(page: PageRequest, entry: AuditEntryOut, names: Mapping[str, str]) -> AuditLine:

@@ -22,8 +22,7 @@ from saraban.kit.schema import Schema
 from saraban.ops import audit_words, event_administration
 from saraban.ops.event_administration import MANAGES, Reason
 from saraban.ops.system_report import SEES
-from saraban.web.operations.audit import usable_query
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit
+from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit, usable_query
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 

@@ -190,6 +190,17 @@ def validated(request: Request, schema: type[Order], payload: Mapping[str, objec
         raise Invalid("The form is not complete.", fields=problems) from fault
 
 
+def usable_query(page: PageRequest, schema: type[Order], given: Mapping[str, str]) -> tuple[Order, FormErrors]:
+    """Return what can be asked, and what is wrong with the rest, by its field."""
+    try:
+        return validated(page.request, schema, given), NO_ERRORS
+    except Invalid as error:
+        faults = FormErrors(fields=form_errors(error, page.language).fields)
+        return validated(
+            page.request, schema, {key: one for key, one in given.items() if key not in faults.fields}
+        ), faults
+
+
 def form_errors(error: DomainError | None, language: str) -> FormErrors:
     """Return a refusal as words for each field of the form."""
     if error is None:

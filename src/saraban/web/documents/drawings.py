@@ -1,0 +1,120 @@
+"""The registers of drawings as pages: what is current, or was on a day, and one drawing with its history and its links."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import RedirectResponse, Response
+
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import KINDS, DrawingKind
+from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary
+from saraban.kit.errors import NotFound
+from saraban.kit.http import ReadSession
+from saraban.projects import service as projects
+from saraban.projects.schemas import CodeSummary
+from saraban.projects.service import ProjectRef
+from saraban.web.shell.forms import usable_query
+from saraban.web.shell.page import CurrentPage, PageModel, id_of
+from saraban.web.shell.session import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings")
+
+ROWS: Final = 50
+VIEW: Final = "document.view"
+
+
+class DrawingFilters(BaseModel):
+    """What the address bar says, as it was typed."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+    project: str = Field("", max_length=40)
+    q: str = Field("", max_length=200)
+    discipline: str = Field("", max_length=50)
+    as_of: str = Field("", alias="asOf", max_length=40)
+
+    @property
+    def given(self) -> dict[str, str]:
+        said = self.model_dump(by_alias=True, exclude={"project"})
+        return {name: value.strip() for name, value in said.items() if value.strip()}
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawingsPage(PageModel):
+    template: ClassVar[str] = "documents/drawings.html"
+    fragments: ClassVar[tuple[str, ...]] = ("documents/parts/drawing_rows.html", "documents/parts/drawing_list.html")
+
+    register: DrawingKind
+    registers: Mapping[str, DrawingKind]
+    items: Sequence[DrawingSummary]
+    next_cursor: str | None
+    asked: DrawingFilters
+    disciplines: Sequence[CodeSummary]
+    place: ProjectRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawingPage(PageModel):
+    template: ClassVar[str] = "documents/drawing.html"
+
+    register: DrawingKind
+    registers: Mapping[str, DrawingKind]
+    drawing: DrawingAnswer
+
+
+@router.get("")
+async def first() -> Response:
+    return RedirectResponse("/drawings/shop", 303)
+
+
+@router.get("/{name}")
+async def listing(
+    name: str,
+    page: CurrentPage,
+    session: ReadSession,
+    asked: Annotated[DrawingFilters, Query()],
+    cursor: Annotated[str | None, Query(max_length=600)] = None,
+) -> Response:
+    """In the order of numbers, as it stands now or stood on a day."""
+    kind = _kind(name)
+    page.caller.require_somewhere(VIEW)
+    place = (await page.choose_project(session, id_of(asked.project))).place
+    given: dict[str, Any] = {**asked.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
+    query, faults = usable_query(page, DrawingQuery, given | ({"cursor": cursor} if cursor else {}))
+    found = await drawings.list_drawings(page.context, session, kind, query)
+    model = DrawingsPage(
+        register=kind,
+        registers=KINDS,
+        items=found.items,
+        next_cursor=found.next_cursor,
+        asked=asked,
+        disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
+        place=place,
+        faults=faults,
+    )
+    return page.show_list(model, cursor)
+
+
+@router.get("/{name}/{public_id}")
+async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
+    """One drawing: its sheet, its revisions with their files, what it derives from and what refers to it."""
+    kind = _kind(name)
+    page.caller.require_somewhere(VIEW)
+    drawing, _ = await drawings.read(page.context, session, kind, public_id)
+    page.within(drawing.project.public_id)
+    return page.show(DrawingPage(register=kind, registers=KINDS, drawing=drawing))
+
+
+def _kind(name: str) -> DrawingKind:
+    if name not in KINDS:
+        raise NotFound(f"There is no register of {name} drawings.")
+    return KINDS[name]
