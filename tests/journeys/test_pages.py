@@ -97,8 +97,8 @@ async def test_the_reference_of_the_api_sends_what_is_tried_as_its_reader(sit: S
     page = reader.page
     asked: set[str] = set()
     page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
-    await reader.goto("/docs/api#/auth/auth_me")
-    tried = page.locator("#operations-auth-auth_me")
+    await reader.goto("/docs/api#/Auth/auth_me")
+    tried = page.locator("#operations-Auth-auth_me")
     await tried.locator(".execute").click(timeout=60_000)  # the description of the API is 2 MB
 
     await expect(tried.locator(".live-responses-table .response .response-col_status")).to_contain_text("200")

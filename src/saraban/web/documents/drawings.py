@@ -17,7 +17,6 @@ from saraban.kit.errors import NotFound
 from saraban.kit.http import ReadSession
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary
-from saraban.projects.service import ProjectRef
 from saraban.web.shell.forms import usable_query
 from saraban.web.shell.page import CurrentPage, PageModel, id_of
 from saraban.web.shell.session import PageRoute
@@ -49,7 +48,7 @@ class DrawingFilters(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawingsPage(PageModel):
+class DrawingRegisterPage(PageModel):
     template: ClassVar[str] = "documents/drawings.html"
     fragments: ClassVar[tuple[str, ...]] = ("documents/parts/drawing_rows.html", "documents/parts/drawing_list.html")
 
@@ -59,11 +58,10 @@ class DrawingsPage(PageModel):
     next_cursor: str | None
     asked: DrawingFilters
     disciplines: Sequence[CodeSummary]
-    place: ProjectRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawingPage(PageModel):
+class DrawingDetailPage(PageModel):
     template: ClassVar[str] = "documents/drawing.html"
 
     register: DrawingKind
@@ -72,7 +70,8 @@ class DrawingPage(PageModel):
 
 
 @router.get("")
-async def first() -> Response:
+async def first(page: CurrentPage) -> Response:
+    page.caller.require_somewhere(VIEW)
     return RedirectResponse("/drawings/shop", 303)
 
 
@@ -91,14 +90,13 @@ async def listing(
     given: dict[str, Any] = {**asked.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
     query, faults = usable_query(page, DrawingQuery, given | ({"cursor": cursor} if cursor else {}))
     found = await drawings.list_drawings(page.context, session, kind, query)
-    model = DrawingsPage(
+    model = DrawingRegisterPage(
         register=kind,
         registers=KINDS,
         items=found.items,
         next_cursor=found.next_cursor,
         asked=asked,
         disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
-        place=place,
         faults=faults,
     )
     return page.show_list(model, cursor)
@@ -111,7 +109,7 @@ async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSessi
     page.caller.require_somewhere(VIEW)
     drawing, _ = await drawings.read(page.context, session, kind, public_id)
     page.within(drawing.project.public_id)
-    return page.show(DrawingPage(register=kind, registers=KINDS, drawing=drawing))
+    return page.show(DrawingDetailPage(register=kind, registers=KINDS, drawing=drawing))
 
 
 def _kind(name: str) -> DrawingKind:
