@@ -293,6 +293,7 @@ def _readers(subjects: Subjects) -> AccessRules:
     rules.add(documents.document_files)
     rules.add(circulations.reads_file)
     rules.add(drawings.reads_file)
+    rules.add(rfas.reads_file)
     rules.add(documents.step_files(subjects))
     return rules
 

@@ -20,7 +20,11 @@ from saraban.documents.core import service as core
 from saraban.documents.core.repository import writes
 from saraban.documents.core.schemas import DocumentChanges, NewRevision
 from saraban.documents.correspondence import CORRESPONDENCE, NewCorrespondence
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import SHOP
+from saraban.documents.drawing.schemas import NewDrawing
 from saraban.documents.rfa import service as rfas
+from saraban.documents.rfa.models import RfaItem, RfaItemClaim
 from saraban.documents.rfa.schemas import NewRfa
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity
@@ -30,8 +34,9 @@ from saraban.kit.clock import local_date
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.numbering.series.models import LedgerEntry
-from saraban.projects.models import Project
+from saraban.projects.models import Project, RfaApproveCode
 from saraban.workflow import service as workflow
+from saraban.workflow.language.subject import ItemResult
 from saraban.workflow.runtime import repository as instances
 from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
@@ -115,13 +120,23 @@ class Office:
         changes = DocumentChanges(subject="แก้ทีหลัง")
         return await core.edit(ctx, self.system.documents, LETTERS, letter.data.public_id, changes)
 
-    async def rfa(self) -> WorkflowEnvelope[Any]:
+    async def drawing(self, number: str) -> UUID:
+        """Register a shop drawing; return the public id of its revision."""
+        ctx = await self.context("admin")
+        new = NewDrawing(project_public_id=self.project, drawing_number=number, title="แปลนฐานราก")
+        receipt = await self.system.db.transact(lambda session: drawings.register(ctx, session, SHOP, new))
+        async with self.system.db.reading() as session:
+            answer, _ = await drawings.read(ctx, session, SHOP, receipt.resource_id)
+        return answer.revision.public_id
+
+    async def rfa(self, *carried: UUID) -> WorkflowEnvelope[Any]:
         new = NewRfa(
             project_public_id=self.project,
             recipients=[{"organizationPublicId": self.organizations["คคง."], "recipientType": "TO"}],
             subject="รายงานผลการทดสอบเสาเข็ม",
             rfa_type_code="RPT",
             discipline_code="TER",
+            items=[{"drawingRevisionPublicId": one} for one in carried],
         )
         ctx = await self.context("dc.contractor")
         return await self.shown(ctx, rfas.RFA, core.create(ctx, self.system.documents, rfas.RFA, new))
@@ -273,6 +288,55 @@ class TestAtOnce:
         async with office.system.db.reading() as session:
             numbers = set(await session.scalars(sa.select(LedgerEntry.document_number)))
         assert len(numbers) == 2
+
+
+class TestDrawingsOfRfas:
+    async def test_one_of_several_who_ask_at_once_has_the_drawings(self, office: Office) -> None:
+        """Each names them in another order, and none waits for another for ever."""
+        first, second = await office.drawing("S-1"), await office.drawing("S-2")
+        asked = [office.rfa(*(pair if place % 2 else pair[::-1])) for place, pair in enumerate([(first, second)] * 4)]
+
+        found = await asyncio.gather(*asked, return_exceptions=True)
+
+        refused = [one for one in found if isinstance(one, BaseException)]
+        assert [type(one) for one in refused] == [rfas.DrawingRevisionInRfa] * 3
+        async with office.system.db.reading() as session:
+            assert await session.scalar(sa.select(sa.func.count()).select_from(RfaItemClaim)) == 2
+
+    async def test_are_answered_in_one_step_or_not_at_all(self, office: Office) -> None:
+        """The connection is lost before the commit; the same answers are given again."""
+        carried = [await office.drawing(f"S-{place}") for place in range(20)]
+        rfa = await office.rfa(*carried)
+        await office.act("dc.contractor", rfa, "submit")
+        results = tuple(ItemResult(one, "3R" if place % 2 else "1A", None) for place, one in enumerate(carried))
+        caller = await office.caller("reviewer.consultant")
+        command = Command("approve", item_results=results)
+
+        async def answer(session: AsyncSession, *, lost: bool = False) -> None:
+            ctx = context(caller=caller, now=office.system.clock.now(), address="127.0.0.1")
+            subjects, instance = office.system.subjects, rfa.workflow.instance_public_id
+            await step_in(ctx, session, subjects=subjects, public_id=instance, command=command)
+            if lost:
+                raise ConnectionResetError
+
+        async def answered() -> list[tuple[str | None, int]]:
+            codes = (
+                sa.select(RfaApproveCode.approve_code, sa.func.count(RfaItem.id))
+                .select_from(RfaItem)
+                .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
+                .group_by(RfaApproveCode.approve_code)
+                .order_by(RfaApproveCode.approve_code)
+            )
+            async with office.system.db.reading() as session:
+                return [(code, many) for code, many in await session.execute(codes)]
+
+        with pytest.raises(ConnectionResetError):
+            await office.system.db.transact(lambda session: answer(session, lost=True))
+        before = await answered()
+        await office.system.db.transact(answer)
+
+        assert before == [(None, 20)]
+        assert await answered() == [("1A", 10), ("3R", 10)]
 
 
 class TestStepsMeanwhile:

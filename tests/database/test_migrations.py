@@ -77,6 +77,7 @@ STEPS = [
     "0059",
     "0060",
     "0061",
+    "0062",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

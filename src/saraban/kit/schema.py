@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationInfo
+import orjson
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationInfo
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -152,3 +153,31 @@ class PeriodQuery(Schema):
 
     since: Day | None = Field(None, alias="from", description="On this day or later, in the deployment's zone.")
     until: Day | None = Field(None, description="On this day or earlier.")
+
+
+MAX_PAYLOAD = 16_000
+
+
+def storable(value: dict[str, Any]) -> dict[str, Any]:
+    """Check that a JSON object can be kept in a database."""
+    # Half surrogates, numbers beyond 64 bits and endless nesting pass the JSON parser and fail in the database.
+    try:
+        orjson.dumps(value)
+    except TypeError as fault:
+        if "Recursion" in str(fault):  # all that tells it from the others
+            raise PydanticCustomError("too_large", TOO_DEEP.en, {"th": TOO_DEEP.th}) from fault
+        th = "มีค่าที่จัดเก็บไม่ได้"
+        raise PydanticCustomError("malformed", "This holds a value that cannot be stored.", {"th": th}) from fault
+    return value
+
+
+def small(value: dict[str, Any]) -> dict[str, Any]:
+    """Check that a JSON object has a size that is kept with each step."""
+    if len(orjson.dumps(value)) > MAX_PAYLOAD:
+        th = f"ต้องไม่เกิน {MAX_PAYLOAD} ไบต์"
+        raise PydanticCustomError("too_large", "This may have at most {most} bytes.", {"most": MAX_PAYLOAD, "th": th})
+    return value
+
+
+Storable = Annotated[dict[str, Any], AfterValidator(storable)]
+Payload = Annotated[dict[str, Any], AfterValidator(storable), AfterValidator(small)]

@@ -264,6 +264,8 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "workflow_delegate": ("DELEGATE_AWAY", "DELEGATION_CHAINED", "DELEGATION_OVERLAPS"),
     "workflow_revoke_delegation": ("DELEGATION_CHANGED",),
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
+    "rfas_create": (*_WRITE, "DRAWING_REVISION_IN_RFA", "DRAWING_REVISION_SUPERSEDED"),
+    "rfas_edit": (*_EDIT, "DRAWING_REVISION_IN_RFA", "DRAWING_REVISION_SUPERSEDED"),
     "drawings_create": ("DRAWING_NUMBER_TAKEN", "NOT_YOUR_ORGANIZATION"),
     "drawings_change": ("DRAWING_CHANGED",),
     "drawings_revise": ("DRAWING_REVISION_NOT_FORWARD", "DRAWING_TAKES_NO_ADDENDA"),

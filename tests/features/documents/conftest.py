@@ -81,6 +81,13 @@ class Desk:
         rows = answer.json()["items"]
         return [one["data"] | {"workflow": one["workflow"]} if "workflow" in one else one for one in rows]
 
+    async def register(self, account: str, kind: str, number: str, **more: Any) -> dict[str, Any]:
+        """Register a drawing."""
+        body = {"projectPublicId": self.project, "drawingNumber": number, "title": "แปลนฐานราก", **more}
+        answer = await (await self.as_(account)).post(f"/api/v1/drawings/{kind}", json=body)
+        assert answer.status_code == httpx.codes.CREATED, answer.text
+        return answer.json()  # type: ignore[no-any-return]
+
     async def upload(self, account: str) -> str:
         client = await self.as_(account)
         file = (f"ผลทดสอบ-{next(_names)}.pdf", PDF, "application/pdf")

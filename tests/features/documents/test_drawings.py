@@ -17,12 +17,6 @@ from tests.project_callers import add_callers, everybody, statuses
 KINDS = ("contract", "shop", "asbuilt")
 
 
-async def register(desk: Desk, account: str, kind: str, number: str, **more: Any) -> dict[str, Any]:
-    answer = await sent(desk, account, kind, number, **more)
-    assert answer.status_code == httpx.codes.CREATED, answer.text
-    return answer.json()  # type: ignore[no-any-return]
-
-
 async def sent(desk: Desk, account: str, kind: str, number: str, **more: Any) -> httpx.Response:
     body = {"projectPublicId": desk.project, "drawingNumber": number, "title": "แปลนฐานราก", **more}
     return await (await desk.as_(account)).post(f"/api/v1/drawings/{kind}", json=body)
@@ -39,8 +33,7 @@ async def numbers(desk: Desk, account: str, kind: str, path: str = "", **query: 
 class TestRegister:
     async def test_takes_a_drawing_with_its_first_revision(self, desk: Desk, kind: str) -> None:
         file = await desk.upload("admin")
-        made = await register(
-            desk,
+        made = await desk.register(
             "admin",
             kind,
             "LP3-HW-ST-001",
@@ -65,7 +58,7 @@ class TestRegister:
         assert (await client.get(attached["downloadUrl"])).status_code == httpx.codes.OK
 
     async def test_takes_a_number_once(self, desk: Desk, kind: str) -> None:
-        await register(desk, "admin", kind, "LP3-HW-ST-001")
+        await desk.register("admin", kind, "LP3-HW-ST-001")
 
         answer = await sent(desk, "admin", kind, "LP3-HW-ST-001")
 
@@ -104,7 +97,7 @@ class TestRegister:
 
     async def test_goes_on_in_pages_by_number(self, desk: Desk, kind: str) -> None:
         for place in (3, 1, 2):
-            await register(desk, "admin", kind, f"N-{place}")
+            await desk.register("admin", kind, f"N-{place}")
         client = await desk.as_("admin")
         query = {"projectPublicId": desk.project, "limit": 2}
         first = (await client.get(f"/api/v1/drawings/{kind}", params=query)).json()
@@ -128,7 +121,7 @@ class TestRevisions:
 
     @pytest.mark.parametrize("kind", ["shop", "asbuilt"])
     async def test_take_the_place_of_each_other(self, desk: Desk, kind: str) -> None:
-        drawing = await register(desk, "admin", kind, "N-1", titleEn="Plan")
+        drawing = await desk.register("admin", kind, "N-1", titleEn="Plan")
 
         answer = await self.revise(desk, drawing, title="แปลนฐานราก แก้ไข", reason="เปลี่ยนเสาเข็ม")
         third = (await self.revise(desk, drawing, label="5")).json()
@@ -143,7 +136,7 @@ class TestRevisions:
         assert third["nextLabels"] == ["6"]
 
     async def test_never_go_backwards(self, desk: Desk) -> None:
-        drawing = await register(desk, "admin", "shop", "N-1", revision={"label": "3"})
+        drawing = await desk.register("admin", "shop", "N-1", revision={"label": "3"})
 
         backwards = await self.revise(desk, drawing, label="3")
         strange = await self.revise(desk, drawing, label="C")
@@ -152,7 +145,7 @@ class TestRevisions:
         assert (strange.status_code, pointers(backwards), pointers(strange)) == (422, ["/label"], ["/label"])
 
     async def test_of_contract_drawings_are_not_taken_where_the_project_wants_none(self, desk: Desk) -> None:
-        drawing = await register(desk, "admin", "contract", "N-1")
+        drawing = await desk.register("admin", "contract", "N-1")
 
         answer = await self.revise(desk, drawing)
 
@@ -160,13 +153,13 @@ class TestRevisions:
         assert (drawing["canRevise"], drawing["nextLabels"]) == (False, [])
 
     async def test_are_current_as_of_a_day(self, desk: Desk, app: FastAPI) -> None:
-        drawing = await register(desk, "admin", "shop", "N-1")
+        drawing = await desk.register("admin", "shop", "N-1")
         async with app.state.db.writing() as session:
             revision = ShopDrawingRevision
             await session.execute(sa.update(revision).values(current_from=app.state.clock.now() - timedelta(days=40)))
         today = local_date(app.state.clock.now(), app.state.clock.zone)
         await self.revise(desk, drawing)
-        await register(desk, "admin", "shop", "N-2")
+        await desk.register("admin", "shop", "N-2")
 
         async def set_of(**query: str) -> list[tuple[str, str]]:
             client = await desk.as_("admin")
@@ -181,10 +174,10 @@ class TestRevisions:
         assert await set_of(asOf="2200-01-01") == [("N-1", "1"), ("N-2", "0")]
 
     async def test_show_what_they_derive_from_and_what_records_them(self, desk: Desk) -> None:
-        signed = await register(desk, "admin", "contract", "C-1")
-        shop = await register(desk, "admin", "shop", "S-1", revision={"derivedFromPublicIds": [signed["publicId"]]})
+        signed = await desk.register("admin", "contract", "C-1")
+        shop = await desk.register("admin", "shop", "S-1", revision={"derivedFromPublicIds": [signed["publicId"]]})
         revision = shop["revisions"][0]["publicId"]
-        built = await register(desk, "admin", "asbuilt", "S-1", revision={"derivedFromPublicIds": [revision]})
+        built = await desk.register("admin", "asbuilt", "S-1", revision={"derivedFromPublicIds": [revision]})
         strange = await sent(desk, "admin", "shop", "S-2", revision={"derivedFromPublicIds": [revision]})
 
         client = await desk.as_("admin")
@@ -208,12 +201,12 @@ class TestRegisterSettings:
         client = await desk.as_("padmin")
         wanted = {"revisionScheme": "P01, C01", "numberPattern": "LP3-*-###", "takesAddenda": True}
         before = (await client.get(self.path(desk, "contract"))).json()
-        old = await register(desk, "admin", "contract", "ANY")
+        old = await desk.register("admin", "contract", "ANY")
 
         saved = await client.put(self.path(desk, "contract"), json=wanted)
         number = await sent(desk, "admin", "contract", "ANY-2")
         label = await sent(desk, "admin", "contract", "LP3-HW-001", revision={"label": "0"})
-        new = await register(desk, "admin", "contract", "LP3-HW-001")
+        new = await desk.register("admin", "contract", "LP3-HW-001")
         addendum = await client.post(f"/api/v1/drawings/contract/{new['publicId']}/revisions", json={"label": "C01"})
         onward = await client.post(f"/api/v1/drawings/contract/{old['publicId']}/revisions", json={})
 
@@ -265,7 +258,7 @@ class TestChange:
         client = await desk.as_("admin")
         path = f"/api/v1/projects/{desk.project}/drawing-categories/shop-main-categories"
         await client.post(path, json={"code": "HW9", "nameTh": "อาคารของเสีย", "nameEn": "Hazardous waste"})
-        drawing = await register(desk, "admin", "shop", "N-1")
+        drawing = await desk.register("admin", "shop", "N-1")
         address = f"/api/v1/drawings/shop/{drawing['publicId']}"
 
         changed = await client.patch(address, json={"categoryCode": "HW9", "zone": "2"}, headers={"If-Match": '"1"'})
@@ -289,7 +282,7 @@ class TestChange:
 
         wrong = await sent(desk, "admin", "contract", "N-1", categoryCode="AR", subCategoryCode="PILE")
         half = await sent(desk, "admin", "contract", "N-1", subCategoryCode="PILE")
-        right = await register(desk, "admin", "contract", "N-1", categoryCode="ST", subCategoryCode="PILE")
+        right = await desk.register("admin", "contract", "N-1", categoryCode="ST", subCategoryCode="PILE")
 
         assert (wrong.status_code, pointers(wrong)) == (422, ["/subCategoryCode"])
         assert (half.status_code, pointers(half)) == (422, ["/categoryCode"])
@@ -302,8 +295,8 @@ class TestIsolation:
 
     async def test_of_an_originators_drawings(self, desk: Desk) -> None:
         own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
-        hidden = await register(desk, "dc.contractor", "shop", "S-1", **own)
-        await register(desk, "admin", "shop", "S-2")
+        hidden = await desk.register("dc.contractor", "shop", "S-1", **own)
+        await desk.register("admin", "shop", "S-2")
         found = {}
         for account in ("dc.contractor", "dc.consultant", "admin"):
             client = await desk.as_(account)
@@ -318,10 +311,10 @@ class TestIsolation:
 
     async def test_of_links_and_of_files(self, desk: Desk) -> None:
         own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
-        signed = await register(desk, "admin", "contract", "C-1")
+        signed = await desk.register("admin", "contract", "C-1")
         file = await desk.upload("dc.contractor")
         revision = {"derivedFromPublicIds": [signed["publicId"]], "attachmentPublicIds": [file]}
-        shop = await register(desk, "dc.contractor", "shop", "S-1", revision=revision, **own)
+        shop = await desk.register("dc.contractor", "shop", "S-1", revision=revision, **own)
         other = await desk.as_("dc.consultant")
 
         shown = (await other.get(f"/api/v1/drawings/contract/{signed['publicId']}")).json()
@@ -340,7 +333,7 @@ class TestIsolation:
         own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
         for_others = await sent(desk, "dc.consultant", "shop", "S-1", **own)
         for_all = await sent(desk, "dc.contractor", "shop", "S-1")
-        of_project = await register(desk, "dc.consultant", "contract", "C-1")
+        of_project = await desk.register("dc.consultant", "contract", "C-1")
         client = await desk.as_("dc.contractor")
         changed = await client.patch(f"/api/v1/drawings/contract/{of_project['publicId']}", json={"zone": "1"})
 
@@ -354,7 +347,7 @@ async def test_every_caller_of_every_route(
 ) -> None:
     """Denied by default, and not there where existence is not theirs to know."""
     await add_callers(app.state.db)
-    drawing = await register(desk, "admin", "shop", "N-1")
+    drawing = await desk.register("admin", "shop", "N-1")
     one = f"/api/v1/drawings/shop/{drawing['publicId']}"
     listed = {"projectPublicId": desk.project}
     body = {**listed, "drawingNumber": "N-1", "title": "ก"}

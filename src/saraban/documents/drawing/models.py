@@ -68,6 +68,7 @@ class DrawingRevision(HasPublicId, Base):
 
     :param revision_number: its place in the history, from 0; the label is what is printed
     :param status_code: suitability or status, as the project writes it: `S2`, `A1`
+    :param rfa_approve_code_id: what the latest RFA that carried it was answered with; contract drawings have none
     :param current_from: until `current_until` it was the current one; without an end it still is
     """
 
@@ -77,6 +78,7 @@ class DrawingRevision(HasPublicId, Base):
     revision_number: Mapped[int]
     revision_label: Mapped[str | None] = mapped_column(Code(10))
     is_current: Mapped[bool | None]
+    rfa_approve_code_id: Mapped[int | None] = mapped_column(sa.ForeignKey("rfa_approve_codes.id"))
     revision_date: Mapped[date | None]
     title: Mapped[str] = mapped_column(sa.String(500))
     title_en: Mapped[str | None] = mapped_column(sa.String(500))

@@ -31,6 +31,7 @@ RFA_RULES = KindRules(
     finished=frozenset({"approved", "rejected", "revision_requested", "cancelled", "terminated"}),
     cancel_after_issue=False,
     deciders={"pending_review": "CONSULTANT", "pending_approval": "OWNER"},
+    carries_items=True,
 )
 
 
@@ -88,3 +89,8 @@ def verdict(
 def may_ask(organization: int, parties: Mapping[str, frozenset[int]]) -> bool:
     """Return whether an organization asks for approval in a contract: its contractors do, and nobody else."""
     return organization in parties.get(AUTHOR_ROLE, frozenset())
+
+
+def approved(code: str | None) -> bool:
+    """Return whether an approve code lets an item be built from: those of the first group do."""
+    return code is not None and GROUPS.get(code[:1]) == "approved"

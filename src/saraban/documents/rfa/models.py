@@ -36,21 +36,47 @@ class RfaRevision(Base):
 
 
 class RfaItem(Base):
-    """A drawing revision that an RFA revision submits: a shop drawing or an as-built drawing, as `item_type` says."""
+    """
+    What an RFA revision asks approval for: a revision of a shop or as-built drawing, or an issued document, as `item_type` says.
+
+    :param rfa_approve_code_id: the answer, none before somebody has given one
+    """
 
     __tablename__ = "rfa_items"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     rfa_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("rfa_revisions.id"))
     item_type: Mapped[str] = mapped_column(
-        sa.Enum("SHOP", "AS_BUILT", name="rfa_item_type", native_enum=False, length=10)
+        sa.Enum("SHOP", "AS_BUILT", "DOCUMENT", name="rfa_item_type", native_enum=False, length=10)
     )
     shop_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey(ShopDrawingRevision.id))
     asbuilt_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey(AsbuiltDrawingRevision.id))
+    document_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_revisions.id"))
+    rfa_approve_code_id: Mapped[int | None] = mapped_column(sa.ForeignKey("rfa_approve_codes.id"))
+    comment: Mapped[str | None] = mapped_column(sa.String(500))
 
     __table_args__ = (
         sa.UniqueConstraint("rfa_revision_id", "shop_drawing_revision_id", name="uq_rfa_items_shop"),
         sa.UniqueConstraint("rfa_revision_id", "asbuilt_drawing_revision_id", name="uq_rfa_items_asbuilt"),
+        sa.UniqueConstraint("rfa_revision_id", "document_revision_id", name="uq_rfa_items_document"),
         sa.Index("idx_rfa_items_shop", "shop_drawing_revision_id"),
         sa.Index("idx_rfa_items_asbuilt", "asbuilt_drawing_revision_id"),
+        sa.Index("idx_rfa_items_document", "document_revision_id"),
+    )
+
+
+class RfaItemClaim(Base):
+    """A drawing revision that an open RFA carries; the unique keys let it be in one at a time (EC-RFA-001)."""
+
+    __tablename__ = "rfa_item_claims"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    rfa_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("rfa_revisions.id"))
+    shop_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey(ShopDrawingRevision.id))
+    asbuilt_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey(AsbuiltDrawingRevision.id))
+
+    __table_args__ = (
+        sa.UniqueConstraint("shop_drawing_revision_id", name="uq_rfa_item_claims_shop"),
+        sa.UniqueConstraint("asbuilt_drawing_revision_id", name="uq_rfa_item_claims_asbuilt"),
+        sa.Index("idx_rfa_item_claims_rfa", "rfa_revision_id"),
     )

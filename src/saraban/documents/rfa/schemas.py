@@ -1,19 +1,49 @@
 """Requests for approval, in and out."""
 
 from datetime import date
+from typing import Annotated, Literal, Self
+from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from saraban.documents.core.schemas import (
     CodeAnswer,
     DocumentAnswer,
+    DocumentChanges,
     DocumentSummary,
     MasterCode,
     NewDocument,
     RegisterAnswer,
+    RevisionDetail,
+    RevisionList,
 )
+from saraban.documents.drawing.schemas import DrawingFileAnswer
 from saraban.kit.schema import Schema
 from saraban.workflow.runtime.schemas import WorkflowItem
+
+
+class NewRfaItem(Schema):
+    """A revision of a shop or as-built drawing, or an issued document: one of the two."""
+
+    drawing_revision_public_id: UUID | None = None
+    document_public_id: UUID | None = None
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.drawing_revision_public_id is None) == (self.document_public_id is None):
+            th = "ระบุฉบับของแบบ หรือเอกสาร อย่างใดอย่างหนึ่ง"
+            raise PydanticCustomError("one_of", "Name a drawing revision or a document, one of the two.", {"th": th})
+        return self
+
+    @property
+    def public_id(self) -> UUID:
+        named = self.drawing_revision_public_id or self.document_public_id
+        assert named is not None  # one of the two is named
+        return named
+
+
+NewRfaItems = Annotated[list[NewRfaItem], Field(max_length=500)]
 
 
 class NewRfa(NewDocument):
@@ -21,6 +51,29 @@ class NewRfa(NewDocument):
 
     rfa_type_code: MasterCode = Field(examples=["RPT"])
     discipline_code: MasterCode = Field(examples=["TER"])
+    items: NewRfaItems = Field(default_factory=list, description="What approval is asked for.")
+
+
+class RfaChanges(DocumentChanges):
+    """The items can change until the RFA is issued for the first time."""
+
+    items: NewRfaItems | None = Field(None, description="All of them.")
+
+
+class RfaItemAnswer(Schema):
+    """What approval is asked for, and the answer to it."""
+
+    public_id: UUID = Field(description="Of the drawing revision or the document.")
+    kind: Literal["shop", "asbuilt", "document"]
+    drawing_public_id: UUID | None
+    number: str = Field(examples=["LP3-HW-ST-001"])
+    revision_label: str | None = Field(examples=["1"])
+    title: str = Field(examples=["แปลนฐานราก อาคาร HW"])
+    title_en: str | None
+    is_superseded: bool = Field(description="A newer revision is the current one.", examples=[False])
+    response_code: CodeAnswer | None = Field(examples=[{"code": "1A", "name": "Approved", "nameTh": "อนุมัติ"}])
+    comment: str | None
+    attachments: list[DrawingFileAnswer] = Field(description="The files of a drawing; a document has its own page.")
 
 
 class RfaTypeAnswer(Schema):
@@ -39,6 +92,28 @@ class RfaSummary(DocumentSummary):
 
 class RfaAnswer(RfaSummary, DocumentAnswer):
     approved_date: date | None
+    items: list[RfaItemAnswer]
+
+
+class RfaRevisionDetail(RevisionDetail):
+    """One issue of an RFA, with what it asked approval for."""
+
+    items: list[RfaItemAnswer]
+
+
+class RfaRevisionList(RevisionList):
+    items: list[WorkflowItem[RfaRevisionDetail]]  # type: ignore[assignment]
+
+
+class RfaOfDrawing(Schema):
+    """An RFA that carries a revision of a drawing."""
+
+    revision_public_id: UUID
+    rfa_public_id: UUID
+    document_number: str = Field(examples=["LCBP3-C2-RFA-TER-RPT-0001-A"])
+    subject: str
+    status: CodeAnswer
+    response_code: CodeAnswer | None
 
 
 class RfaPage(RegisterAnswer):

@@ -14,11 +14,12 @@ from saraban.documents.circulation.domain import RoutingStatus
 from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents
-from saraban.documents.core.schemas import Cancellation, DocumentChanges, NewRevision
+from saraban.documents.core.schemas import Cancellation, NewRevision
 from saraban.kit.errors import CHECK_INPUT, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.notifications import service as notifications
 from saraban.web.documents.document_page import needs_files, show_document, version_in
 from saraban.web.documents.registers import DocumentRegister, register_at
+from saraban.web.documents.rfa_items import answers_of
 from saraban.web.documents.step_form import payload_of_step
 from saraban.web.shell import labels
 from saraban.web.shell.forms import CurrentForm, FormState, SentForm, has_own_page, texts
@@ -204,10 +205,11 @@ async def _act(form: DocumentForm) -> None:
         values = await step_data_of(session, public_id=instance)
     if needs_files(form.register.web, found.data, found.workflow) and not (form.text("withoutFiles") or files):
         raise NothingAttached(fields=[FieldProblem("/withoutFiles", "required", NothingAttached.says)])
+    items = answers_of(form.values)
     said = {
         "action": form.text("action") or "",
         "comment": form.text("comment"),
-        "payload": payload_of_step(values, form.values),
+        "payload": {**payload_of_step(values, form.values), **({"itemResults": items} if items else {})},
         "attachmentPublicIds": files,
         "responseCode": form.text("responseCode"),
         "clientVersionNo": version_in(form.values),
@@ -250,7 +252,9 @@ async def _revise(form: DocumentForm) -> None:
 
 async def _add_files(form: DocumentForm) -> None:
     added, removed = texts(form.values, "attachment"), texts(form.values, "remove")
-    changes = form.order(DocumentChanges, {"addAttachmentPublicIds": added, "removeAttachmentPublicIds": removed})
+    changes = form.order(
+        form.register.kind.changes, {"addAttachmentPublicIds": added, "removeAttachmentPublicIds": removed}
+    )
     await core.edit(form.context, form.services, form.register.kind, form.public_id, changes)
 
 

@@ -29,6 +29,7 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, SubTypeSummary
 from saraban.projects.service import ProjectRef
 from saraban.web.documents.registers import DocumentRegister, register_at
+from saraban.web.documents.rfa_items import form_of_items, items_typed
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import (
@@ -36,6 +37,7 @@ from saraban.web.shell.forms import (
     CurrentForm,
     FormState,
     FormValues,
+    SentForm,
     form_errors,
     number_or_text,
     show_again,
@@ -263,7 +265,10 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
     """Write the document and go to it; a refusal comes back with everything that was typed."""
     register = register_at(path)
     try:
-        order = form.order(register.kind.new, payload_of(register, form.values))
+        payload = payload_of(register, form.values)
+        if "drawings" in register.web.asks:
+            payload["items"] = await _drawings(form, id_of(form.text("projectPublicId")))
+        order = form.order(register.kind.new, payload)
         await limit_issuing(form.page.request)
         receipt = await form.once(lambda ctx: core.create(ctx, services, register.kind, order))
     except DomainError as error:
@@ -272,6 +277,11 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
         async with form.db.reading() as session:
             return await _form(register, form.page, session, FormState(form.values, error))
     return RedirectResponse(f"{register.web.url}/{receipt.public_id}?created=1", status_code=303)
+
+
+async def _drawings(form: SentForm, project: UUID | None) -> list[dict[str, str]]:
+    async with form.db.reading() as session:
+        return await items_typed(form.context, session, form.values, project=project)
 
 
 async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
@@ -349,7 +359,10 @@ async def edit(path: str, public_id: UUID, form: CurrentForm, services: Document
     """Change a draft, unless somebody else did since the form was opened."""
     register = register_at(path)
     try:
-        changes = form.order(register.kind.changes, changes_of(register, form.values))
+        asked = changes_of(register, form.values)
+        if "drawings" in register.web.asks:
+            asked["items"] = await _drawings(form, id_of(form.text("project")))
+        changes = form.order(register.kind.changes, asked)
         await core.edit(form.context, services, register.kind, public_id, changes, form.text("version"))
     except DomainError as error:
         return await show_again(form, error, partial(_show_draft, public_id, register))
@@ -416,6 +429,9 @@ def _parties_of(document: Any) -> Iterator[tuple[str, Any]]:
         main = "alsoTo" if one.recipient_type == "TO" else main
     for one in document.references:
         yield from (("reference", one.public_id), ("referenceLabel", f"{one.document_number} {one.subject}"))
+    if document.kind == "rfa":
+        yield from form_of_items(document)
+        return
     for one in getattr(document, "items", ()):
         at = one.document_public_id
         yield from (("item", at), ("itemLabel", f"{one.document_number} {one.subject}"))

@@ -12,6 +12,8 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as core
+from saraban.documents.core.schemas import CodeAnswer
+from saraban.documents.rfa import service as rfas
 from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
@@ -73,7 +75,9 @@ class DocumentDetails:
 
 def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
     """Say whether a document leaves its draft without the file that people expect of it; the API takes it as it is."""
-    return web.name == "rfa" and flow is not None and flow.current_state == DRAFT and not document.attachments
+    if web.name != "rfa" or flow is None or flow.current_state != DRAFT or document.attachments:
+        return False
+    return not any(item.attachments or item.kind == "document" for item in document.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ class DocumentView:
     people: tuple[Caller, ...] = ()
     values: StepData = NO_STEP_DATA
     replies: bool = False
+    item_codes: Sequence[CodeAnswer] = ()
 
     @property
     def history(self) -> list[Any]:
@@ -196,6 +201,9 @@ async def read_view(
         taken=found.steps,
         ahead=workflow.states_ahead(state),
         values=step_data_in(state.row, state.definition),
+        item_codes=await rfas.item_codes(session)
+        if getattr(shown.data, "items", None) and "drawings" in register.web.asks
+        else (),
     )
     if not ctx.caller.may_anywhere(PERMISSION):
         return seen

@@ -13,6 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary
+from saraban.documents.rfa import service as rfas
+from saraban.documents.rfa.schemas import RfaOfDrawing
 from saraban.kit.errors import NotFound
 from saraban.kit.http import ReadSession
 from saraban.projects import service as projects
@@ -67,6 +69,7 @@ class DrawingDetailPage(PageModel):
     register: DrawingKind
     registers: Mapping[str, DrawingKind]
     drawing: DrawingAnswer
+    rfas: Mapping[UUID, Sequence[RfaOfDrawing]]
 
 
 @router.get("")
@@ -109,7 +112,10 @@ async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSessi
     page.caller.require_somewhere(VIEW)
     drawing, _ = await drawings.read(page.context, session, kind, public_id)
     page.within(drawing.project.public_id)
-    return page.show(DrawingDetailPage(register=kind, registers=KINDS, drawing=drawing))
+    carried: dict[UUID, list[RfaOfDrawing]] = {one.public_id: [] for one in drawing.revisions}
+    for one in await rfas.rfas_of_revisions(page.context, session, kind, list(carried)):
+        carried[one.revision_public_id].append(one)
+    return page.show(DrawingDetailPage(register=kind, registers=KINDS, drawing=drawing, rfas=carried))
 
 
 def _kind(name: str) -> DrawingKind:

@@ -90,7 +90,7 @@ KINDS: Final[dict[str, WebKind]] = {
                 "cancelled",
                 "terminated",
             ),
-            asks=frozenset({"recipients", "discipline", "rfa_type"}),
+            asks=frozenset({"recipients", "discipline", "rfa_type", "drawings"}),
         ),
         WebKind(
             name="transmittal",

@@ -274,7 +274,7 @@ FIELDS: Final[dict[str, Text]] = {
     "deadlineDate": Text("กำหนดตอบ", "Due date"),
     "priority": Text("ความเร่งด่วน", "Priority"),
     "remarks": Text("หมายเหตุ", "Remarks"),
-    "items": Text("รายการเอกสารที่นำส่ง", "Transmitted documents"),
+    "items": Text("รายการ", "Items"),
     "correspondencePublicId": Text("เอกสารที่เวียน", "Circulated document"),
     "referencePublicIds": Text("เอกสารอ้างอิง", "References"),
     "attachmentPublicIds": Text("ไฟล์แนบ", "Attachments"),

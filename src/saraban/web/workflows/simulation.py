@@ -14,7 +14,7 @@ from saraban.identity.service.roles import role_texts
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid
 from saraban.kit.http import ReadSession
-from saraban.kit.schema import Schema
+from saraban.kit.schema import Payload, Schema
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import KINDS
 from saraban.web.shell.forms import (
@@ -40,7 +40,6 @@ from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.schema import payload_fields
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
-from saraban.workflow.runtime.schemas import Payload
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}")
 

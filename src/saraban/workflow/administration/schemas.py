@@ -8,11 +8,11 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.json import Json
-from saraban.kit.schema import MultiLine, Schema, SingleLine
+from saraban.kit.schema import MultiLine, Payload, Schema, SingleLine, Storable
 from saraban.workflow.administration.domain import history_replay
 from saraban.workflow.administration.domain.migration import MigrationOutcome
 from saraban.workflow.runtime.domain.interventions import LONGEST, SHORTEST
-from saraban.workflow.runtime.schemas import LabelOut, Payload, Storable
+from saraban.workflow.runtime.schemas import LabelOut
 
 _DEFINITION: Final[dict[str, Json]] = {
     "workflow": "SITE_MEMO",

@@ -36,6 +36,15 @@ class InstanceStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ItemResult:
+    """The answer to one of the things that a subject carries; its instance keeps nothing of it."""
+
+    public_id: UUID
+    response_code: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SubjectFacts:
     """
     One subject as the caller sees it.
@@ -51,6 +60,7 @@ class SubjectFacts:
     :param seen_by: whether a person may see it once it stands in a state: a step can open it to its recipients
     :param open_to: the same for those of an organization who may view at all there; who may besides is asked by person
     :param edit_permission: what a member of the originator needs to edit it while the state allows editing
+    :param carries_items: steps may answer each of the things that it carries
     :param source: what the port read, for itself: it need not read it again for a step that follows
     """
 
@@ -70,6 +80,7 @@ class SubjectFacts:
     context: dict[str, Json] = field(default_factory=dict)
     organizations: Mapping[int, tuple[UUID, str]] = field(default_factory=dict)
     edit_permission: str = "document.edit"
+    carries_items: bool = False
     zone: ZoneInfo = BANGKOK
     seen_by: Callable[[Caller, str], bool] = field(default=_everybody, compare=False, repr=False)
     open_to: Callable[[int, str], bool] = field(default=_every_organization, compare=False, repr=False)

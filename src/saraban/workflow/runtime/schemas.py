@@ -6,13 +6,11 @@ from datetime import date, datetime
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 from uuid import UUID
 
-import orjson
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field, model_validator
 
 from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
-from saraban.kit.schema import TOO_DEEP, Day, MultiLine, Schema, SingleLine
+from saraban.kit.schema import Day, MultiLine, Schema, SingleLine, small, storable
 from saraban.workflow.language.outcome import Outcome
 from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.language.subject import Envelope, InstanceStatus
@@ -262,30 +260,32 @@ class WorkflowItem(Schema, Generic[T]):
         return cls(data=data, workflow=None if envelope is None else WorkflowOut.model_validate(envelope))
 
 
-MAX_PAYLOAD = 16_000
+class ItemResultIn(Schema):
+    """The answer to one item of an RFA."""
+
+    public_id: UUID = Field(description="Of the drawing revision or the document, as it stands among the items.")
+    response_code: Annotated[str, SingleLine(20)] = Field(examples=["1A"])
+    comment: Annotated[str, SingleLine(500)] | None = Field(None, examples=["แก้ระดับท้องคาน"])
 
 
-def _storable(value: dict[str, Any]) -> dict[str, Any]:
-    # Half surrogates, numbers beyond 64 bits and endless nesting pass the JSON parser and fail in the database.
-    try:
-        orjson.dumps(value)
-    except TypeError as fault:
-        if "Recursion" in str(fault):  # all that tells it from the others
-            raise PydanticCustomError("too_large", TOO_DEEP.en, {"th": TOO_DEEP.th}) from fault
-        th = "มีค่าที่จัดเก็บไม่ได้"
-        raise PydanticCustomError("malformed", "This holds a value that cannot be stored.", {"th": th}) from fault
-    return value
+class TransitionPayload(Schema):
+    """
+    Values of the workflow by their names, and the answers to single items, which are no values and are kept with the items. Items
+    without an answer get that of the whole when the RFA has its final one.
+    """
 
+    model_config = ConfigDict(extra="allow")
 
-def _small(value: dict[str, Any]) -> dict[str, Any]:
-    if len(orjson.dumps(value)) > MAX_PAYLOAD:
-        th = f"ต้องไม่เกิน {MAX_PAYLOAD} ไบต์"
-        raise PydanticCustomError("too_large", "This may have at most {most} bytes.", {"most": MAX_PAYLOAD, "th": th})
-    return value
+    item_results: Annotated[list[ItemResultIn], Field(max_length=500)] = Field(default_factory=list)
 
+    @model_validator(mode="after")
+    def _keepable(self) -> Self:
+        small(storable(self.values))
+        return self
 
-Storable = Annotated[dict[str, Any], AfterValidator(_storable)]
-Payload = Annotated[dict[str, Any], AfterValidator(_storable), AfterValidator(_small)]
+    @property
+    def values(self) -> dict[str, Any]:
+        return self.model_extra or {}
 
 
 class SubjectOut(Schema):
@@ -365,7 +365,7 @@ class TransitionIn(Schema):
 
     action: Annotated[str, SingleLine(50)] = Field(examples=["submit"])
     comment: Annotated[str, MultiLine(5000)] | None = Field(None, examples=["โปรดพิจารณา"])
-    payload: Payload = Field(default_factory=dict)
+    payload: TransitionPayload = Field(default_factory=TransitionPayload)
     attachment_public_ids: Annotated[list[UUID], Field(max_length=20)] = Field(default_factory=list)
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = None
     response_code: Annotated[str, SingleLine(20)] | None = Field(None, examples=["1A"])

@@ -73,6 +73,7 @@ class KindRules:
     :param deciders: the role that decides in a workflow state, where it is not the recipient's and the step names none
     :param sent: what is shown of a document that waits for organizations of one role
     :param closes: what is shown of one that is over without a verdict
+    :param carries_items: the steps of its workflow may answer each of its items
     """
 
     name: str
@@ -89,6 +90,7 @@ class KindRules:
     deciders: Mapping[str, str] = field(default_factory=dict)
     sent: str = "SUB*"
     closes: str = CLOSED
+    carries_items: bool = False
 
     def status_code(
         self,

@@ -31,7 +31,14 @@ from saraban.documents.core.service.kind import (
     ReachedState,
     WrittenDocument,
 )
-from saraban.documents.core.service.presentation import coded, file_answer, number_format, person, reference
+from saraban.documents.core.service.presentation import (
+    coded,
+    file_answer,
+    number_format,
+    person,
+    reference,
+    status_answer,
+)
 from saraban.documents.core.service.queries import (
     DocumentReading,
     document_files,
@@ -125,6 +132,7 @@ __all__ = [
     "show",
     "started_by",
     "stated_originator",
+    "status_answer",
     "step_files",
     "visible",
     "withdraw_revision",

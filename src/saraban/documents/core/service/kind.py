@@ -32,7 +32,7 @@ from saraban.projects.models import Project
 from saraban.projects.service import ProjectRef
 from saraban.workflow import service as workflow
 from saraban.workflow.language.outcome import NOTHING, Meaning
-from saraban.workflow.language.subject import Envelope, SubjectFacts
+from saraban.workflow.language.subject import Envelope, ItemResult, SubjectFacts
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 
@@ -129,6 +129,7 @@ class ReachedState:
     :param ended: it is final
     :param issued: they left their draft with this step, for the first time
     :param meaning: what the definition says of it
+    :param item_results: what was answered with the step to single items
     """
 
     state: str
@@ -138,6 +139,7 @@ class ReachedState:
     ended: bool = False
     meaning: Meaning = NOTHING
     issued: bool = False
+    item_results: tuple[ItemResult, ...] = ()
 
 
 Row = TypeVar("Row", bound=DocumentHeader)

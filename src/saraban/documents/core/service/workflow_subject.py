@@ -117,6 +117,7 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
             row.originator_id: (row.originator_public_id, row.originator_code),
         },
         edit_permission=kind.edit,
+        carries_items=kind.carries_items,
         zone=zone,
         seen_by=lambda person, state: may_see(reach(person), placement(around, state=state)),
         open_to=partial(_is_open_to, around),
@@ -226,7 +227,16 @@ class DocumentSubject:
         )
         issued = counts_as_issued(step.next_state, meaning.outcome) and around.row.issued_date is None
         day = local_date(one.now, self.zone)
-        there = ReachedState(step.next_state, day, step.response_code, step.automatic, step.terminal, meaning, issued)
+        there = ReachedState(
+            step.next_state,
+            day,
+            step.response_code,
+            step.automatic,
+            step.terminal,
+            meaning,
+            issued,
+            one.item_results,
+        )
         return there, (code, one.now if issued else None)
 
     async def _read(

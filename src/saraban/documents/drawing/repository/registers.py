@@ -26,6 +26,7 @@ from saraban.projects.models import (
     Discipline,
     Project,
     ProjectOrganization,
+    RfaApproveCode,
 )
 
 
@@ -157,6 +158,7 @@ def _wide(kind: DrawingKind) -> AnySelect:
         (Contract, head.contract_id),
         (Organization, head.originator_id),
         (Discipline, head.discipline_id),
+        (RfaApproveCode, tables.revision.rfa_approve_code_id),
     ):
         joined = joined.outerjoin(model, model.id == key)
     joined = joined.join(Project, Project.id == head.project_id)
@@ -164,6 +166,11 @@ def _wide(kind: DrawingKind) -> AnySelect:
         column.label(f"{name}{part}")
         for name, one in tables.lists.items()
         for column, part in zip(one.columns, _NAMED, strict=True)
+    ]
+    code = RfaApproveCode
+    listed += [
+        column.label(f"response{part}")
+        for column, part in zip((code.approve_code, code.approve_name, code.approve_name_en), _NAMED, strict=True)
     ]
     if tables.page is not None:
         listed.append(sa.type_coerce(tables.page, sa.Integer()).label("volume_page"))
@@ -177,7 +184,8 @@ class DrawingRow:
     """
     A drawing as it stands, with one of its revisions and the names of what it refers to.
 
-    :param named: codes and names by `category`, `category_name`, `category_name_en`, and so on for `sub_category` and `volume`
+    :param named: codes and names by `category`, `category_name`, `category_name_en`, and so on for `sub_category`, `volume` and
+        `response`, the answer of an RFA
     """
 
     head: Drawing
@@ -223,6 +231,11 @@ def of_revision(kind: DrawingKind, public_id: UUID) -> Condition:
     """The drawing that has a revision with this public id."""
     tables = tables_of(kind)
     return tables.head.id.in_(sa.select(tables.drawing).where(tables.revision.public_id == public_id))
+
+
+async def revisions(session: AsyncSession, kind: DrawingKind, condition: Condition) -> list[DrawingRow]:
+    """Return revisions of any drawings, each with its drawing."""
+    return [DrawingRow.read(row) for row in await session.execute(_wide(kind).where(condition))]
 
 
 async def referred(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[DrawingRow]:
@@ -277,6 +290,12 @@ async def holders_of_file(
         .where(tables.file.attachment_id == attachment_id)
     )
     return [(project, kind, key) for project, kind, key in await session.execute(statement)]
+
+
+async def revisions_with_file(session: AsyncSession, kind: DrawingKind, attachment_id: int) -> list[int]:
+    tables = tables_of(kind)
+    statement = sa.select(tables.of_file).where(tables.file.attachment_id == attachment_id)
+    return list(await session.scalars(statement))
 
 
 async def discipline_keys(session: AsyncSession, *, project_id: int, code: str) -> list[int]:

@@ -8,6 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from saraban.documents.drawing.domain import Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing, DrawingSettingsRow
@@ -28,6 +29,24 @@ async def lock(session: AsyncSession, kind: DrawingKind, drawing_id: int) -> Dra
     head = tables_of(kind).head
     statement = sa.select(head).where(head.id == drawing_id).with_for_update()
     return (await session.scalars(statement.execution_options(populate_existing=True))).one()
+
+
+async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> None:
+    revision = tables_of(kind).revision
+    await session.execute(sa.select(revision.id).where(revision.id.in_(keys)).order_by(revision.id).with_for_update())
+
+
+async def current_by_revision(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, int]:
+    """Return the current revision of the drawing of each revision, by keys."""
+    tables = tables_of(kind)
+    current = aliased(tables.revision)
+    drawing = tables.drawing.key
+    statement = (
+        sa.select(tables.revision.id, current.id)
+        .join(current, sa.and_(getattr(current, drawing) == tables.drawing, current.is_current == sa.true()))
+        .where(tables.revision.id.in_(keys))
+    )
+    return {key: found for key, found in await session.execute(statement)}  # noqa: C416  the rows are no pairs
 
 
 async def link_files(

@@ -1,5 +1,6 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
+from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.service.register_settings import read_settings, save_settings
 from saraban.documents.drawing.service.registers import (
     list_drawings,
@@ -15,12 +16,25 @@ from saraban.documents.drawing.service.registration import (
     register,
     revise,
 )
+from saraban.documents.drawing.service.revisions import (
+    current_by_number,
+    current_revisions,
+    hold_revisions,
+    revision_files,
+    revisions_by_key,
+    revisions_of_file,
+    visible_revisions,
+)
 
 __all__ = [
     "DrawingChanged",
     "DrawingNumberTaken",
+    "DrawingRow",
     "DrawingTakesNoAddenda",
     "change",
+    "current_by_number",
+    "current_revisions",
+    "hold_revisions",
     "list_drawings",
     "list_revisions",
     "read",
@@ -28,5 +42,9 @@ __all__ = [
     "reads_file",
     "register",
     "revise",
+    "revision_files",
+    "revisions_by_key",
+    "revisions_of_file",
     "save_settings",
+    "visible_revisions",
 ]

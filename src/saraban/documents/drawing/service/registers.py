@@ -165,12 +165,12 @@ async def find(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, pu
     if found:
         reader = await reader_of(ctx, session, found[0].head.project_id)
         visible = found[0].project.id in await projects.visible_keys(ctx, session)
-        if visible and reader.sees(_audience(found[0])):
+        if visible and reader.sees(audience_of_row(found[0])):
             return found
     raise NotFound(f"There is no {kind.singular.en} {public_id}.")
 
 
-def _audience(row: DrawingRow) -> Audience:
+def audience_of_row(row: DrawingRow) -> Audience:
     return AudienceKind(row.head.audience_kind), row.head.audience_id
 
 
@@ -225,7 +225,7 @@ async def _full_revisions(
             reason=row.revision.description,
             legacy_number=row.revision.legacy_drawing_number,
             created_at=row.revision.created_at,
-            attachments=[_file(one) for one in files[row.revision.id]],
+            attachments=[file_shown(one) for one in files[row.revision.id]],
             derived_from=derived[row.revision.id],
             recorded_by=recorded[row.revision.id],
         )
@@ -271,7 +271,7 @@ async def _references(session: AsyncSession, kind: DrawingKind, reader: DrawingR
     """:param keys: of revisions, or of drawings where those are referred to as a whole"""
     found: References = defaultdict(list)
     for row in await repository.referred(session, kind, keys) if keys else []:
-        if reader.sees(_audience(row)):
+        if reader.sees(audience_of_row(row)):
             found[row.head.id if kind.whole else row.revision.id].append(reference(kind, row))
     return found
 
@@ -343,11 +343,12 @@ def revision_answer(row: DrawingRow) -> DrawingRevisionAnswer:
         title=row.revision.title,
         title_en=row.revision.title_en,
         status_code=row.revision.status_code,
+        response_code=_coded(row, "response"),
         current_from=row.revision.current_from,
         current_until=row.revision.current_until,
     )
 
 
-def _file(file: LinkedDrawingFile) -> DrawingFileAnswer:
+def file_shown(file: LinkedDrawingFile) -> DrawingFileAnswer:
     shown = core.file_answer(file.attachment, is_main=file.is_main)
     return DrawingFileAnswer(**shown.model_dump(), file_type=file.file_type)

@@ -164,6 +164,11 @@ def _history(one: StepTaken) -> dict[str, Any]:
     details: dict[str, Any] = known | ({"nobody": True} if one.waiting.nobody else {})
     if one.command.payload:
         details["payload"] = dict(one.command.payload)
+    if one.command.item_results and not step.automatic:
+        details["itemResults"] = [
+            {"publicId": str(said.public_id), "responseCode": said.response_code, "comment": said.comment}
+            for said in one.command.item_results
+        ]
     if step.response_code is not None:
         details["responseCode"] = step.response_code
     if step.automatic:
@@ -241,6 +246,7 @@ def _subject_step(one: StepTaken) -> SubjectStep:
         step,
         one.now,
         Meaning(there.outcome, there.asks, taken.decider if taken else None),
+        () if step.automatic else one.command.item_results,
     )
 
 

@@ -19,7 +19,7 @@ from saraban.kit.pipeline import Pipeline
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.language.definition import Definition, State
 from saraban.workflow.language.outcome import NOTHING, Meaning
-from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.language.subject import ItemResult, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.service import definitions
@@ -33,6 +33,7 @@ class SubjectStep:
     :param facts: as the port gave them
     :param caller: whose step it is: who acts, or the person in whose place they do
     :param meaning: what its definition says of it
+    :param item_results: what was answered with it to single items
     """
 
     facts: SubjectFacts
@@ -40,6 +41,7 @@ class SubjectStep:
     step: Step
     now: datetime
     meaning: Meaning = NOTHING
+    item_results: tuple[ItemResult, ...] = ()
 
     @property
     def entity_id(self) -> str:

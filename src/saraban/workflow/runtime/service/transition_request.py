@@ -21,6 +21,7 @@ from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.registers import reserved
 from saraban.workflow.language.review import ANSWER
+from saraban.workflow.language.subject import ItemResult, SubjectFacts
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
 from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
@@ -75,18 +76,22 @@ class Command:
     if_match: frozenset[str] | None = None
     response_code: str | None = None
     on_behalf_of: UUID | None = None
+    item_results: tuple[ItemResult, ...] = ()
 
     @classmethod
     def of(cls, order: TransitionIn, if_match: frozenset[str] | None = None) -> "Command":
         return cls(
             order.action,
             order.comment or None,
-            order.payload,
+            order.payload.values,
             tuple(order.attachment_public_ids),
             order.client_version_no,
             if_match,
             order.response_code,
             order.on_behalf_of,
+            tuple(
+                ItemResult(one.public_id, one.response_code, one.comment or None) for one in order.payload.item_results
+            ),
         )
 
     @classmethod
@@ -100,10 +105,14 @@ class Command:
         return self.client_version_no is not None or self.if_match is not None
 
 
-def check_payload(command: Command) -> None:
+def check_payload(command: Command, facts: SubjectFacts) -> None:
     """
-    :raises Invalid: at the first name that would read like the server's own word about who acts
+    :raises Invalid: at the first name that would read like the server's own word about who acts, and at answers to items of what
+        carries none
     """
+    if command.item_results and not facts.carries_items:
+        th, en = "เอกสารนี้ไม่มีรายการให้ตอบ", "This document carries no items to answer."
+        raise invalid("/payload/itemResults", "not_for_this", th, en)
     for name in command.payload:
         if reserved(name):
             th, en = "ชื่อนี้สงวนไว้สำหรับระบบ", "This name is reserved: who acts is known to the server."
@@ -282,7 +291,9 @@ class TransitionRequest:
         command = self.command
         said = len(command.comment or "") + (len(orjson.dumps(command.payload)) if command.payload else 0)
         mine = command.on_behalf_of in {None, self.ctx.caller.public_id}
-        return self.policy.shares and mine and not command.attachment_public_ids and said <= LONG
+        return (
+            self.policy.shares and mine and not (command.attachment_public_ids or command.item_results) and said <= LONG
+        )
 
     def see(self, found: InstanceSnapshot) -> None:
         """Keep where the instance stands, and that it is an attempt at it."""

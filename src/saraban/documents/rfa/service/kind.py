@@ -3,26 +3,42 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import DRAFT, Reach
 from saraban.documents.core.models import DocumentRevision
-from saraban.documents.rfa import repository
+from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.rfa.domain import RFA_RULES, may_ask, verdict
 from saraban.documents.rfa.models import RfaRevision
-from saraban.documents.rfa.schemas import NewRfa, RfaAnswer, RfaSummary, RfaTypeAnswer
+from saraban.documents.rfa.repository import items as item_rows
+from saraban.documents.rfa.repository import rfas as repository
+from saraban.documents.rfa.schemas import (
+    NewRfa,
+    RfaAnswer,
+    RfaChanges,
+    RfaRevisionDetail,
+    RfaRevisionList,
+    RfaSummary,
+    RfaTypeAnswer,
+)
+from saraban.documents.rfa.service import items
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import invalid
+from saraban.kit.errors import FieldProblem, invalid, required
 from saraban.kit.pipeline import Pipeline
+from saraban.numbering import service as numbering
 from saraban.projects import service as projects
+
+_Items = list[items.CheckedItem]
 
 
 class RfaKind(core.RevisionedKind):
     rules = RFA_RULES
-    new, summary, full = NewRfa, RfaSummary, RfaAnswer
+    new, changes = NewRfa, RfaChanges
+    summary, full = RfaSummary, RfaAnswer
+    revision, revisions = RfaRevisionDetail, RfaRevisionList
 
     @cached_property
     def index(self) -> core.ReachIndex:
@@ -43,6 +59,22 @@ class RfaKind(core.RevisionedKind):
                 organization=originator.code,
             )
 
+        for item in cast("_Items", draft.own):
+            item.refuse_for(originator.id)
+
+    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewRfa) -> _Items:
+        return await items.check(ctx, session, project=new.project_public_id, asked=new.items)
+
+    async def insert(
+        self, ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, issued: numbering.Issued
+    ) -> core.WrittenDocument:
+        """
+        :raises DrawingRevisionInRfa: when another RFA has taken one of the drawings since the check
+        """
+        if draft.own:
+            await items.hold(ctx, pipeline.session, cast("_Items", draft.own))
+        return await super().insert(ctx, pipeline, draft, issued)
+
     def insert_own(
         self, ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, rows: core.NewRows
     ) -> None:
@@ -55,10 +87,12 @@ class RfaKind(core.RevisionedKind):
             "created_by": ctx.caller.user_id,
         }
         repository.queue(pipeline, row, revision=rows.revision, status=verdict(DRAFT).status)
+        item_rows.queue(pipeline, rows.revision, [item.carries for item in cast("_Items", draft.own)])
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
         status = repository.status_key(verdict(DRAFT).status)
         await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
+        await items.take_over(session, revision)
 
     async def in_list(
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
@@ -70,8 +104,9 @@ class RfaKind(core.RevisionedKind):
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
     ) -> Mapping[int, Mapping[str, Any]]:
         found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
+        carried = await items.shown(session, [row.revision.id for row in rows])
         return {
-            revision_id: {**_fields(facts), "approved_date": facts.approved_date}
+            revision_id: {**_fields(facts), "approved_date": facts.approved_date, "items": carried[revision_id]}
             for revision_id, facts in found.items()
         }
 
@@ -88,6 +123,36 @@ class RfaKind(core.RevisionedKind):
             keeps=reached.automatic,
             day=reached.day if shown.approved else None,
         )
+        for revision_id in revision_ids if reached.item_results else ():
+            await items.answer(pipeline, revision_id, reached.item_results)
+        if reached.ended or reached.state in self.rules.finished:
+            item_rows.close(pipeline, revision_ids)
+            item_rows.release(pipeline, revision_ids)
+
+    async def change_own(
+        self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
+    ) -> Mapping[str, tuple[Any, Any]]:
+        """
+        :raises DocumentAlreadyIssued: what was submitted stays what it was, also where its workflow led back to an edit (EC-RFA-005)
+        """
+        assert isinstance(changes, RfaChanges)  # the register says so
+        if "items" not in changes.model_fields_set:
+            return {}
+        if changes.items is None:
+            raise required("/items")
+        carried = (await items.shown(session, [row.revision.id]))[row.revision.id]
+        before = [str(one.public_id) for one in carried]
+        after = [str(one.public_id) for one in changes.items]
+        if before != after:
+            if row.revision.issued_date is not None:
+                says = core.DocumentAlreadyIssued.says
+                raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", says)])
+            project, key = row.project.public_id, row.revision.id
+            checked = await items.check(ctx, session, project=project, asked=changes.items, rfa_revision=key)
+            for item in checked:
+                item.refuse_for(row.originator.id)
+            await items.replace_items(ctx, session, key, checked)
+        return {"items": (before, after)}
 
     def register(self, reach: Reach) -> core.KindRegister:
         return replace(super().register(reach), types=repository.type_keys)

@@ -1,0 +1,78 @@
+"""Revisions of drawings for the documents that carry them: found as their reader may see them, held, and with their files."""
+
+from collections.abc import Collection, Mapping, Sequence
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.drawing.domain import DrawingKind
+from saraban.documents.drawing.repository import registers as repository
+from saraban.documents.drawing.repository import writes
+from saraban.documents.drawing.repository.registers import DrawingRow
+from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.schemas import DrawingFileAnswer
+from saraban.documents.drawing.service.registers import audience_of_row, file_shown, reader_of
+from saraban.identity.domain.context import RequestContext
+from saraban.projects import service as projects
+
+
+async def visible_revisions(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]
+) -> dict[UUID, DrawingRow]:
+    """Return the revisions among `public_ids` whose drawing the caller is shown."""
+    if not public_ids:
+        return {}
+    rows = await repository.revisions(session, kind, tables_of(kind).revision.public_id.in_(public_ids))
+    readers = {
+        project: await reader_of(ctx, session, project) for project in sorted({row.head.project_id for row in rows})
+    }
+    return {row.revision.public_id: row for row in rows if readers[row.head.project_id].sees(audience_of_row(row))}
+
+
+async def current_by_number(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, *, project: UUID, numbers: Collection[str]
+) -> dict[str, UUID]:
+    """Return the public ids of what is current of the drawings with these numbers, as far as the caller is shown them."""
+    if not numbers:
+        return {}
+    place = await projects.visible_project(ctx, session, project)
+    tables = tables_of(kind)
+    condition = sa.and_(
+        tables.head.project_id == place.id, tables.number.in_(numbers), tables.revision.is_current == sa.true()
+    )
+    rows, reader = await repository.revisions(session, kind, condition), await reader_of(ctx, session, place.id)
+    return {row.number: row.revision.public_id for row in rows if reader.sees(audience_of_row(row))}
+
+
+async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, DrawingRow]:
+    """Return revisions for a document that carries them, whose readers are shown what it carries."""
+    if not keys:
+        return {}
+    rows = await repository.revisions(session, kind, tables_of(kind).revision.id.in_(keys))
+    return {row.revision.id: row for row in rows}
+
+
+async def current_revisions(session: AsyncSession, kind: DrawingKind, keys: Sequence[int]) -> list[int]:
+    """Return the key of what is current by now of the drawing of each revision, in their order."""
+    found = await writes.current_by_revision(session, kind, keys) if keys else {}
+    return [found[key] for key in keys]
+
+
+async def hold_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> None:
+    """Hold revisions until the end of the transaction, in one order, wherever."""
+    if keys:
+        await writes.lock_revisions(session, kind, keys)
+
+
+async def revision_files(
+    session: AsyncSession, kind: DrawingKind, keys: Collection[int]
+) -> Mapping[int, list[DrawingFileAnswer]]:
+    """Return the files of each revision, the main one first."""
+    files = await repository.files(session, kind, keys) if keys else {}
+    return {key: [file_shown(one) for one in found] for key, found in files.items()}
+
+
+async def revisions_of_file(session: AsyncSession, kind: DrawingKind, attachment_id: int) -> list[int]:
+    """Return the keys of the revisions that have a file."""
+    return await repository.revisions_with_file(session, kind, attachment_id)

@@ -1,0 +1,307 @@
+"""Rows of what RFAs ask approval for, and of the claims that keep a drawing revision in one open RFA at a time."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute, aliased
+
+from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
+from saraban.documents.drawing.models import (
+    AsbuiltDrawing,
+    AsbuiltDrawingRevision,
+    DrawingRevision,
+    ShopDrawing,
+    ShopDrawingRevision,
+)
+from saraban.documents.rfa.models import RfaItem, RfaItemClaim, RfaRevision
+from saraban.kit.db import table_of
+from saraban.kit.driver import NewKey
+from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import PreparedStatement
+from saraban.projects.models import RfaApproveCode
+
+DOCUMENT: Final = "DOCUMENT"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemColumns:
+    """Where an item names a revision of one kind of drawing, and where a claim does."""
+
+    item_type: str
+    item: InstrumentedAttribute[int | None]
+    claim: InstrumentedAttribute[int | None]
+    revision: type[DrawingRevision]
+    head: type[ShopDrawing | AsbuiltDrawing]
+    drawing: InstrumentedAttribute[int]
+
+
+DRAWINGS: Final[Mapping[DrawingKind, ItemColumns]] = {
+    SHOP: ItemColumns(
+        "SHOP",
+        RfaItem.shop_drawing_revision_id,
+        RfaItemClaim.shop_drawing_revision_id,
+        ShopDrawingRevision,
+        ShopDrawing,
+        ShopDrawingRevision.shop_drawing_id,
+    ),
+    ASBUILT: ItemColumns(
+        "AS_BUILT",
+        RfaItem.asbuilt_drawing_revision_id,
+        RfaItemClaim.asbuilt_drawing_revision_id,
+        AsbuiltDrawingRevision,
+        AsbuiltDrawing,
+        AsbuiltDrawingRevision.asbuilt_drawing_id,
+    ),
+}
+
+
+class ItemKey(NamedTuple):
+    """
+    What an RFA carries.
+
+    :param kind: None for a document
+    :param key: of the revision of the drawing, or of the document
+    """
+
+    kind: DrawingKind | None
+    key: int
+
+
+class RfaItemRow(NamedTuple):
+    rfa_revision_id: int
+    shop: int | None
+    asbuilt: int | None
+    document: int | None
+    approve_code: str | None
+    approve_name: str | None
+    approve_name_en: str | None
+    comment: str | None
+
+    @property
+    def carries(self) -> ItemKey:
+        for kind, key in ((SHOP, self.shop), (ASBUILT, self.asbuilt), (None, self.document)):
+            if key is not None:
+                return ItemKey(kind, key)
+        raise AssertionError("an item names one thing")
+
+
+_ITEMS = PreparedStatement(
+    sa.select(
+        RfaItem.rfa_revision_id,
+        RfaItem.shop_drawing_revision_id,
+        RfaItem.asbuilt_drawing_revision_id,
+        RfaItem.document_revision_id,
+        RfaApproveCode.approve_code,
+        RfaApproveCode.approve_name,
+        RfaApproveCode.approve_name_en,
+        RfaItem.comment,
+    )
+    .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
+    .where(RfaItem.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True)))
+    .order_by(RfaItem.id)
+)
+
+
+async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[RfaItemRow]]:
+    """Return what revisions of RFAs carry, each in the order of its list."""
+    found: dict[int, list[RfaItemRow]] = defaultdict(list)
+    for row in await _ITEMS.rows(session, revisions=list(revision_ids)):
+        one = RfaItemRow(*row)
+        found[one.rfa_revision_id].append(one)
+    return found
+
+
+class ItemDocument(NamedTuple):
+    """An issued document among the items."""
+
+    key: int
+    public_id: UUID
+    number: str
+    label: str | None
+    subject: str
+    is_current: bool
+
+
+async def documents(session: AsyncSession, keys: Collection[int]) -> dict[int, ItemDocument]:
+    """Return documents by the keys of the revisions that are carried."""
+    if not keys:
+        return {}
+    statement = (
+        sa.select(
+            DocumentRevision.id,
+            Document.public_id,
+            DocumentRevision.correspondence_number,
+            DocumentRevision.revision_label,
+            DocumentRevision.subject,
+            DocumentRevision.is_current,
+        )
+        .join(Document, Document.id == DocumentRevision.correspondence_id)
+        .where(DocumentRevision.id.in_(keys))
+    )
+    return {row[0]: ItemDocument(*row) for row in await session.execute(statement)}
+
+
+class ClaimedRevision(NamedTuple):
+    key: int | None
+    rfa_public_id: UUID
+    rfa_number: str
+
+
+async def claims(
+    session: AsyncSession, kind: DrawingKind, keys: Collection[int], *, but: int = 0
+) -> list[ClaimedRevision]:
+    """
+    Return which revisions an open RFA carries.
+
+    :param but: a revision of an RFA that does not count
+    """
+    column = DRAWINGS[kind].claim
+    statement = (
+        sa.select(column, Document.public_id, Document.correspondence_number)
+        .join(DocumentRevision, DocumentRevision.id == RfaItemClaim.rfa_revision_id)
+        .join(Document, Document.id == DocumentRevision.correspondence_id)
+        .where(column.in_(keys), RfaItemClaim.rfa_revision_id != but)
+    )
+    return [ClaimedRevision(*row) for row in await session.execute(statement)] if keys else []
+
+
+def queue(pipeline: Pipeline, revision: NewKey | int, keys: Sequence[ItemKey]) -> None:
+    """Add what a revision of an RFA carries, and claim the drawings among it, when the pipeline is sent."""
+    pipeline.insert(table_of(RfaItem), [_item(revision, one) for one in keys])
+    pipeline.insert(
+        table_of(RfaItemClaim),
+        [
+            {"rfa_revision_id": revision}
+            | {columns.claim.key: one.key if kind is one.kind else None for kind, columns in DRAWINGS.items()}
+            for one in keys
+            if one.kind is not None
+        ],
+    )
+
+
+def _item(revision: NewKey | int, one: ItemKey) -> dict[str, object]:
+    return {
+        "rfa_revision_id": revision,
+        "item_type": DOCUMENT if one.kind is None else DRAWINGS[one.kind].item_type,
+        **{columns.item.key: one.key if kind is one.kind else None for kind, columns in DRAWINGS.items()},
+        "document_revision_id": one.key if one.kind is None else None,
+    }
+
+
+def remove(pipeline: Pipeline, revision_id: int) -> None:
+    """Take everything out of a revision of an RFA that nobody has been given yet."""
+    release(pipeline, [revision_id])
+    pipeline.delete(table_of(RfaItem), where={"rfa_revision_id": [revision_id]})
+
+
+def release(pipeline: Pipeline, revision_ids: Collection[int]) -> None:
+    """Let the drawings that revisions of RFAs carry be asked for anew."""
+    pipeline.delete(table_of(RfaItemClaim), where={"rfa_revision_id": list(revision_ids)})
+
+
+async def approve_codes(session: AsyncSession) -> list[RfaApproveCode]:
+    """Return the open approve codes in their order."""
+    code = RfaApproveCode
+    statement = sa.select(code).where(code.is_active).order_by(code.sort_order, code.approve_code)
+    return list(await session.scalars(statement))
+
+
+def answer(pipeline: Pipeline, revision_id: int, carried: Sequence[ItemKey], *, code: int, comment: str | None) -> None:
+    """Write down one answer to several items of a revision of an RFA."""
+    values: dict[str, object] = {"rfa_approve_code_id": code, "comment": comment}
+    named = {kind: columns.item.key for kind, columns in DRAWINGS.items()}
+    for kind in (*DRAWINGS, None):
+        keys = [one.key for one in carried if one.kind is kind]
+        if keys:
+            column = "document_revision_id" if kind is None else named[kind]
+            where: dict[str, Sequence[object]] = {"rfa_revision_id": [revision_id], column: keys}
+            pipeline.update(table_of(RfaItem), values, where=where)
+
+
+def _statements() -> tuple[PreparedStatement, ...]:
+    """The statements by which a final answer reaches the items that have none, and all of them their drawings."""
+    item = table_of(RfaItem)
+    of_rfa: Any = sa.bindparam("revisions", expanding=True)
+    verdict = sa.select(RfaRevision.rfa_approve_code_id).where(RfaRevision.id == item.c.rfa_revision_id)
+    found: list[Any] = [
+        sa.update(item)
+        .where(item.c.rfa_revision_id.in_(of_rfa), item.c.rfa_approve_code_id.is_(None))
+        .values(rfa_approve_code_id=verdict.scalar_subquery())
+    ]
+    for columns in DRAWINGS.values():
+        revision, head = table_of(columns.revision), table_of(columns.head)
+        code = sa.select(RfaItem.rfa_approve_code_id).where(
+            columns.item == revision.c.id, RfaItem.rfa_revision_id.in_(of_rfa)
+        )
+        carried = sa.select(columns.item).where(RfaItem.rfa_revision_id.in_(of_rfa), columns.item.is_not(None))
+        drawn = aliased(columns.revision)
+        drawings = sa.select(getattr(drawn, columns.drawing.key)).where(drawn.id.in_(carried))
+        found += [
+            sa.update(revision)
+            .where(revision.c.id.in_(carried))
+            .values(rfa_approve_code_id=code.correlate(revision).scalar_subquery()),
+            sa.update(head).where(head.c.id.in_(drawings)).values(version=head.c.version + 1),
+        ]
+    return tuple(PreparedStatement(one) for one in found)
+
+
+_CLOSING: Final = _statements()
+
+
+def close(pipeline: Pipeline, revision_ids: Collection[int]) -> None:
+    """Give items without an answer that of their RFA, and the answers to the drawings."""
+    for statement in _CLOSING:
+        pipeline.execute(statement, revisions=list(revision_ids))
+
+
+class CarryingRfa(NamedTuple):
+    """An RFA that carries a revision of a drawing."""
+
+    key: int | None
+    rfa_public_id: UUID
+    approve_code: str | None
+    approve_name: str | None
+    approve_name_en: str | None
+
+
+async def carriers(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[CarryingRfa]:
+    """Return the RFAs that carry revisions of drawings, the newest first; those that were withdrawn are none."""
+    column = DRAWINGS[kind].item
+    statement = (
+        sa.select(
+            column,
+            Document.public_id,
+            RfaApproveCode.approve_code,
+            RfaApproveCode.approve_name,
+            RfaApproveCode.approve_name_en,
+        )
+        .select_from(RfaItem)
+        .join(DocumentRevision, DocumentRevision.id == RfaItem.rfa_revision_id)
+        .join(Document, Document.id == DocumentRevision.correspondence_id)
+        .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
+        .where(column.in_(keys), DocumentRevision.withdrawn_at.is_(None))
+        .order_by(DocumentRevision.id.desc())
+    )
+    return [CarryingRfa(*row) for row in await session.execute(statement)]
+
+
+async def previous_revision(session: AsyncSession, revision: DocumentRevision) -> int:
+    """Return the key of the revision that stood before this one."""
+    earlier = DocumentRevision
+    statement = (
+        sa.select(earlier.id)
+        .where(
+            earlier.correspondence_id == revision.correspondence_id,
+            earlier.revision_number < revision.revision_number,
+            earlier.withdrawn_at.is_(None),
+        )
+        .order_by(earlier.revision_number.desc())
+        .limit(1)
+    )
+    return int((await session.scalars(statement)).one())

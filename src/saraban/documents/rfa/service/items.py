@@ -1,0 +1,347 @@
+"""
+What an RFA asks approval for: revisions of drawings and issued documents. A drawing revision is in one open RFA at a time; each item
+has its own answer, which goes back to the drawing when the RFA has its final one.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core import service as core
+from saraban.documents.core.models import DocumentRevision
+from saraban.documents.core.schemas import CodeAnswer
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
+from saraban.documents.rfa.domain import approved
+from saraban.documents.rfa.repository import items as repository
+from saraban.documents.rfa.repository.items import ItemKey, RfaItemRow
+from saraban.documents.rfa.schemas import NewRfaItem, RfaItemAnswer, RfaOfDrawing
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
+from saraban.kit.pipeline import Pipeline
+from saraban.workflow.language.subject import ItemResult
+
+KINDS: Final[tuple[DrawingKind, ...]] = (SHOP, ASBUILT)
+
+
+class DrawingRevisionInRfa(DomainError):
+    """A drawing revision is in one open RFA at a time (EC-RFA-001)."""
+
+    kind, code = ErrorKind.CONFLICT, "DRAWING_REVISION_IN_RFA"
+    says = Text(
+        "{kind} Revision นี้มี RFA อยู่แล้ว{rfa}: {number}",
+        "The {kind} revision of {number} is in an open RFA already{rfa}.",
+    )
+    recovery = (
+        Text(
+            "รอผลของ RFA นั้น หรือยกเลิก RFA ที่ยังเป็นฉบับร่าง", "Wait for that RFA's answer, or cancel it while it is a draft."
+        ),
+    )
+
+
+class DrawingSuperseded(DomainError):
+    """Approval is asked for what is current; an older revision has been replaced (EC-RFA-002)."""
+
+    kind, code = ErrorKind.CONFLICT, "DRAWING_REVISION_SUPERSEDED"
+    says = Text("{number} ฉบับ {revision} ไม่ใช่ฉบับปัจจุบัน", "Revision {revision} of {number} is not the current one.")
+    recovery = (Text("เลือกฉบับปัจจุบันของแบบ", "Take the current revision of the drawing."),)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedItem:
+    """
+    One item of a new RFA, resolved.
+
+    :param originator: of a drawing, None where it names none
+    """
+
+    carries: ItemKey
+    pointer: str
+    number: str
+    originator: int | None = None
+
+    def refuse_for(self, organization: int) -> None:
+        """
+        :raises Invalid: when the drawing is of another organization than the one that asks
+        """
+        if self.originator not in {None, organization}:
+            raise invalid(
+                self.pointer,
+                "not_yours",
+                "{number} เป็นแบบของหน่วยงานอื่น",
+                "{number} is a drawing of another organization.",
+                number=self.number,
+            )
+
+
+async def check(
+    ctx: RequestContext, session: AsyncSession, *, project: UUID, asked: Sequence[NewRfaItem], rfa_revision: int = 0
+) -> list[CheckedItem]:
+    """
+    Resolve what approval is asked for.
+
+    :param rfa_revision: the draft that it is asked for again, whose own claims do not count
+    :raises Invalid: naming the item that is none of the project's, is listed twice, or has not been issued
+    :raises DrawingSuperseded: for a revision that is not the current one
+    :raises DrawingRevisionInRfa: naming the open RFA that carries it already
+    """
+    found: list[CheckedItem] = []
+    seen = {
+        kind: await drawings.visible_revisions(
+            ctx, session, kind, {one.public_id for one in asked if one.drawing_revision_public_id}
+        )
+        for kind in KINDS
+    }
+    documents = await core.visible(
+        ctx, session, public_ids=[one.document_public_id for one in asked if one.document_public_id]
+    )
+    named: set[UUID] = set()
+    for place, one in enumerate(asked):
+        pointer = f"/items/{place}"
+        if one.public_id in named:
+            raise invalid(pointer, "duplicate", "ระบุรายการนี้ซ้ำ", "This item is listed twice.")
+        named.add(one.public_id)
+        if one.document_public_id is not None:
+            found.append(_document(documents, project, one.document_public_id, pointer))
+        else:
+            found.append(_drawing(seen, project, one.public_id, f"{pointer}/drawingRevisionPublicId"))
+    await require_free(ctx, session, found, rfa_revision=rfa_revision)
+    return found
+
+
+def _document(rows: Mapping[UUID, core.DocumentRow], project: UUID, public_id: UUID, at: str) -> CheckedItem:
+    pointer, row = f"{at}/documentPublicId", rows.get(public_id)
+    if row is None or row.project.public_id != project:
+        raise unknown(pointer, str(public_id))
+    number = row.revision.correspondence_number
+    if row.revision.issued_date is None or row.document.cancelled_at is not None:
+        th, en = "{number} ยังไม่ได้ส่ง หรือถูกยกเลิกแล้ว", "{number} has not been issued, or has been cancelled."
+        raise invalid(pointer, "not_issued", th, en, number=number)
+    return CheckedItem(ItemKey(None, row.revision.id), pointer, number)
+
+
+def _drawing(
+    seen: Mapping[DrawingKind, Mapping[UUID, drawings.DrawingRow]], project: UUID, public_id: UUID, pointer: str
+) -> CheckedItem:
+    for kind, rows in seen.items():
+        row = rows.get(public_id)
+        if row is None or row.project.public_id != project:
+            continue
+        if not row.revision.is_current:
+            values = {"number": row.number, "revision": row.revision.revision_label or ""}
+            problem = FieldProblem(pointer, "superseded", DrawingSuperseded.says, values)
+            raise DrawingSuperseded(fields=[problem], values=values)
+        return CheckedItem(ItemKey(kind, row.revision.id), pointer, row.number, row.head.originator_id)
+    raise unknown(pointer, str(public_id))
+
+
+async def hold(
+    ctx: RequestContext, session: AsyncSession, checked: Sequence[CheckedItem], *, rfa_revision: int = 0
+) -> None:
+    """
+    Hold the drawings of an RFA until its transaction ends, and look again whether they are free.
+
+    :raises DrawingRevisionInRfa: for who comes second
+    """
+    for kind in KINDS:
+        await drawings.hold_revisions(session, kind, _keys(checked, kind))
+    await require_free(ctx, session, checked, rfa_revision=rfa_revision)
+
+
+async def require_free(
+    ctx: RequestContext, session: AsyncSession, checked: Sequence[CheckedItem], *, rfa_revision: int = 0
+) -> None:
+    for kind in KINDS:
+        for claim in await repository.claims(session, kind, _keys(checked, kind), but=rfa_revision):
+            item = next(one for one in checked if one.carries == (kind, claim.key))
+            # An RFA that the caller may not know of is not named.
+            visible = await core.visible(ctx, session, public_ids=[claim.rfa_public_id])
+            said = f" ({claim.rfa_number})" if visible else ""
+            values = {
+                "kind": "Shop Drawing" if kind is SHOP else "As-built Drawing",
+                "rfa": said,
+                "number": item.number,
+            }
+            problem = FieldProblem(item.pointer, "in_rfa", DrawingRevisionInRfa.says, values)
+            raise DrawingRevisionInRfa(fields=[problem], values=values)
+
+
+def _keys(checked: Sequence[CheckedItem], kind: DrawingKind) -> list[int]:
+    return [one.carries.key for one in checked if one.carries.kind is kind]
+
+
+async def take_over(session: AsyncSession, revision: DocumentRevision) -> None:
+    """
+    Begin the list of a next revision with what was not approved in the one before: each drawing at its current revision, unless
+    another open RFA carries that by now.
+    """
+    before = await repository.previous_revision(session, revision)
+    rows = (await repository.items(session, revision_ids=[before])).get(before, [])
+    left = [row.carries for row in rows if not approved(row.approve_code)]
+    keys = [one for one in left if one.kind is None]
+    for kind in KINDS:
+        current = await drawings.current_revisions(session, kind, [one.key for one in left if one.kind is kind])
+        await drawings.hold_revisions(session, kind, current)
+        taken = {claim.key for claim in await repository.claims(session, kind, current)}
+        keys += [ItemKey(kind, key) for key in current if key not in taken]
+    pipeline = Pipeline(session)
+    repository.queue(pipeline, revision.id, keys)
+    await pipeline.send()
+
+
+async def replace_items(
+    ctx: RequestContext, session: AsyncSession, revision_id: int, checked: Sequence[CheckedItem]
+) -> None:
+    """
+    Put other items into a draft.
+
+    :raises DrawingRevisionInRfa: when another RFA has taken one of the drawings since the check
+    """
+    await hold(ctx, session, checked, rfa_revision=revision_id)
+    pipeline = Pipeline(session)
+    repository.remove(pipeline, revision_id)
+    repository.queue(pipeline, revision_id, [one.carries for one in checked])
+    await pipeline.send()
+
+
+async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemResult]) -> None:
+    """
+    Write down the answers to single items.
+
+    :raises Invalid: for what is no item of the RFA, is answered twice, or has a code that there is not
+    """
+    session = pipeline.session
+    rows = (await repository.items(session, revision_ids=[revision_id])).get(revision_id, [])
+    known = {shown.public_id: row.carries for row, shown in await _resolved(session, rows)}
+    codes = {one.approve_code: one.id for one in await repository.approve_codes(session)}
+    alike: dict[tuple[int, str | None], list[ItemKey]] = defaultdict(list)
+    answered: set[UUID] = set()
+    for place, said in enumerate(results):
+        pointer = f"/payload/itemResults/{place}"
+        if said.public_id not in known:
+            raise unknown(f"{pointer}/publicId", str(said.public_id))
+        if said.public_id in answered:
+            raise invalid(f"{pointer}/publicId", "duplicate", "ตอบรายการนี้ซ้ำ", "This item is answered twice.")
+        if said.response_code not in codes:
+            raise unknown(f"{pointer}/responseCode", said.response_code)
+        answered.add(said.public_id)
+        alike[codes[said.response_code], said.comment].append(known[said.public_id])
+    for (code, comment), carried in alike.items():
+        repository.answer(pipeline, revision_id, carried, code=code, comment=comment)
+
+
+async def item_codes(session: AsyncSession) -> list[CodeAnswer]:
+    """Return what an item can be answered with, in the order of the list."""
+    rows = await repository.approve_codes(session)
+    return [core.coded(one.approve_code, one.approve_name_en, one.approve_name) for one in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _ItemName:
+    public_id: UUID
+    kind: str
+    number: str
+    label: str | None
+    title: str
+    is_current: bool
+    title_en: str | None = None
+    drawing: UUID | None = None
+
+
+async def _resolved(session: AsyncSession, rows: Sequence[RfaItemRow]) -> list[tuple[RfaItemRow, _ItemName]]:
+    """Return items with what they are called."""
+    known: dict[ItemKey, _ItemName] = {}
+    for kind in KINDS:
+        keys = {row.carries.key for row in rows if row.carries.kind is kind}
+        for key, one in (await drawings.revisions_by_key(session, kind, keys)).items():
+            revision = one.revision
+            known[ItemKey(kind, key)] = _ItemName(
+                revision.public_id,
+                kind.path,
+                one.number,
+                revision.revision_label,
+                revision.title,
+                bool(revision.is_current),
+                revision.title_en,
+                one.head.public_id,
+            )
+    keys = {row.document for row in rows if row.document is not None}
+    for key, document in (await repository.documents(session, keys)).items():
+        known[ItemKey(None, key)] = _ItemName(
+            document.public_id, "document", document.number, document.label, document.subject, document.is_current
+        )
+    return [(row, known[row.carries]) for row in rows]
+
+
+async def shown(session: AsyncSession, revision_ids: Collection[int]) -> dict[int, list[RfaItemAnswer]]:
+    """Return the items of revisions of RFAs; whoever sees the RFA is shown what it asks approval for."""
+    by_revision = await repository.items(session, revision_ids=revision_ids)
+    rows = [row for found in by_revision.values() for row in found]
+    files = {
+        kind: await drawings.revision_files(
+            session, kind, {row.carries.key for row in rows if row.carries.kind is kind}
+        )
+        for kind in KINDS
+    }
+    answers: dict[int, list[RfaItemAnswer]] = {key: [] for key in revision_ids}
+    for row, one in await _resolved(session, rows):
+        kind = row.carries.kind
+        answers[row.rfa_revision_id].append(
+            RfaItemAnswer(
+                public_id=one.public_id,
+                kind=one.kind,
+                drawing_public_id=one.drawing,
+                number=one.number,
+                revision_label=one.label,
+                title=one.title,
+                title_en=one.title_en,
+                is_superseded=not one.is_current,
+                response_code=_code(row.approve_code, row.approve_name, row.approve_name_en),
+                comment=row.comment,
+                attachments=files[kind].get(row.carries.key, []) if kind is not None else [],
+            )
+        )
+    return answers
+
+
+def _code(code: str | None, name: str | None, name_en: str | None) -> CodeAnswer | None:
+    return core.coded(code, name_en, name) if code is not None else None
+
+
+async def rfas_of_revisions(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]
+) -> list[RfaOfDrawing]:
+    """Return the RFAs that carry revisions of a drawing, as far as the caller may see them, the newest first."""
+    if kind not in KINDS:
+        return []
+    by_key = {
+        row.revision.id: row for row in (await drawings.visible_revisions(ctx, session, kind, public_ids)).values()
+    }
+    carriers = await repository.carriers(session, kind, list(by_key))
+    visible = await core.visible(ctx, session, public_ids=[one.rfa_public_id for one in carriers])
+    return [
+        RfaOfDrawing(
+            revision_public_id=by_key[one.key].revision.public_id,
+            rfa_public_id=one.rfa_public_id,
+            document_number=visible[one.rfa_public_id].number,
+            subject=visible[one.rfa_public_id].subject,
+            status=core.status_answer(visible[one.rfa_public_id]),
+            response_code=_code(one.approve_code, one.approve_name, one.approve_name_en),
+        )
+        for one in carriers
+        if one.key is not None and one.rfa_public_id in visible
+    ]
+
+
+async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
+    """Say whether a file hangs on a drawing revision that an RFA carries which the caller sees."""
+    for kind in KINDS:
+        keys = await drawings.revisions_of_file(session, kind, attachment_id)
+        carriers = await repository.carriers(session, kind, keys) if keys else []
+        if carriers and await core.visible(ctx, session, public_ids=[one.rfa_public_id for one in carriers]):
+            return True
+    return False
