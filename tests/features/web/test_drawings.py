@@ -6,6 +6,7 @@ import pytest
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.web.conftest import Sit
+from tests.features.web.forms import selected
 from tests.features.web.page_html import html_of
 
 FRAGMENT = {"HX-Request": "true"}
@@ -77,3 +78,85 @@ class TestDrawing:
 
         assert (await browser.get(f"/drawings/shop/{drawing}")).status_code == httpx.codes.NOT_FOUND
         assert "S-1" not in html_of(await browser.get("/drawings/shop"))
+
+
+class TestForms:
+    async def test_registers_lines_with_the_files_that_have_their_numbers(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        files = [await desk.upload("dc.contractor") for _ in "123"]
+        browser = await sit("dc.contractor", "en")
+        form = {
+            **_chosen(html_of(await browser.get("/drawings/shop/new"))),
+            "lines": "S-1\tแปลน\tPlan\t3\n\nS-10 แปลนคาน\n",
+            "date": "28 Feb 2569",
+            "attachment": files,
+            "attachmentName": ["S-1.pdf", "s-10_rev0.dwg.pdf", "S-10.pdf"],
+        }
+
+        answer = await browser.post("/drawings/shop/new", data=form)
+
+        assert answer.status_code == httpx.codes.SEE_OTHER, answer.text
+        page = html_of(await browser.get(answer.headers["location"]))
+        assert "2 drawings registered." in page
+        assert "shopNumbers=S-1%0AS-10" in page
+        query = {"projectPublicId": desk.project}
+        listed = (await (await desk.as_("dc.contractor")).get("/api/v1/drawings/shop", params=query)).json()["items"]
+        full = [(await desk.read("dc.contractor", "drawings/shop", one["publicId"])).json() for one in listed]
+        assert [(one["drawingNumber"], one["revision"]["revisionLabel"], one["revision"]["title"]) for one in full] == [
+            ("S-1", "3", "แปลน"),
+            ("S-10", "0", "แปลนคาน"),
+        ]
+        assert {one["originator"]["organizationCode"] for one in full} == {"ผรม.2"}
+        assert {one["revision"]["revisionDate"] for one in full} == {"2026-02-28"}
+        assert [len(one["revisions"][0]["attachments"]) for one in full] == [1, 2]
+
+    async def test_says_the_line_and_registers_none(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        await desk.register("admin", "shop", "S-2")
+        browser = await sit("dc.contractor", "en")
+        chosen = _chosen(html_of(await browser.get("/drawings/shop/new")))
+        said = {}
+        for lines in ("S-1 ก\n\nS-2 ข", "S-1\tก\t\tA", "=1+1 ก", "", "\n".join(f"S-{one}" for one in range(3, 104))):
+            answer = await browser.post("/drawings/shop/new", data={**chosen, "lines": lines})
+            said[lines[:8]] = (answer.status_code, html_of(answer))
+        stray = await browser.post(
+            "/drawings/shop/new",
+            data={**chosen, "lines": "S-1 ก", "attachment": desk.project, "attachmentName": "x.pdf"},
+        )
+
+        assert [status for status, _ in said.values()] == [409, 422, 422, 422, 422]
+        pages = [page for _, page in said.values()]
+        assert "Line 3: The register has the drawing number “S-2” already." in pages[0]
+        assert "Line 1: “A” is not a label of this register&#39;s revision scheme" in pages[1]
+        assert "Line 1: " in pages[2]
+        assert "At most 100 drawings can be registered at once." in pages[4]
+        assert "The name of “x.pdf” begins with no drawing number of the list." in html_of(stray)
+        assert "S-1 ก\n\nS-2 ข</textarea>" in pages[0]
+        assert "S-1" not in html_of(await browser.get("/drawings/shop"))
+
+    async def test_issues_the_next_revision_or_says_why_not(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        drawing = (await desk.register("admin", "shop", "S-1"))["publicId"]
+        browser, viewer = await sit("admin", "en"), await sit("viewer", "en")
+        path, file = f"/drawings/shop/{drawing}", await desk.upload("admin")
+        sent = {"label": "0", "reason": "Piles moved", "attachment": file, "attachmentName": "S-1.pdf"}
+
+        wrong = await browser.post(f"{path}/revisions", data=sent)
+        right = await browser.post(f"{path}/revisions", data=sent | {"label": "1"})
+
+        page = html_of(wrong)
+        assert wrong.status_code == httpx.codes.CONFLICT
+        assert "Revision 0 does not come after 0, which is the newest." in page
+        assert "Piles moved</textarea>" in page
+        assert f'name="attachment" value="{file}"' in page
+        assert (right.status_code, right.headers["location"]) == (303, path)
+        assert "Piles moved" in html_of(await browser.get(path))
+        assert "data-dialog" not in html_of(await viewer.get(path)).partition("<main")[2]
+        assert (await viewer.post(f"{path}/revisions", data=sent | {"label": "2"})).status_code == httpx.codes.FORBIDDEN
+        assert (await viewer.get("/drawings/shop/new")).status_code == httpx.codes.FORBIDDEN
+
+
+def _chosen(page: str) -> dict[str, str]:
+    """Return what the empty form has chosen already."""
+    found = {name: selected(page, name) for name in ("project", "originatorOrganizationPublicId", "contractPublicId")}
+    return {name: value for name, value in found.items() if value}

@@ -2,25 +2,37 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.drawing import service as drawings
-from saraban.documents.drawing.domain import KINDS, DrawingKind
-from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary
+from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
+from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary, NewDrawingRevision
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import RfaOfDrawing
-from saraban.kit.errors import NotFound
 from saraban.kit.http import ReadSession
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary
-from saraban.web.shell.forms import usable_query
-from saraban.web.shell.page import CurrentPage, PageModel, id_of
+from saraban.web.documents.drawing_forms import register_named, uploaded
+from saraban.web.shell.forms import (
+    NEW_FORM,
+    CurrentForm,
+    FormState,
+    FormValues,
+    SentForm,
+    form_errors,
+    submit,
+    texts,
+    usable_query,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings")
@@ -60,6 +72,8 @@ class DrawingRegisterPage(PageModel):
     next_cursor: str | None
     asked: DrawingFilters
     disciplines: Sequence[CodeSummary]
+    registered: Sequence[str]
+    may_register: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +84,9 @@ class DrawingDetailPage(PageModel):
     registers: Mapping[str, DrawingKind]
     drawing: DrawingAnswer
     rfas: Mapping[UUID, Sequence[RfaOfDrawing]]
+    form: FormValues
+    files: Sequence[tuple[str, str]]
+    dialog: bool
 
 
 @router.get("")
@@ -85,9 +102,10 @@ async def listing(
     session: ReadSession,
     asked: Annotated[DrawingFilters, Query()],
     cursor: Annotated[str | None, Query(max_length=600)] = None,
+    registered: Annotated[str, Query(max_length=20_000)] = "",
 ) -> Response:
     """In the order of numbers, as it stands now or stood on a day."""
-    kind = _kind(name)
+    kind = register_named(name)
     page.caller.require_somewhere(VIEW)
     place = (await page.choose_project(session, id_of(asked.project))).place
     given: dict[str, Any] = {**asked.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
@@ -100,6 +118,8 @@ async def listing(
         next_cursor=found.next_cursor,
         asked=asked,
         disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
+        registered=registered.splitlines(),
+        may_register=page.caller.may_anywhere(CREATE),
         faults=faults,
     )
     return page.show_list(model, cursor)
@@ -108,17 +128,40 @@ async def listing(
 @router.get("/{name}/{public_id}")
 async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
     """One drawing: its sheet, its revisions with their files, what it derives from and what refers to it."""
-    kind = _kind(name)
     page.caller.require_somewhere(VIEW)
+    return await _show(register_named(name), public_id, page, session)
+
+
+async def _show(
+    kind: DrawingKind, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
+) -> Response:
     drawing, _ = await drawings.read(page.context, session, kind, public_id)
     page.within(drawing.project.public_id)
     carried: dict[UUID, list[RfaOfDrawing]] = {one.public_id: [] for one in drawing.revisions}
     for one in await rfas.rfas_of_revisions(page.context, session, kind, list(carried)):
         carried[one.revision_public_id].append(one)
-    return page.show(DrawingDetailPage(register=kind, registers=KINDS, drawing=drawing, rfas=carried))
+    model = DrawingDetailPage(
+        register=kind,
+        registers=KINDS,
+        drawing=drawing,
+        rfas=carried,
+        form=state.form,
+        files=uploaded(state.form),
+        dialog=state.error is not None,
+        faults=form_errors(state.error, page.language),
+    )
+    return page.show(model)
 
 
-def _kind(name: str) -> DrawingKind:
-    if name not in KINDS:
-        raise NotFound(f"There is no register of {name} drawings.")
-    return KINDS[name]
+@router.post("/{name}/{public_id}/revisions")
+async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
+    """The next revision of a drawing, with its files."""
+    kind = register_named(name)
+    return await submit(form, partial(_revise, kind, public_id), partial(_show, kind, public_id))
+
+
+async def _revise(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    given = form.filled("label", "date", "title", "titleEn", "reason", "statusCode")
+    order = form.order(NewDrawingRevision, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
+    await drawings.revise(form.context, session, kind, public_id, order)
+    return f"/drawings/{kind.path}/{public_id}"

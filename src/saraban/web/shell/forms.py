@@ -28,7 +28,7 @@ from saraban.workflow.administration.domain import definition_text
 
 T = TypeVar("T")
 Order = TypeVar("Order", bound=BaseModel)
-MOST_FIELDS = 300
+MOST_FIELDS = 1200  # 500 items of an RFA, each with its answer and a comment
 MOST_WAITS: Final = 40  # quarters of a second that the second of two equal requests waits for the first
 NOT_JSON: Final = Text("ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}.")
 TOO_DEEP: Final = Text("ข้อมูลซ้อนลึกเกินไป", "This is too deeply nested.")

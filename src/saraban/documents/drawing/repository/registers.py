@@ -309,6 +309,28 @@ async def discipline_keys(session: AsyncSession, *, project_id: int, code: str) 
     return list(await session.scalars(statement))
 
 
+class ListRow(NamedTuple):
+    """A row of one of the project's lists."""
+
+    code: str
+    name: str
+    name_en: str | None
+
+
+async def open_lists(session: AsyncSession, kind: DrawingKind, *, project_id: int) -> dict[str, list[ListRow]]:
+    """Return what drawings of a kind can be classified by, by the names of `DrawingTables.lists`."""
+    found = {}
+    for name, one in tables_of(kind).lists.items():
+        model: Any = one.columns[0].class_
+        statement = (
+            sa.select(*one.columns)
+            .where(model.project_id == project_id, model.is_active)
+            .order_by(model.sort_order, one.columns[0])
+        )
+        found[name] = [ListRow(*row) for row in await session.execute(statement)]
+    return found
+
+
 async def links(
     session: AsyncSession, kind: DrawingKind, *, sources: Collection[int] = (), targets: Collection[int] = ()
 ) -> list[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.service.register_settings import read_settings, save_settings
 from saraban.documents.drawing.service.registers import (
+    classifications,
     list_drawings,
     list_revisions,
     read,
@@ -32,6 +33,7 @@ __all__ = [
     "DrawingRow",
     "DrawingTakesNoAddenda",
     "change",
+    "classifications",
     "current_by_number",
     "current_revisions",
     "hold_revisions",

@@ -289,6 +289,19 @@ def reference(kind: DrawingKind, row: DrawingRow) -> DrawingReferenceAnswer:
     )
 
 
+async def classifications(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, *, project_public_id: UUID
+) -> dict[str, list[CodeAnswer]]:
+    """
+    Return the open rows of the lists that drawings of a kind are classified by: `category`, `sub_category` and `volume`.
+
+    :raises NotFound: for a project that the caller may not know of
+    """
+    project = await projects.visible_project(ctx, session, project_public_id)
+    lists = await repository.open_lists(session, kind, project_id=project.id)
+    return {name: [core.coded(one.code, one.name_en, one.name) for one in rows] for name, rows in lists.items()}
+
+
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Say whether a file hangs on a drawing that the caller is shown."""
     for kind in KINDS.values():

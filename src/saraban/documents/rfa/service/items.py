@@ -90,15 +90,16 @@ async def check(
     :raises DrawingRevisionInRfa: naming the open RFA that carries it already
     """
     found: list[CheckedItem] = []
+    if not asked:
+        return found
     seen = {
         kind: await drawings.visible_revisions(
             ctx, session, kind, {one.public_id for one in asked if one.drawing_revision_public_id}
         )
         for kind in KINDS
     }
-    documents = await core.visible(
-        ctx, session, public_ids=[one.document_public_id for one in asked if one.document_public_id]
-    )
+    letters = [one.document_public_id for one in asked if one.document_public_id]
+    documents = await core.visible(ctx, session, public_ids=letters) if letters else {}
     named: set[UUID] = set()
     for place, one in enumerate(asked):
         pointer = f"/items/{place}"
@@ -277,9 +278,10 @@ async def _resolved(session: AsyncSession, rows: Sequence[RfaItemRow]) -> list[t
     return [(row, known[row.carries]) for row in rows]
 
 
-async def shown(session: AsyncSession, revision_ids: Collection[int]) -> dict[int, list[RfaItemAnswer]]:
+async def answers(
+    session: AsyncSession, by_revision: Mapping[int, Sequence[RfaItemRow]]
+) -> dict[int, list[RfaItemAnswer]]:
     """Return the items of revisions of RFAs; whoever sees the RFA is shown what it asks approval for."""
-    by_revision = await repository.items(session, revision_ids=revision_ids)
     rows = [row for found in by_revision.values() for row in found]
     files = {
         kind: await drawings.revision_files(
@@ -287,10 +289,10 @@ async def shown(session: AsyncSession, revision_ids: Collection[int]) -> dict[in
         )
         for kind in KINDS
     }
-    answers: dict[int, list[RfaItemAnswer]] = {key: [] for key in revision_ids}
+    found: dict[int, list[RfaItemAnswer]] = {key: [] for key in by_revision}
     for row, one in await _resolved(session, rows):
         kind = row.carries.kind
-        answers[row.rfa_revision_id].append(
+        found[row.rfa_revision_id].append(
             RfaItemAnswer(
                 public_id=one.public_id,
                 kind=one.kind,
@@ -305,7 +307,7 @@ async def shown(session: AsyncSession, revision_ids: Collection[int]) -> dict[in
                 attachments=files[kind].get(row.carries.key, []) if kind is not None else [],
             )
         )
-    return answers
+    return found
 
 
 def _code(code: str | None, name: str | None, name_en: str | None) -> CodeAnswer | None:

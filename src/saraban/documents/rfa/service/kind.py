@@ -28,6 +28,7 @@ from saraban.documents.rfa.service import items
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, invalid, required
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 
@@ -103,10 +104,17 @@ class RfaKind(core.RevisionedKind):
     async def in_full(
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
     ) -> Mapping[int, Mapping[str, Any]]:
-        found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
-        carried = await items.shown(session, [row.revision.id for row in rows])
+        keys = [row.revision.id for row in rows]
+        found, listed = await together(
+            session, repository.facts(session, revision_ids=keys), item_rows.items(session, revision_ids=keys)
+        )
+        carried = await items.answers(session, listed)
         return {
-            revision_id: {**_fields(facts), "approved_date": facts.approved_date, "items": carried[revision_id]}
+            revision_id: {
+                **_fields(facts),
+                "approved_date": facts.approved_date,
+                "items": carried.get(revision_id, []),
+            }
             for revision_id, facts in found.items()
         }
 
@@ -140,7 +148,8 @@ class RfaKind(core.RevisionedKind):
             return {}
         if changes.items is None:
             raise required("/items")
-        carried = (await items.shown(session, [row.revision.id]))[row.revision.id]
+        listed = await item_rows.items(session, revision_ids=[row.revision.id])
+        carried = (await items.answers(session, listed)).get(row.revision.id, [])
         before = [str(one.public_id) for one in carried]
         after = [str(one.public_id) for one in changes.items]
         if before != after:

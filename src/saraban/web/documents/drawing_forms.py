@@ -1,0 +1,209 @@
+"""Registering drawings on a page, one or a hundred to a form, with their files; and the next revision of one."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, ClassVar, Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import Response
+
+from saraban.documents.core.schemas import CodeAnswer
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
+from saraban.documents.drawing.schemas import NewDrawing
+from saraban.identity import service as identity
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, NotFound, Text, required
+from saraban.kit.http import ReadSession
+from saraban.kit.text import fold
+from saraban.projects import service as projects
+from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary
+from saraban.web.shell.forms import NEW_FORM, CurrentForm, FormState, FormValues, SentForm, form_errors, submit, texts
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.session import PageRoute
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings")
+
+MOST_LINES: Final = 100
+_ALL: Final = (
+    *("contractPublicId", "originatorOrganizationPublicId", "disciplineCode", "categoryCode", "subCategoryCode"),
+    *("volumeCode", "scale", "sheetSize", "zone"),
+)
+_TOO_MANY: Final = Text("ลงทะเบียนได้ครั้งละไม่เกิน {most} แบบ", "At most {most} drawings can be registered at once.")
+_STRAY: Final = Text(
+    "ชื่อไฟล์ “{file}” ไม่ขึ้นต้นด้วยเลขที่แบบในรายการ", "The name of “{file}” begins with no drawing number of the list."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingLine:
+    """One drawing as it was typed or pasted: number, title, title in English, revision."""
+
+    line: int
+    number: str
+    title: str = ""
+    title_en: str = ""
+    label: str = ""
+
+
+def typed_lines(typed: str) -> Iterator[DrawingLine]:
+    """Read columns of a spreadsheet; where there is none, the number ends at the first blank."""
+    for place, line in enumerate(typed.splitlines(), 1):
+        if line.strip():
+            cells = line.split("\t") if "\t" in line else line.split(maxsplit=1)
+            yield DrawingLine(place, *(cell.strip() for cell in cells[:4]))
+
+
+def files_by_number(numbers: Sequence[str], files: Sequence[tuple[str, str]]) -> tuple[dict[str, list[str]], list[str]]:
+    """
+    Give each file to the drawing whose number its name begins with, the longest that does.
+
+    :param files: public ids and names
+    :returns: public ids by number, and the names that belong to none
+    """
+    found: dict[str, list[str]] = {}
+    strays = []
+    for public_id, name in files:
+        stem = fold(PurePath(name).stem).casefold()
+        fits = [one for one in numbers if re.match(re.escape(_in_file_names(one)) + r"(?![0-9a-zก-๙])", stem)]
+        if fits:
+            found.setdefault(max(fits, key=len), []).append(public_id)
+        else:
+            strays.append(name)
+    return found, strays
+
+
+def _in_file_names(number: str) -> str:
+    return re.sub(r"[/\\:]", "-", fold(number)).casefold()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDrawingsPage(PageModel):
+    template: ClassVar[str] = "documents/drawing_form.html"
+
+    register: DrawingKind
+    project: Any
+    own: Sequence[PartySummary]
+    originator: str
+    contract: str
+    contracts: Sequence[ContractSummary]
+    disciplines: Sequence[CodeSummary]
+    lists: Mapping[str, Sequence[CodeAnswer]]
+    form: FormValues
+    files: Sequence[tuple[str, str]]
+
+
+def register_named(name: str) -> DrawingKind:
+    """:raises NotFound: for no register"""
+    if name not in KINDS:
+        raise NotFound(f"There is no register of {name} drawings.")
+    return KINDS[name]
+
+
+def uploaded(form: FormValues) -> list[tuple[str, str]]:
+    """Return public ids and names of the files that have been uploaded for a form."""
+    return list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False))
+
+
+@router.get("/{name}/new")
+async def new(name: str, page: CurrentPage, session: ReadSession) -> Response:
+    """An empty form; what the caller draws for is chosen already where there is one."""
+    page.caller.require_somewhere(CREATE)
+    return await _form(register_named(name), page, session, NEW_FORM)
+
+
+async def _form(kind: DrawingKind, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    place = (await page.choose_project(session, None)).place
+    detail = await projects.read_project(page.context, session, public_id=place.public_id)
+    profile = await identity.profile(page.context, session)
+    mine = [profile.organization, *profile.organizations] if profile.organization else list(profile.organizations)
+    members = {one.public_id: one for one in detail.organizations}
+    own = list({one.public_id: members[one.public_id] for one in mine if one.public_id in members}.values())
+    form = state.form
+    originator, contract = _chosen(form, own, detail.contracts)
+    model = NewDrawingsPage(
+        register=kind,
+        project=place,
+        own=own or detail.organizations,
+        originator=originator,
+        contract=contract,
+        contracts=detail.contracts,
+        disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
+        lists=await drawings.classifications(page.context, session, kind, project_public_id=place.public_id),
+        form=form,
+        files=uploaded(form),
+        faults=form_errors(state.error, page.language),
+    )
+    return page.show(model)
+
+
+def _chosen(form: FormValues, own: Sequence[PartySummary], contracts: Sequence[ContractSummary]) -> tuple[str, str]:
+    """Return originator and contract as they were chosen; before that the caller's own, and the only one it is a party to."""
+    if "lines" in form:
+        return str(form.get("originatorOrganizationPublicId", "")), str(form.get("contractPublicId", ""))
+    if not own:
+        return "", ""
+    first = own[0].public_id
+    of_party = [one for one in contracts if any(party.public_id == first for party in one.organizations)]
+    return str(first), str(of_party[0].public_id) if len(of_party) == 1 else ""
+
+
+@router.post("/{name}/new")
+async def create(name: str, form: CurrentForm) -> Response:
+    """Register what was typed, all or nothing; a refusal comes back with every line and file."""
+    kind = register_named(name)
+
+    async def work(sent: SentForm, session: AsyncSession) -> str:
+        numbers = await _register(sent, session, kind)
+        return f"/drawings/{kind.path}?{urlencode({'registered': chr(10).join(numbers)})}"
+
+    async def again(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+        return await _form(kind, page, session, state)
+
+    return await submit(form, work, again)
+
+
+async def _register(form: SentForm, session: AsyncSession, kind: DrawingKind) -> list[str]:
+    """
+    :raises Invalid: naming the lines and files
+    """
+    lines = list(typed_lines(form.text("lines") or ""))
+    if not lines:
+        raise required("/lines")
+    if len(lines) > MOST_LINES:
+        raise Invalid(fields=[FieldProblem("/lines", "too_long", _TOO_MANY, {"most": MOST_LINES})])
+    numbers = [one.number for one in lines]
+    attached, strays = files_by_number(numbers, uploaded(form.values))
+    if strays:
+        raise Invalid(fields=[FieldProblem("/attachmentPublicIds", "unknown", _STRAY, {"file": one}) for one in strays])
+    shared = {"projectPublicId": str(form.project), **form.filled(*_ALL)}
+    for line in lines:
+        try:
+            order = form.order(NewDrawing, shared | _own(form, line, attached.get(line.number, [])))
+            await drawings.register(form.context, session, kind, order)
+        except DomainError as error:
+            error.fields = tuple(_at_line(one, line) for one in error.fields)
+            raise
+    return numbers
+
+
+def _own(form: SentForm, line: DrawingLine, files: Sequence[str]) -> dict[str, object]:
+    """Return what a line says of its drawing; without a title of its own the number stands for it."""
+    said = {"drawingNumber": line.number, "title": line.title or line.number, "titleEn": line.title_en}
+    revision = {"label": line.label, "date": form.text("date"), "attachmentPublicIds": list(files)}
+    return {
+        **{name: value for name, value in said.items() if value},
+        "revision": {name: value for name, value in revision.items() if value},
+    }
+
+
+def _at_line(problem: FieldProblem, line: DrawingLine) -> FieldProblem:
+    """Say in which line a fault is, unless it is in what all lines share."""
+    name = problem.pointer.removeprefix("/").partition("/")[0]
+    if name in _ALL or problem.pointer == "/revision/date":
+        return replace(problem, pointer="/date") if name == "revision" else problem
+    words = Text(f"บรรทัดที่ {{line}}: {problem.text.th}", f"Line {{line}}: {problem.text.en}")
+    return FieldProblem("/lines", problem.code, words, {**problem.values, "line": line.line})
