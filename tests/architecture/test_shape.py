@@ -12,7 +12,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 92_782,
+    "lines of Python in src": 92_785,
     "modules in src": 489,
     "modules with one importer and under 60 lines": 11,
     "class names defined more than once": 0,

@@ -167,14 +167,16 @@ class TestADrawingRevision:
         assert await claims(app) == 1
 
     async def test_is_free_again_once_the_rfa_is_cancelled(self, desk: Desk) -> None:
+        """And keeps what an earlier RFA was answered with."""
         (made,) = await drawings(desk, "S-1")
+        await answered(desk, await rfa_of(desk, made), responseCode="1A")
         rfa = await rfa_of(desk, made)
         client = await desk.as_("dc.contractor")
 
         await client.post(f"{RFAS}/{rfa['publicId']}/cancel", json={"reason": "แบบไม่ครบ"})
 
         assert (await send(desk, made)).status_code == httpx.codes.CREATED
-        assert (await drawing(desk, made))["revision"]["responseCode"] is None
+        assert (await drawing(desk, made))["revision"]["responseCode"]["code"] == "1A"
 
     async def test_is_refused_when_it_is_not_the_current_one(self, desk: Desk) -> None:
         (made,) = await drawings(desk, "S-1")

@@ -134,7 +134,10 @@ class RfaKind(core.RevisionedKind):
         for revision_id in revision_ids if reached.item_results else ():
             await items.answer(pipeline, revision_id, reached.item_results)
         if reached.ended or reached.state in self.rules.finished:
-            item_rows.close(pipeline, revision_ids)
+            if (
+                shown.approve_code or reached.response_code
+            ):  # what was cancelled or terminated says nothing of a drawing
+                item_rows.close(pipeline, revision_ids)
             item_rows.release(pipeline, revision_ids)
 
     async def change_own(
