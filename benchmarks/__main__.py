@@ -11,6 +11,7 @@ from benchmarks import (
     controllers,
     creation,
     documents,
+    drawings,
     footing,
     full,
     number_import,
@@ -46,8 +47,9 @@ SUITES = joined(
     creation.SUITES,
     controllers.SUITES,
     setup.SUITES,
+    drawings.SUITES,
 )
-FULL = joined(full.SUITES, registers.FULL, controllers.FULL)
+FULL = joined(full.SUITES, registers.FULL, controllers.FULL, drawings.FULL)
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:

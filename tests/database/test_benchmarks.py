@@ -21,6 +21,7 @@ from benchmarks import (
     allocator,
     controllers,
     creation,
+    drawings,
     filled,
     full,
     http,
@@ -44,6 +45,8 @@ from benchmarks.trips import counting
 from saraban.config import Settings
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.demo.service import find_demo_project
+from saraban.documents.drawing.domain import SHOP
+from saraban.documents.drawing.repository import registers as register_rows
 from saraban.documents.rfa.service import RFA
 from saraban.identity import service as identity
 from saraban.kit.db import Database
@@ -456,3 +459,23 @@ class TestRow:
             ("a row", 20, None),
             ("a row: refused", 3, None),
         ]
+
+
+async def test_drawings_are_shown_to_who_is_meant_to_see_them(
+    app: FastAPI, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that is quick because it is empty would be no measurement."""
+    await signed_in("admin")  # the demo project is there
+    db: Database = app.state.db
+    monkeypatch.setattr(drawings, "ASKED", 2)
+    await drawings.fill(db, 2_000)
+
+    now, then = await drawings.measured(db)
+
+    assert {reader: len(times) for reader, times in (now | then).items()} == dict.fromkeys(drawings.READERS, 2)
+    async with db.reading() as session:
+        found = [
+            len(await register_rows.find_places(session, SHOP, search, limit=2_000))
+            for search in (await drawings.searches(db)).values()
+        ]
+    assert [found[0] > found[1] > found[2] >= found[3], found[3]] == [True, 0]

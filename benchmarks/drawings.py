@@ -1,0 +1,177 @@
+"""
+Registers of drawings: the first page of a discipline for who sees all, most, little and nothing, now and as of a day, on MariaDB and
+on SQLite. Measured are the statements of the register with their rows, without HTTP.
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from benchmarks.allocator import world_in
+from benchmarks.bench import Bench, Suite
+from benchmarks.results import Row
+from saraban.documents.drawing.domain import SHOP, Audience, AudienceKind
+from saraban.documents.drawing.models import ShopDrawing, ShopDrawingRevision
+from saraban.documents.drawing.repository import registers
+from saraban.documents.drawing.repository.registers import DrawingSearch
+from saraban.kit.db import Database, table_of
+from saraban.kit.ids import new_id
+from saraban.projects.models import Contract, Discipline, Project
+
+DRAWINGS, ALL_DRAWINGS = 30_000, 300_000
+REVISIONS, DISCIPLINES, PAGE = 3, 10, 50
+AT_ONCE = 5_000
+ASKED = 60
+UNMEASURED = 5  # the first times, in which statements are made
+NOW: Final = datetime(2026, 11, 1, tzinfo=UTC)
+LONG = timedelta(days=100)  # that a revision is current
+NARROW_ORGANIZATION, NOBODY = 900_001, 900_002  # no rows: who is shown a drawing is a pair of numbers
+READERS: Final = ("all", "60 %", "0.1 %", "nothing")
+
+
+@asynccontextmanager
+async def _filled(b: Bench, many: int) -> AsyncIterator[Mapping[str, Database]]:
+    """Give both databases with a register of shop drawings in the demo project."""
+    with tempfile.TemporaryDirectory() as folder:
+        sqlite = f"sqlite:///{Path(folder) / 'saraban.db'}"
+        async with world_in(sqlite):
+            pass
+        found = {}
+        for kind, url in {"MariaDB": b.mariadb.create("drawings", statements=b.template), "SQLite": sqlite}.items():
+            b.say(f"{many} drawings on {kind}")
+            found[kind] = Database(url)
+            await fill(found[kind], many)
+        yield found
+        for db in found.values():
+            await db.close()
+
+
+async def fill(db: Database, many: int) -> None:
+    async with db.reading() as session:
+        project = (await session.scalars(sa.select(Project.id).order_by(Project.id).limit(1))).one()
+        contract = (await session.scalars(sa.select(Contract.id).where(Contract.project_id == project).limit(1))).one()
+        disciplines = list(await session.scalars(sa.select(Discipline.id).order_by(Discipline.id).limit(DISCIPLINES)))
+    for start in range(0, many, AT_ONCE):
+        places = range(start, min(many, start + AT_ONCE))
+        heads = [_head(place, many, project, contract, disciplines) for place in places]
+        async with db.writing() as session:
+            await session.execute(sa.insert(table_of(ShopDrawing)), heads)
+            await session.execute(sa.insert(table_of(ShopDrawingRevision)), list(_revisions(places)))
+            await session.commit()
+    async with db.writing() as session:
+        if session.get_bind().dialect.name != "sqlite":
+            await session.execute(sa.text("ANALYZE TABLE shop_drawings, shop_drawing_revisions"))
+
+
+def _head(place: int, many: int, project: int, contract: int, disciplines: list[int]) -> dict[str, Any]:
+    """Six of ten concern one contract, one of a thousand a single organization, the others a contract that nobody here is in."""
+    audience: Audience = (AudienceKind.CONTRACT, contract if place // 10 % 10 < 6 else 0)
+    if place % 1000 == 999:
+        audience = (AudienceKind.ORGANIZATION, NARROW_ORGANIZATION)
+    return {
+        "id": place + 1,
+        "uuid": new_id(),
+        "project_id": project,
+        "discipline_id": disciplines[place % len(disciplines)],
+        "audience_kind": int(audience[0]),
+        "audience_id": audience[1],
+        "drawing_number": f"LP3-{place * 7919 % many:07d}",
+        "version": 1,
+        "created_at": NOW,
+        "updated_at": NOW,
+    }
+
+
+def _revisions(places: range) -> Iterator[dict[str, Any]]:
+    for place in places:
+        for number in range(REVISIONS):
+            since, last = NOW - LONG * (REVISIONS - number), number == REVISIONS - 1
+            yield {
+                "id": place * REVISIONS + number + 1,
+                "uuid": new_id(),
+                "shop_drawing_id": place + 1,
+                "revision_number": number,
+                "revision_label": str(number),
+                "is_current": True if last else None,
+                "title": "แปลนฐานราก",
+                "current_from": since,
+                "current_until": None if last else since + LONG,
+                "created_at": since,
+            }
+
+
+async def _page(db: Database, search: DrawingSearch) -> list[float]:
+    """Return how many milliseconds each of several first pages took."""
+    times = []
+    for _ in range(UNMEASURED + ASKED):
+        async with db.reading() as session:
+            begun = time.perf_counter()
+            places = await registers.find_places(session, SHOP, search, limit=PAGE + 1)
+            await registers.rows(session, SHOP, places[:PAGE])
+            times.append((time.perf_counter() - begun) * 1000)
+    return times[UNMEASURED:]
+
+
+async def current_set(b: Bench, *, many: int = DRAWINGS) -> list[Row]:
+    """Each reader's first page of a discipline, the narrow beside the wide, and as of a day beside now."""
+    rows = []
+    async with _filled(b, many) as databases:
+        for kind, db in databases.items():
+            now, then = await measured(db)
+            name = f"{many:,} drawings, {kind}"
+            rows += [
+                Row("drawings", f"current set of a discipline, {reader}, {name}: p95", _p95(times), "ms", "<= 50")
+                for reader, times in now.items()
+            ]
+            middle = {reader: statistics.median(times) for reader, times in now.items()}
+            narrow = max(middle["0.1 %"], middle["nothing"]) / middle["60 %"]
+            rows.append(Row("drawings", f"narrow reader against wide, {name}", narrow, "x", "<= 1.5"))
+            past = max(statistics.median(then[reader]) / middle[reader] for reader in READERS)
+            rows.append(Row("drawings", f"as of a day against now, worst reader, {name}", past, "x", "<= 2"))
+    return rows
+
+
+async def searches(db: Database) -> dict[str, DrawingSearch]:
+    """Return what each reader asks for: a discipline, as far as they are shown it."""
+    async with db.reading() as session:
+        project = (await session.scalars(sa.select(Project.id).order_by(Project.id).limit(1))).one()
+        contract = (await session.scalars(sa.select(Contract.id).where(Contract.project_id == project).limit(1))).one()
+        disciplines = list(await session.scalars(sa.select(Discipline.id).order_by(Discipline.id).limit(DISCIPLINES)))
+    own, everybody = AudienceKind.ORGANIZATION, (AudienceKind.PROJECT, 0)
+    audiences: dict[str, tuple[Audience, ...] | None] = {
+        "all": None,
+        "60 %": ((AudienceKind.CONTRACT, contract), (own, NOBODY), everybody),
+        "0.1 %": ((own, NARROW_ORGANIZATION), everybody),
+        "nothing": ((own, NOBODY), everybody),
+    }
+    # That of every thousandth drawing, which the narrow reader is shown.
+    discipline = disciplines[999 % len(disciplines)]
+    return {
+        reader: DrawingSearch(project, audiences[reader], disciplines=[discipline], moment=None) for reader in READERS
+    }
+
+
+async def measured(db: Database) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Return what each reader's first page took, now and as of a day."""
+    asked = await searches(db)
+    now = {reader: await _page(db, search) for reader, search in asked.items()}
+    past = NOW - LONG * 3 / 2
+    then = {reader: await _page(db, replace(search, moment=past)) for reader, search in asked.items()}
+    return now, then
+
+
+def _p95(times: list[float]) -> float:
+    return statistics.quantiles(times, n=20)[-1]
+
+
+SUITES: Final[dict[str, Suite]] = {"drawings": current_set}
+FULL: Final[dict[str, Suite]] = {"drawings-full": partial(current_set, many=ALL_DRAWINGS)}
