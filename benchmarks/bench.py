@@ -1,9 +1,11 @@
 """The servers that all suites of one run measure on, and what a suite is."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from redis.asyncio import Redis
 
@@ -54,6 +56,16 @@ class Bench:
 
 
 Suite = Callable[[Bench], Awaitable[list[Row]]]
+
+
+@asynccontextmanager
+async def demo_databases(b: Bench, name: str) -> AsyncIterator[Mapping[str, str]]:
+    """Give the addresses of the demo project on both databases."""
+    with tempfile.TemporaryDirectory() as folder:
+        sqlite = f"sqlite:///{Path(folder) / 'saraban.db'}"
+        async with allocator.world_in(sqlite):
+            pass
+        yield {"MariaDB": b.mariadb.create(name, statements=b.template), "SQLite": sqlite}
 
 
 @asynccontextmanager

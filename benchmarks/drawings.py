@@ -4,20 +4,18 @@ on SQLite. Measured are the statements of the register with their rows, without 
 """
 
 import statistics
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from benchmarks.allocator import world_in
-from benchmarks.bench import Bench, Suite
+from benchmarks.bench import Bench, Suite, demo_databases
+from benchmarks.registers import percentile
 from benchmarks.results import Row
 from saraban.documents.drawing.domain import SHOP, Audience, AudienceKind
 from saraban.documents.drawing.models import ShopDrawing, ShopDrawingRevision
@@ -41,12 +39,9 @@ READERS: Final = ("all", "60 %", "0.1 %", "nothing")
 @asynccontextmanager
 async def _filled(b: Bench, many: int) -> AsyncIterator[Mapping[str, Database]]:
     """Give both databases with a register of shop drawings in the demo project."""
-    with tempfile.TemporaryDirectory() as folder:
-        sqlite = f"sqlite:///{Path(folder) / 'saraban.db'}"
-        async with world_in(sqlite):
-            pass
+    async with demo_databases(b, "drawings") as urls:
         found = {}
-        for kind, url in {"MariaDB": b.mariadb.create("drawings", statements=b.template), "SQLite": sqlite}.items():
+        for kind, url in urls.items():
             b.say(f"{many} drawings on {kind}")
             found[kind] = Database(url)
             await fill(found[kind], many)
@@ -56,10 +51,7 @@ async def _filled(b: Bench, many: int) -> AsyncIterator[Mapping[str, Database]]:
 
 
 async def fill(db: Database, many: int) -> None:
-    async with db.reading() as session:
-        project = (await session.scalars(sa.select(Project.id).order_by(Project.id).limit(1))).one()
-        contract = (await session.scalars(sa.select(Contract.id).where(Contract.project_id == project).limit(1))).one()
-        disciplines = list(await session.scalars(sa.select(Discipline.id).order_by(Discipline.id).limit(DISCIPLINES)))
+    project, contract, disciplines = await _place(db)
     for start in range(0, many, AT_ONCE):
         places = range(start, min(many, start + AT_ONCE))
         heads = [_head(place, many, project, contract, disciplines) for place in places]
@@ -70,6 +62,15 @@ async def fill(db: Database, many: int) -> None:
     async with db.writing() as session:
         if session.get_bind().dialect.name != "sqlite":
             await session.execute(sa.text("ANALYZE TABLE shop_drawings, shop_drawing_revisions"))
+
+
+async def _place(db: Database) -> tuple[int, int, list[int]]:
+    """Return the keys of the demo project, of a contract and of disciplines in it."""
+    async with db.reading() as session:
+        project = (await session.scalars(sa.select(Project.id).order_by(Project.id).limit(1))).one()
+        contract = (await session.scalars(sa.select(Contract.id).where(Contract.project_id == project).limit(1))).one()
+        disciplines = list(await session.scalars(sa.select(Discipline.id).order_by(Discipline.id).limit(DISCIPLINES)))
+    return project, contract, disciplines
 
 
 def _head(place: int, many: int, project: int, contract: int, disciplines: list[int]) -> dict[str, Any]:
@@ -129,7 +130,7 @@ async def current_set(b: Bench, *, many: int = DRAWINGS) -> list[Row]:
             now, then = await measured(db)
             name = f"{many:,} drawings, {kind}"
             rows += [
-                Row("drawings", f"current set of a discipline, {reader}, {name}: p95", _p95(times), "ms", "<= 50")
+                Row("drawings", f"current set of a discipline, {reader}, {name}: p95", percentile(times), "ms", "<= 50")
                 for reader, times in now.items()
             ]
             middle = {reader: statistics.median(times) for reader, times in now.items()}
@@ -142,10 +143,7 @@ async def current_set(b: Bench, *, many: int = DRAWINGS) -> list[Row]:
 
 async def searches(db: Database) -> dict[str, DrawingSearch]:
     """Return what each reader asks for: a discipline, as far as they are shown it."""
-    async with db.reading() as session:
-        project = (await session.scalars(sa.select(Project.id).order_by(Project.id).limit(1))).one()
-        contract = (await session.scalars(sa.select(Contract.id).where(Contract.project_id == project).limit(1))).one()
-        disciplines = list(await session.scalars(sa.select(Discipline.id).order_by(Discipline.id).limit(DISCIPLINES)))
+    project, contract, disciplines = await _place(db)
     own, everybody = AudienceKind.ORGANIZATION, (AudienceKind.PROJECT, 0)
     audiences: dict[str, tuple[Audience, ...] | None] = {
         "all": None,
@@ -167,10 +165,6 @@ async def measured(db: Database) -> tuple[dict[str, list[float]], dict[str, list
     past = NOW - LONG * 3 / 2
     then = {reader: await _page(db, replace(search, moment=past)) for reader, search in asked.items()}
     return now, then
-
-
-def _p95(times: list[float]) -> float:
-    return statistics.quantiles(times, n=20)[-1]
 
 
 SUITES: Final[dict[str, Suite]] = {"drawings": current_set}

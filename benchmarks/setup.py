@@ -7,8 +7,8 @@ import asyncio
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,8 +19,7 @@ import sqlalchemy as sa
 from xlsxwriter import Workbook
 
 from benchmarks import http
-from benchmarks.allocator import world_in
-from benchmarks.bench import Bench, Suite
+from benchmarks.bench import Bench, Suite, demo_databases
 from benchmarks.load import Operation
 from benchmarks.results import Row
 from saraban.identity import service as identity
@@ -45,20 +44,10 @@ LIST = Path("build/bench-setup-pages.txt")
 _NAME = "setup"
 
 
-@asynccontextmanager
-async def _databases(b: Bench, name: str) -> AsyncIterator[Mapping[str, str]]:
-    """Give the addresses of the demo project on both databases."""
-    with tempfile.TemporaryDirectory() as folder:
-        sqlite = f"sqlite:///{Path(folder) / 'saraban.db'}"
-        async with world_in(sqlite):
-            pass
-        yield {"MariaDB": b.mariadb.create(name, statements=b.template), "SQLite": sqlite}
-
-
 async def _timed(b: Bench, what: str, wanted: str, work: Callable[[Database, int], Awaitable[None]]) -> list[Row]:
     """Do it so many rounds on each database, and give the median of its time and of this process's share of it."""
     rows = []
-    async with _databases(b, what.split(maxsplit=1)[0]) as urls:
+    async with demo_databases(b, what.split(maxsplit=1)[0]) as urls:
         for kind, url in urls.items():
             b.say(f"{what} on {kind}")
             db = Database(url)
@@ -262,7 +251,7 @@ async def pages(b: Bench) -> list[Row]:
     """Each list of 5,000 rows beside the same of 50, while the other lists are short, and a search in it."""
     rows, told = [], {}
     async with AsyncExitStack() as stack:
-        urls = {count: await stack.enter_async_context(_databases(b, f"pages_{count}")) for count in (FEW, MANY)}
+        urls = {count: await stack.enter_async_context(demo_databases(b, f"pages_{count}")) for count in (FEW, MANY)}
         for kind in urls[FEW]:
             b.say(f"pages of {FEW} and {MANY:,} rows on {kind}")
             found = await _pages_on(b, {count: of_kind[kind] for count, of_kind in urls.items()})

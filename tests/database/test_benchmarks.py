@@ -358,7 +358,7 @@ class TestSettingUp:
         async def databases(_b: Bench, _name: str) -> AsyncIterator[dict[str, str]]:
             yield {"SQLite": settings.sqlalchemy_url}
 
-        monkeypatch.setattr(setup, "_databases", databases)
+        monkeypatch.setattr(setup, "demo_databases", databases)
 
     @pytest.mark.parametrize("suite", [setup.file, setup.people])
     async def test_is_done_in_every_round(self, suite: Suite) -> None:

@@ -143,26 +143,14 @@ async def replace_items(session: AsyncSession, *, revision_id: int, items: Seque
     await session.flush()
 
 
-async def copy_items(session: AsyncSession, *, revision: DocumentRevision) -> None:
+async def copy_items(session: AsyncSession, *, before: int, revision_id: int) -> None:
     """Begin the list of a revision with that of the one before, each document at its newest issue."""
-    earlier = aliased(DocumentRevision)
-    before = (
-        sa.select(earlier.id)
-        .where(
-            earlier.correspondence_id == revision.correspondence_id,
-            earlier.revision_number < revision.revision_number,
-            earlier.withdrawn_at.is_(None),
-        )
-        .order_by(earlier.revision_number.desc())
-        .limit(1)
-    )
-    previous = await session.scalar(before)
-    newest = {one.item_id: one.issued_revision_id for one in await item_states(session, revision_id=previous or 0)}
+    newest = {one.item_id: one.issued_revision_id for one in await item_states(session, revision_id=before)}
     items = sa.select(TransmittalItem).where(TransmittalItem.id.in_(newest)).order_by(TransmittalItem.id)
     session.add_all(
         TransmittalItem(
             transmittal_id=item.transmittal_id,
-            transmittal_revision_id=revision.id,
+            transmittal_revision_id=revision_id,
             item_correspondence_id=item.item_correspondence_id,
             item_revision_id=newest[item.id] or item.item_revision_id,
             quantity=item.quantity,

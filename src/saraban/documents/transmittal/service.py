@@ -90,8 +90,8 @@ class TransmittalKind(core.RevisionedKind):
         row = {"correspondence_id": rows.document, "purpose": order.purpose, "remarks": order.remarks}
         repository.queue(pipeline, row, _listed(rows.document, rows.revision, items))
 
-    async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
-        await repository.copy_items(session, revision=revision)
+    async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
+        await repository.copy_items(session, before=before, revision_id=revision.id)
 
     async def in_list(
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach

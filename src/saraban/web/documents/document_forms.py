@@ -43,6 +43,7 @@ from saraban.web.shell.forms import (
     show_again,
     text,
     texts,
+    uploaded,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
@@ -291,7 +292,7 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
             kind=register.web,
             choices=await form_choices(page.context, session, kind=register.web, form=form),
             form=form,
-            files=list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False)),
+            files=uploaded(form),
             faults=form_errors(state.error, page.language),
             key=str(new_id()),
             today=local_date(page.context.now, page.context.zone),

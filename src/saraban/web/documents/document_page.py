@@ -196,14 +196,13 @@ async def read_view(
     seen = DocumentView(register.web, shown.data, shown.workflow, state_of(shown), details, replies=replies)
     if state is None:
         return seen
+    answered = "drawings" in register.web.asks and shown.data.items
     seen = replace(
         seen,
         taken=found.steps,
         ahead=workflow.states_ahead(state),
         values=step_data_in(state.row, state.definition),
-        item_codes=await rfas.item_codes(session)
-        if getattr(shown.data, "items", None) and "drawings" in register.web.asks
-        else (),
+        item_codes=await rfas.item_codes(session) if answered else (),
     )
     if not ctx.caller.may_anywhere(PERMISSION):
         return seen

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePath
 from typing import Any, ClassVar, Final
 from urllib.parse import urlencode
@@ -21,7 +22,16 @@ from saraban.kit.http import ReadSession
 from saraban.kit.text import fold
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary
-from saraban.web.shell.forms import NEW_FORM, CurrentForm, FormState, FormValues, SentForm, form_errors, submit, texts
+from saraban.web.shell.forms import (
+    NEW_FORM,
+    CurrentForm,
+    FormState,
+    FormValues,
+    SentForm,
+    form_errors,
+    submit,
+    uploaded,
+)
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
@@ -103,11 +113,6 @@ def register_named(name: str) -> DrawingKind:
     return KINDS[name]
 
 
-def uploaded(form: FormValues) -> list[tuple[str, str]]:
-    """Return public ids and names of the files that have been uploaded for a form."""
-    return list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False))
-
-
 @router.get("/{name}/new")
 async def new(name: str, page: CurrentPage, session: ReadSession) -> Response:
     """An empty form; what the caller draws for is chosen already where there is one."""
@@ -156,18 +161,12 @@ async def create(name: str, form: CurrentForm) -> Response:
     """Register what was typed, all or nothing; a refusal comes back with every line and file."""
     kind = register_named(name)
 
-    async def work(sent: SentForm, session: AsyncSession) -> str:
-        numbers = await _register(sent, session, kind)
-        return f"/drawings/{kind.path}?{urlencode({'registered': chr(10).join(numbers)})}"
-
-    async def again(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-        return await _form(kind, page, session, state)
-
-    return await submit(form, work, again)
+    return await submit(form, partial(_register, kind), partial(_form, kind))
 
 
-async def _register(form: SentForm, session: AsyncSession, kind: DrawingKind) -> list[str]:
+async def _register(kind: DrawingKind, form: SentForm, session: AsyncSession) -> str:
     """
+    :returns: where to go on: the register, with what is there now
     :raises Invalid: naming the lines and files
     """
     lines = list(typed_lines(form.text("lines") or ""))
@@ -187,7 +186,7 @@ async def _register(form: SentForm, session: AsyncSession, kind: DrawingKind) ->
         except DomainError as error:
             error.fields = tuple(_at_line(one, line) for one in error.fields)
             raise
-    return numbers
+    return f"/drawings/{kind.path}?{urlencode({'registered': chr(10).join(numbers)})}"
 
 
 def _own(form: SentForm, line: DrawingLine, files: Sequence[str]) -> dict[str, object]:

@@ -20,7 +20,7 @@ from saraban.documents.rfa.schemas import RfaOfDrawing
 from saraban.kit.http import ReadSession
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary
-from saraban.web.documents.drawing_forms import register_named, uploaded
+from saraban.web.documents.drawing_forms import register_named
 from saraban.web.shell.forms import (
     NEW_FORM,
     CurrentForm,
@@ -30,6 +30,7 @@ from saraban.web.shell.forms import (
     form_errors,
     submit,
     texts,
+    uploaded,
     usable_query,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of

@@ -61,7 +61,8 @@ def form_of_items(document: Any) -> Iterator[tuple[str, str]]:
 def answers_of(form: FormValues) -> list[dict[str, str | None]]:
     """Return the answers to single items; those that were left empty get that of the whole."""
     return [
-        {"publicId": name.removeprefix(_ANSWER), "responseCode": str(code), "comment": text(form, _NOTE + name[5:])}
+        {"publicId": item, "responseCode": str(code), "comment": text(form, _NOTE + item)}
         for name, code in form.items()
         if name.startswith(_ANSWER) and code
+        for item in (name.removeprefix(_ANSWER),)
     ]

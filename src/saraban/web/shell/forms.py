@@ -176,6 +176,11 @@ def texts(form: FormValues, name: str) -> list[str]:
     return [value for value in form.getlist(name) if isinstance(value, str) and value]
 
 
+def uploaded(form: FormValues) -> list[tuple[str, str]]:
+    """Return public ids and names of the files that have been uploaded for a form."""
+    return list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False))
+
+
 def validated(request: Request, schema: type[Order], payload: Mapping[str, object]) -> Order:
     """
     Give the order that a payload stands for; its dates may be typed in either era.

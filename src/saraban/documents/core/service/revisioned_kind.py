@@ -100,8 +100,12 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     def insert_own(self, ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, rows: drafts.NewRows) -> None:
         """Queue the subtype's own rows of a new document."""
 
-    async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
-        """Add the subtype's own row of a next revision."""
+    async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
+        """
+        Add the subtype's own rows of a next revision.
+
+        :param before: key of the revision whose place it takes
+        """
 
     async def in_list(
         self,

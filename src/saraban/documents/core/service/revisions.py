@@ -80,7 +80,7 @@ async def _revise(
     )
     place = highest + 1, next_label
     revision = await _next_revision(ctx, session, kind, row, order, place, number)
-    await kind.insert_own_revision(session, revision)
+    await kind.insert_own_revision(session, revision, before=row.revision.id)
     await kind.renew_reach(session, document_id=row.document.id)
     await claim_files(ctx, session, revision.id, order.attachment_public_ids)
     written = await kind.revised(ctx, session, replace(row, revision=RevisionRow.of(revision)))

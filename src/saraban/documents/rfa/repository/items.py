@@ -239,7 +239,10 @@ def _statements() -> tuple[PreparedStatement, ...]:
         code = sa.select(RfaItem.rfa_approve_code_id).where(
             columns.item == revision.c.id, RfaItem.rfa_revision_id.in_(of_rfa)
         )
-        carried = sa.select(columns.item).where(RfaItem.rfa_revision_id.in_(of_rfa), columns.item.is_not(None))
+        answered = RfaItem.rfa_approve_code_id.is_not(None)
+        carried = sa.select(columns.item).where(
+            RfaItem.rfa_revision_id.in_(of_rfa), columns.item.is_not(None), answered
+        )
         drawn = aliased(columns.revision)
         drawings = sa.select(getattr(drawn, columns.drawing.key)).where(drawn.id.in_(carried))
         found += [
@@ -289,19 +292,3 @@ async def carriers(session: AsyncSession, kind: DrawingKind, keys: Collection[in
         .order_by(DocumentRevision.id.desc())
     )
     return [CarryingRfa(*row) for row in await session.execute(statement)]
-
-
-async def previous_revision(session: AsyncSession, revision: DocumentRevision) -> int:
-    """Return the key of the revision that stood before this one."""
-    earlier = DocumentRevision
-    statement = (
-        sa.select(earlier.id)
-        .where(
-            earlier.correspondence_id == revision.correspondence_id,
-            earlier.revision_number < revision.revision_number,
-            earlier.withdrawn_at.is_(None),
-        )
-        .order_by(earlier.revision_number.desc())
-        .limit(1)
-    )
-    return int((await session.scalars(statement)).one())

@@ -12,7 +12,6 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
-from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
@@ -79,15 +78,13 @@ class CheckedItem:
 
 
 async def check(
-    ctx: RequestContext, session: AsyncSession, *, project: UUID, asked: Sequence[NewRfaItem], rfa_revision: int = 0
+    ctx: RequestContext, session: AsyncSession, *, project: UUID, asked: Sequence[NewRfaItem]
 ) -> list[CheckedItem]:
     """
-    Resolve what approval is asked for.
+    Resolve what approval is asked for; whether it is free to be asked for is looked at apart.
 
-    :param rfa_revision: the draft that it is asked for again, whose own claims do not count
     :raises Invalid: naming the item that is none of the project's, is listed twice, or has not been issued
     :raises DrawingSuperseded: for a revision that is not the current one
-    :raises DrawingRevisionInRfa: naming the open RFA that carries it already
     """
     found: list[CheckedItem] = []
     if not asked:
@@ -110,7 +107,6 @@ async def check(
             found.append(_document(documents, project, one.document_public_id, pointer))
         else:
             found.append(_drawing(seen, project, one.public_id, f"{pointer}/drawingRevisionPublicId"))
-    await require_free(ctx, session, found, rfa_revision=rfa_revision)
     return found
 
 
@@ -156,6 +152,10 @@ async def hold(
 async def require_free(
     ctx: RequestContext, session: AsyncSession, checked: Sequence[CheckedItem], *, rfa_revision: int = 0
 ) -> None:
+    """
+    :param rfa_revision: the draft that asks, whose own claims do not count
+    :raises DrawingRevisionInRfa: naming the open RFA that carries a drawing already
+    """
     for kind in KINDS:
         for claim in await repository.claims(session, kind, _keys(checked, kind), but=rfa_revision):
             item = next(one for one in checked if one.carries == (kind, claim.key))
@@ -175,12 +175,11 @@ def _keys(checked: Sequence[CheckedItem], kind: DrawingKind) -> list[int]:
     return [one.carries.key for one in checked if one.carries.kind is kind]
 
 
-async def take_over(session: AsyncSession, revision: DocumentRevision) -> None:
+async def take_over(session: AsyncSession, *, before: int, revision_id: int) -> None:
     """
     Begin the list of a next revision with what was not approved in the one before: each drawing at its current revision, unless
     another open RFA carries that by now.
     """
-    before = await repository.previous_revision(session, revision)
     rows = (await repository.items(session, revision_ids=[before])).get(before, [])
     left = [row.carries for row in rows if not approved(row.approve_code)]
     keys = [one for one in left if one.kind is None]
@@ -190,7 +189,7 @@ async def take_over(session: AsyncSession, revision: DocumentRevision) -> None:
         taken = {claim.key for claim in await repository.claims(session, kind, current)}
         keys += [ItemKey(kind, key) for key in current if key not in taken]
     pipeline = Pipeline(session)
-    repository.queue(pipeline, revision.id, keys)
+    repository.queue(pipeline, revision_id, keys)
     await pipeline.send()
 
 
@@ -209,6 +208,12 @@ async def replace_items(
     await pipeline.send()
 
 
+async def carried(session: AsyncSession, revision_id: int) -> dict[UUID, ItemKey]:
+    """Return what a revision of an RFA carries, by public id, in the order of its list."""
+    rows = (await repository.items(session, revision_ids=[revision_id])).get(revision_id, [])
+    return {shown.public_id: row.carries for row, shown in await _resolved(session, rows)}
+
+
 async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemResult]) -> None:
     """
     Write down the answers to single items.
@@ -216,8 +221,7 @@ async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemRes
     :raises Invalid: for what is no item of the RFA, is answered twice, or has a code that there is not
     """
     session = pipeline.session
-    rows = (await repository.items(session, revision_ids=[revision_id])).get(revision_id, [])
-    known = {shown.public_id: row.carries for row, shown in await _resolved(session, rows)}
+    known = await carried(session, revision_id)
     codes = {one.approve_code: one.id for one in await repository.approve_codes(session)}
     alike: dict[tuple[int, str | None], list[ItemKey]] = defaultdict(list)
     answered: set[UUID] = set()
@@ -231,8 +235,8 @@ async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemRes
             raise unknown(f"{pointer}/responseCode", said.response_code)
         answered.add(said.public_id)
         alike[codes[said.response_code], said.comment].append(known[said.public_id])
-    for (code, comment), carried in alike.items():
-        repository.answer(pipeline, revision_id, carried, code=code, comment=comment)
+    for (code, comment), keys in alike.items():
+        repository.answer(pipeline, revision_id, keys, code=code, comment=comment)
 
 
 async def item_codes(session: AsyncSession) -> list[CodeAnswer]:

@@ -64,7 +64,9 @@ class RfaKind(core.RevisionedKind):
             item.refuse_for(originator.id)
 
     async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewRfa) -> _Items:
-        return await items.check(ctx, session, project=new.project_public_id, asked=new.items)
+        checked = await items.check(ctx, session, project=new.project_public_id, asked=new.items)
+        await items.require_free(ctx, session, checked)
+        return checked
 
     async def insert(
         self, ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, issued: numbering.Issued
@@ -90,10 +92,10 @@ class RfaKind(core.RevisionedKind):
         repository.queue(pipeline, row, revision=rows.revision, status=verdict(DRAFT).status)
         item_rows.queue(pipeline, rows.revision, [item.carries for item in cast("_Items", draft.own)])
 
-    async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision) -> None:
+    async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
         status = repository.status_key(verdict(DRAFT).status)
         await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
-        await items.take_over(session, revision)
+        await items.take_over(session, before=before, revision_id=revision.id)
 
     async def in_list(
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
@@ -134,9 +136,9 @@ class RfaKind(core.RevisionedKind):
         for revision_id in revision_ids if reached.item_results else ():
             await items.answer(pipeline, revision_id, reached.item_results)
         if reached.ended or reached.state in self.rules.finished:
-            if (
-                shown.approve_code or reached.response_code
-            ):  # what was cancelled or terminated says nothing of a drawing
+            # What was cancelled or terminated says nothing of a drawing.
+            answered = shown.approve_code or reached.response_code
+            if answered:
                 item_rows.close(pipeline, revision_ids)
             item_rows.release(pipeline, revision_ids)
 
@@ -151,19 +153,17 @@ class RfaKind(core.RevisionedKind):
             return {}
         if changes.items is None:
             raise required("/items")
-        listed = await item_rows.items(session, revision_ids=[row.revision.id])
-        carried = (await items.answers(session, listed)).get(row.revision.id, [])
-        before = [str(one.public_id) for one in carried]
+        before = [str(one) for one in await items.carried(session, row.revision.id)]
         after = [str(one.public_id) for one in changes.items]
-        if before != after:
-            if row.revision.issued_date is not None:
-                says = core.DocumentAlreadyIssued.says
-                raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", says)])
-            project, key = row.project.public_id, row.revision.id
-            checked = await items.check(ctx, session, project=project, asked=changes.items, rfa_revision=key)
-            for item in checked:
-                item.refuse_for(row.originator.id)
-            await items.replace_items(ctx, session, key, checked)
+        if before == after:
+            return {}
+        if row.revision.issued_date is not None:
+            says = core.DocumentAlreadyIssued.says
+            raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", says)])
+        checked = await items.check(ctx, session, project=row.project.public_id, asked=changes.items)
+        for item in checked:
+            item.refuse_for(row.originator.id)
+        await items.replace_items(ctx, session, row.revision.id, checked)
         return {"items": (before, after)}
 
     def register(self, reach: Reach) -> core.KindRegister:
