@@ -8,8 +8,9 @@ import httpx
 from fastapi import FastAPI
 from python_calamine import CalamineWorkbook
 
+from saraban.imports.service import ImportWorker
 from saraban.kit.workbooks import SheetWriter
-from saraban.numbering.service import ImportWorker
+from saraban.numbering.service import NumberImportJob
 from tests.numbering_requests import BASE
 
 URL = f"{BASE}/imports"
@@ -17,8 +18,8 @@ URL = f"{BASE}/imports"
 HEAD = ["number", "type", "originator", "recipient", "year", "sequence"]
 
 
-def work_of(app: FastAPI, **more: Any) -> ImportWorker:
-    return ImportWorker(app.state.db, app.state.storage, clock=app.state.clock, **more)
+def work_of(app: FastAPI, **more: Any) -> ImportWorker[Any]:
+    return ImportWorker(app.state.db, app.state.storage, NumberImportJob(), clock=app.state.clock, **more)
 
 
 class Desk:

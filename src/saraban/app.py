@@ -24,12 +24,14 @@ from saraban.attachments import endpoints as attachments
 from saraban.bootstrap import System
 from saraban.config import Settings
 from saraban.documents import endpoints as documents
+from saraban.documents.drawing.service import DrawingImportJob
 from saraban.identity import endpoints as identity
+from saraban.imports.service import ImportWorker
 from saraban.kit.problem import field_problems
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob, send_reminders
 from saraban.numbering import endpoints as numbering
-from saraban.numbering.service import ImportWorker
+from saraban.numbering.service import NumberImportJob
 from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, problems, route_index, system_report
 from saraban.ops.metrics import Sampler
 from saraban.ops.middleware import RequestLoad, RequestMiddleware, warn_of_untrusted_proxy
@@ -156,8 +158,12 @@ def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
     reminders = partial(send_reminders, system.db, system.subjects, system.clock.zone)
     timers.append(Timer("reminders", timedelta(minutes=10), reminders))
     turn = timedelta(seconds=settings.import_lease)
-    imports = ImportWorker(system.db, system.storage, clock=system.clock, lease=turn)
-    jobs = [Job("number_imports", imports.round, imports.due)]
+    numbers = ImportWorker(system.db, system.storage, NumberImportJob(), clock=system.clock, lease=turn)
+    drawings = ImportWorker(system.db, system.storage, DrawingImportJob(), clock=system.clock, lease=turn)
+    jobs = [
+        Job("number_imports", numbers.round, numbers.due),
+        Job("drawing_imports", drawings.round, drawings.due),
+    ]
     if system.mail_settings is not None:
         mails = MailJob(system.db, system.mail_settings, clock=system.clock)
         jobs.append(Job("mail", mails.round, mails.due))

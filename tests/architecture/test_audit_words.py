@@ -19,6 +19,7 @@ COMPUTED = {
     "act.value": tuple(act.value for act in DocumentAct),
     "kind.name": tuple(kind.name for kind in master_kinds.KINDS),
     "kind.entity_type": tuple(kind.entity_type for kind in drawings.KINDS.values()),
+    "row.entity": ("number_import", "drawing_import"),
     "origin.action": ("project.apply",),  # the others are first arguments of `Origin`
     # Those that are not ordinary are first arguments of `StepRecord`.
     **dict.fromkeys(("one.record.audited", "record.audited"), ("workflow.transition",)),

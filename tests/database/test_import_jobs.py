@@ -14,14 +14,15 @@ import sqlalchemy as sa
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.bootstrap import carriers
+from saraban.imports import repository
+from saraban.imports.service import ImportFile, ImportWorker
+from saraban.imports.service.worker import LEASE
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
 from saraban.numbering import service as numbering
-from saraban.numbering.imports import repository
-from saraban.numbering.imports.service.import_worker import LEASE
 from saraban.numbering.series.models import LedgerEntry, NumberImport
-from saraban.numbering.service import ImportWorker
+from saraban.numbering.service import NumberImportJob
 from tests.conftest import PASSWORD
 from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
@@ -38,8 +39,8 @@ class Works:
         self.storage = FolderStorage(folder)
         self.clock = FixedClock(NOW, BANGKOK)
 
-    def worker(self) -> ImportWorker:
-        return ImportWorker(self.db, self.storage, clock=self.clock, beat=0.02)
+    def worker(self) -> ImportWorker[NumberImport]:
+        return ImportWorker(self.db, self.storage, NumberImportJob(), clock=self.clock, beat=0.02)
 
     async def send(self, last: int, first: int = 1) -> None:
         async def chunks() -> AsyncIterator[bytes]:
@@ -53,7 +54,7 @@ class Works:
             self.storage,
             Idempotency(self.db),
             project_public_id=self.world.project,
-            sheet=numbering.ImportFile.of("old.csv", chunks()),
+            sheet=ImportFile.of("old.csv", chunks()),
         )
 
     async def started(self, last: int) -> None:
@@ -71,7 +72,7 @@ class Works:
         key, now = (await self.row()).id, self.clock.now()
         assert await self.db.transact(
             lambda session: repository.acquire_lease(
-                session, key=key, lease=self.world.project, until=now + LEASE, now=now
+                session, NumberImport, key=key, lease=self.world.project, until=now + LEASE, now=now
             )
         )
         self.clock.at = now + LEASE + timedelta(seconds=1)
@@ -109,7 +110,7 @@ class TestTurns:
         key = (await works.row()).id
         await works.db.transact(
             lambda session: repository.acquire_lease(
-                session, key=key, lease=works.world.project, until=NOW + LEASE, now=NOW
+                session, NumberImport, key=key, lease=works.world.project, until=NOW + LEASE, now=NOW
             )
         )
 
@@ -130,7 +131,7 @@ class TestTurns:
         assert (row.state, row.lease, await works.numbers()) == ("FAILED", None, 0)
         problem = (row.report or {})["problem"]
         assert (problem["code"], "twice" in problem["en"], "สองครั้ง" in problem["th"]) == (
-            "NUMBER_IMPORT_INTERRUPTED",
+            "IMPORT_INTERRUPTED",
             True,
             True,
         )

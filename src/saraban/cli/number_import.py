@@ -31,9 +31,10 @@ def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx
 
     Example: `saraban number template legacy.xlsx`
     """
-    from saraban.numbering.imports.service import legacy_import
+    from saraban.imports.service import write_template
+    from saraban.numbering.imports.domain import COLUMNS
 
-    legacy_import.write_template(_sheet(file))
+    write_template(_sheet(file), COLUMNS)
     typer.echo(str(file))
 
 
@@ -111,19 +112,20 @@ async def _import(
 async def _dry_run(
     ctx: "RequestContext", system: "System", file: Path, result: Path | None, total: int, place: UUID
 ) -> "ImportOutcome":
+    from saraban.imports.service import ResultWorkbook
+    from saraban.numbering.imports.domain import COLUMNS
     from saraban.numbering.imports.service import legacy_import
-    from saraban.numbering.imports.service.legacy_import import ResultWorkbook
 
     faults = _Faults()
     with (
-        ResultWorkbook(_sheet(result)) if result else nullcontext() as sheet,
+        ResultWorkbook(_sheet(result), COLUMNS) if result else nullcontext() as sheet,
         progress_bar(*_ROWS, total=total) as bar,
     ):
 
         def each(read: "CheckedRow", state: str) -> None:
             faults.add(read)
             if sheet is not None:
-                sheet.add(read, state)
+                sheet.add(read.line, read.cells, read.faults, state)
 
         observer = legacy_import.ImportObserver(each, lambda done: bar(completed=done))
         outcome = await legacy_import.dry_run(

@@ -16,7 +16,7 @@ from saraban.documents.circulation.service import CIRCULATION
 from saraban.documents.core.dependencies import Documents, present
 from saraban.documents.core.endpoints import RouteTexts, document_routes
 from saraban.documents.correspondence import CORRESPONDENCE, CorrespondencePage
-from saraban.documents.drawing import endpoints as drawings
+from saraban.documents.drawing.endpoints import router as drawings
 from saraban.documents.rfa.schemas import RfaPage
 from saraban.documents.rfa.service import RFA
 from saraban.documents.transmittal.schemas import TransmittalPage
@@ -76,5 +76,5 @@ async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, servic
 
 
 router = APIRouter()
-for one in (_correspondences, _rfas, _transmittals, _circulations, drawings.router, drawings.of_project, access):
+for one in (_correspondences, _rfas, _transmittals, _circulations, drawings, access):
     router.include_router(one)

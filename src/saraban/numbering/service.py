@@ -12,10 +12,10 @@ from saraban.numbering.formats.service import (
     read_format,
     save_format,
 )
-from saraban.numbering.imports.service.import_worker import ImportWorker
+from saraban.numbering.imports.service.import_job import NumberImportJob
 from saraban.numbering.imports.service.uploads import (
     CounterMove,
-    ImportFile,
+    NumberImportRow,
     list_imports,
     read_import,
     start_import,
@@ -87,7 +87,7 @@ from saraban.numbering.register.service.operations import list_operations
 from saraban.numbering.series.domain.counter import RangeDraft
 from saraban.numbering.series.domain.states import OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import Narrowing
-from saraban.numbering.series.models import FormatRow, ImportRow, NumberErrorRow, NumberOperation, RangeRow
+from saraban.numbering.series.models import FormatRow, NumberErrorRow, NumberOperation, RangeRow
 
 __all__ = [
     "ERROR_RETENTION",
@@ -100,9 +100,6 @@ __all__ = [
     "FormatRow",
     "FormatTarget",
     "Holder",
-    "ImportFile",
-    "ImportRow",
-    "ImportWorker",
     "IssueRequest",
     "Issued",
     "LedgerLine",
@@ -112,6 +109,8 @@ __all__ = [
     "NumberErrorRow",
     "NumberHistory",
     "NumberHit",
+    "NumberImportJob",
+    "NumberImportRow",
     "NumberOperation",
     "NumberRequest",
     "NumberRow",

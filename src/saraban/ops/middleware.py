@@ -33,6 +33,11 @@ UPLOAD_PATHS: Final = (
     "/attachments",
     "/api/v1/document-numbering/imports",
     "/numbers/imports",
+    *(
+        f"{path}/{kind}/imports"
+        for path in ("/api/v1/drawings", "/drawings")
+        for kind in ("contract", "shop", "asbuilt")
+    ),
 )
 BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/", "/setup", "/language")
 # Bytes that a client should have quoted; the framework fails at those that are no UTF-8.

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from saraban import bootstrap
 from saraban.config import Settings
+from saraban.imports.service import ImportWorker
 from saraban.kit.clock import local_date
-from saraban.numbering.service import ImportWorker
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, TAG
 from tests.conftest import SignIn
 from tests.features.api.openapi_walk import Operation, operations

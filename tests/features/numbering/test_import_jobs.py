@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.audit.models import AuditLog
+from saraban.imports.service import uploads, worker
 from saraban.kit.db import Database
-from saraban.numbering.imports.service import import_worker, uploads
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport
 from tests.conftest import SignIn
 from tests.number_imports import URL, Desk, letter, sheet_of, work_of
@@ -74,7 +74,7 @@ class TestUpload:
         assert [path for path in (desk.app.state.settings.data_dir / "files").rglob("*") if path.is_file()] == []
 
     async def test_that_is_too_large_is_broken_off(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("saraban.numbering.imports.service.uploads.MOST_BYTES", 100)
+        monkeypatch.setattr("saraban.imports.service.uploads.MOST_BYTES", 100)
 
         answer = await desk.send(*[letter(n) for n in range(1, 20)])
 
@@ -188,7 +188,7 @@ class TestCheck:
     async def test_shows_the_first_faults_and_has_all_in_the_workbook(
         self, desk: Desk, nobody: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(import_worker, "MOST_FAULTS", 2)
+        monkeypatch.setattr(worker, "MOST_FAULTS", 2)
         found = await desk.checked(letter(1), *[[f"X-{n}", *nobody[1:]] for n in range(5)])
 
         answer = await desk.client.get(f"{URL}/{found['publicId']}/result")
@@ -203,7 +203,7 @@ class TestCheck:
 
         answer = await desk.client.get(f"{URL}/{sent.json()['publicId']}/result")
 
-        assert (answer.status_code, answer.json()["code"]) == (409, "NUMBER_IMPORT_UNDER_WAY")
+        assert (answer.status_code, answer.json()["code"]) == (409, "IMPORT_UNDER_WAY")
 
 
 class TestCommit:
@@ -261,7 +261,7 @@ class TestCommit:
         answers = [await desk.commit(early.json()["publicId"]) for _ in range(2)]
 
         assert [answer.status_code for answer in (too_early, *answers)] == [409, 202, 409]
-        assert too_early.json()["code"] == "NUMBER_IMPORT_NOT_CHECKED"
+        assert too_early.json()["code"] == "IMPORT_NOT_CHECKED"
 
     async def test_repeated_with_its_key_gives_the_same_answer(self, desk: Desk) -> None:
         found = await desk.checked(letter(1))

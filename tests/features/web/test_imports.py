@@ -8,7 +8,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from saraban.numbering.service import ImportWorker
+from saraban.imports.service import ImportWorker
+from saraban.numbering.service import NumberImportJob
 from tests.features.web.conftest import Sit
 from tests.features.web.page_html import html_of
 from tests.number_imports import letter, written
@@ -18,7 +19,7 @@ FORM = re.compile(r'action="(/numbers/imports\?project=[^"]+)"')
 
 
 async def work(app: FastAPI) -> None:
-    assert await ImportWorker(app.state.db, app.state.storage, clock=app.state.clock).round()
+    assert await ImportWorker(app.state.db, app.state.storage, NumberImportJob(), clock=app.state.clock).round()
 
 
 async def send(browser: httpx.AsyncClient, path: Path) -> httpx.Response:

@@ -10,6 +10,8 @@ from datetime import date, datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
+from saraban.imports.domain import ImportState
+from saraban.imports.models import FileImport
 from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_index
 
 NOW = sa.text("CURRENT_TIMESTAMP")
@@ -222,3 +224,25 @@ class DrawingSettingsRow(Base):
     addenda: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     updated_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     updated_at: Mapped[datetime]
+
+
+class DrawingImport(FileImport):
+    """
+    One file of drawings.
+
+    :param contract: code of the contract, and `originator` of the organization, of lines that state none
+    :param creates_missing: volumes, categories and pairs that the project does not have are made
+    """
+
+    __tablename__ = "drawing_imports"
+    __table_args__ = public_id_index(
+        "drawing_imports",
+        sa.Index("idx_drawing_imports_project", "project_id", "created_at"),
+        sa.CheckConstraint("state IN (" + ", ".join(f"'{one}'" for one in ImportState) + ")", name="state"),
+    )
+    entity = "drawing_import"
+
+    kind: Mapped[str] = mapped_column(sa.String(10))
+    contract: Mapped[str | None] = mapped_column(sa.String(50))
+    originator: Mapped[str | None] = mapped_column(sa.String(50))
+    creates_missing: Mapped[bool] = mapped_column(default=False, server_default=sa.false())

@@ -17,6 +17,7 @@ from saraban.documents.core.schemas import (
     ProjectAnswer,
     Prose,
 )
+from saraban.imports.domain import ImportState
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
 
@@ -194,3 +195,92 @@ class DrawingPage(Schema):
 
 class DrawingRevisionList(Schema):
     items: list[FullRevisionAnswer]
+
+
+class DrawingLine(Schema):
+    """A line of an imported sheet: one revision of a drawing. Cells hold codes."""
+
+    drawing_number: DrawingNumber
+    title: DrawingTitle
+    title_en: DrawingTitle | None = None
+    revision: RevisionLabel | None = None
+    revision_date: Day | None = None
+    category: MasterCode | None = None
+    sub_category: MasterCode | None = None
+    volume: MasterCode | None = None
+    page: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    contract: MasterCode | None = None
+    originator: MasterCode | None = None
+    discipline: MasterCode | None = None
+    scale: Annotated[str, SingleLine(50)] | None = None
+    sheet_size: Annotated[str, SingleLine(20)] | None = None
+
+
+class DrawingImportFault(Schema):
+    """What is wrong with a cell."""
+
+    line: int = Field(description="Of the file; the headings are line 1.", examples=[3])
+    column: str = Field(examples=["sub_category"])
+    code: str = Field(examples=["unknown"])
+    message: str = Field(description="In the language asked for.")
+
+
+class MissingLists(Schema):
+    """Codes of the file that the project does not have; `createMissing` makes them."""
+
+    volumes: list[str]
+    categories: list[str]
+    sub_categories: list[str]
+    pairs: list[tuple[str, str]] = Field(description="Category and sub category that do not go together yet.")
+
+
+class DrawingImportReport(Schema):
+    """What the dry run found, and, when it is done, what the import did; counted in lines."""
+
+    ready: int = Field(description="Lines that would be imported.", examples=[412])
+    there: int = Field(description="Lines that the register has already.", examples=[0])
+    waiting: int = Field(description="Lines that need codes which the project does not have.", examples=[3])
+    refused: int = Field(examples=[5])
+    imported: int | None = Field(None, description="Lines that were imported; null before.", examples=[412])
+    missing: MissingLists
+    faults: list[DrawingImportFault] = Field(description="The first 200; the result workbook has all.")
+
+
+class DrawingImportProblem(Schema):
+    """Why the file could not be worked on."""
+
+    code: str = Field(examples=["VALIDATION_ERROR"])
+    message: str = Field(description="In the language asked for.")
+
+
+class DrawingImportAnswer(Schema):
+    """How far an import is."""
+
+    public_id: UUID
+    kind: KindName
+    project_public_id: UUID
+    file_name: str = Field(examples=["shop-drawings.xlsx"])
+    file_sha256: str
+    state: ImportState = Field(description="CHECKING and IMPORTING are a worker's; CHECKED waits for a commit.")
+    rows_total: int
+    rows_done: int
+    rows_refused: int
+    username: str
+    created_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None
+    report: DrawingImportReport | None = Field(None, description="Null until the dry run is done.")
+    problem: DrawingImportProblem | None = Field(None, description="Why it FAILED.")
+
+
+class DrawingImportList(Schema):
+    items: list[DrawingImportAnswer]
+    next_cursor: str | None
+
+
+class DrawingImportCommit(Schema):
+    create_missing: bool = Field(
+        default=False,
+        strict=True,
+        description="Make the codes that the project does not have, with their code as name.",
+    )

@@ -7,65 +7,18 @@ Text in, faults out. Which codes exist and which numbers are taken is asked by t
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Text
-from saraban.kit.text import control_character, fold
+from saraban.imports.domain import SheetColumn, cell_faults, cell_text, row_problem
+from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.numbering.series.domain.counter import LARGEST_STATED, ad_year
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template
 
 
-class ImportNotChecked(DomainError):
-    """Numbers are imported after the dry run, once: before it, or after it was told to go on, there is nothing to say."""
-
-    kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_NOT_CHECKED"
-    says = Text("ไฟล์นี้ยังตรวจไม่เสร็จ หรือสั่งนำเข้าไปแล้ว", "This file is not checked yet, or its import has already started.")
-    recovery = (Text("เปิดหน้านำเข้าใหม่เพื่อดูสถานะล่าสุด", "Open the import again to see its status."),)
-
-
-class ImportResultMissing(DomainError):
-    """The result workbook is written at the end of the dry run, and again at the end of the import."""
-
-    kind, code = ErrorKind.CONFLICT, "NUMBER_IMPORT_UNDER_WAY"
-    says = Text("ยังไม่มีไฟล์ผลการตรวจ", "There is no result file yet.")
-    recovery = (Text("รอให้ตรวจไฟล์เสร็จ แล้วดาวน์โหลดอีกครั้ง", "Wait until the file is checked, then download it."),)
-
-
-class ImportInterrupted(DomainError):
-    """
-    Twice the worker at this import was not heard of any more: it was killed, or the file ends whatever works on it.
-    What had been imported stays; the same file, sent again, goes on after it.
-    """
-
-    kind, code = ErrorKind.BROKEN, "NUMBER_IMPORT_INTERRUPTED"
-    says = Text(
-        "ระบบหยุดทำงานระหว่างประมวลผลไฟล์นี้สองครั้ง จึงไม่ดำเนินการต่อ",
-        "The system stopped twice while processing this file, so processing has been stopped.",
-    )
-    recovery = (
-        Text("ตรวจสอบไฟล์ แล้วอัปโหลดอีกครั้ง", "Check the file, then upload it again."),
-        Text("หากเกิดซ้ำ ติดต่อผู้ดูแลระบบ", "If it happens again, contact the administrator."),
-    )
-
-
-class RegisterColumn(NamedTuple):
-    """A column of the sheet; its heading may be the key, the Thai or the English name, or both names."""
-
-    key: str
-    heading: Text
-    longest: int
-    needed: bool
-    about: Text
-
-    @property
-    def title(self) -> str:
-        return f"{self.heading.th} / {self.heading.en}"
-
-
-def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> RegisterColumn:
-    return RegisterColumn(key, Text(th, en), longest, key in {"number", "type", "originator"}, Text(about_th, about_en))
+def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> SheetColumn:
+    return SheetColumn(key, Text(th, en), longest, key in {"number", "type", "originator"}, Text(about_th, about_en))
 
 
 COLUMNS = (
@@ -131,10 +84,6 @@ class LegacyRow:
     sequence: int | None
 
 
-def row_problem(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
-    return FieldProblem(f"/{column}", code, Text(th, en), values)
-
-
 def parse_row(cells: Sequence[object]) -> LegacyRow | list[FieldProblem]:
     """
     Read a line.
@@ -145,10 +94,10 @@ def parse_row(cells: Sequence[object]) -> LegacyRow | list[FieldProblem]:
     padded: list[object] = [*cells[: len(COLUMNS)]]
     padded += [None] * (len(COLUMNS) - len(padded))
     head, *rest = padded
-    number = _text(head)
+    number = cell_text(head)
     # A register repeats itself: what stands beside the number is looked at once for many lines.
     found = _beside(tuple(rest), tuple(map(type, rest)))
-    faults = _wrong(COLUMNS[0], number)
+    faults = cell_faults(COLUMNS[0], number)
     if isinstance(found, tuple) and not faults:
         return LegacyRow(number, *found)
     return faults + (found if isinstance(found, list) else [])
@@ -159,42 +108,12 @@ def _beside(
     cells: tuple[object, ...],
     _types: tuple[type, ...],  # 1, 1.0 and TRUE are equal, and three things in a sheet
 ) -> tuple[RowCodes, date | None, int | None, int | None] | list[FieldProblem]:
-    texts = [_text(cell) for cell in cells]
-    faults = [one for column, text in zip(COLUMNS[1:], texts, strict=True) for one in _wrong(column, text)]
+    texts = [cell_text(cell) for cell in cells]
+    faults = [one for column, text in zip(COLUMNS[1:], texts, strict=True) for one in cell_faults(column, text)]
     if faults:
         return faults
     issued, year, sequence = _date(texts[9], faults), _year(texts[10], faults), _sequence(texts[11], faults)
     return faults or (RowCodes(*texts[:9]), issued, year, sequence)
-
-
-def _wrong(column: RegisterColumn, text: str) -> list[FieldProblem]:
-    if column.needed and not text:
-        return [row_problem(column.key, "required", REQUIRED.th, REQUIRED.en)]
-    if len(text) > column.longest:
-        return [
-            row_problem(
-                column.key,
-                "too_long",
-                "ยาวเกิน {most} ตัวอักษร",
-                "Longer than {most} characters.",
-                most=column.longest,
-            )
-        ]
-    if not text.isprintable() and control_character(text) is not None:
-        return [row_problem(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It has a character that is not allowed.")]
-    return []
-
-
-def _text(cell: object) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, str):
-        return fold(cell).strip()
-    if isinstance(cell, datetime):
-        return cell.date().isoformat()
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)
 
 
 def _date(text: str, faults: list[FieldProblem]) -> date | None:

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
+from saraban.imports.service import ImportFile, write_template
 from saraban.kit.http import (
     BINARY,
     MEDIA,
@@ -30,6 +31,7 @@ from saraban.kit.http import (
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
+from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.schemas import (
     ImportCommitIn,
     ImportFaultOut,
@@ -41,10 +43,9 @@ from saraban.numbering.imports.schemas import (
     ImportsOut,
     ImportSummaryOut,
 )
-from saraban.numbering.imports.service import legacy_import, uploads
-from saraban.numbering.imports.service.uploads import CounterMove, ImportFile
+from saraban.numbering.imports.service import uploads
+from saraban.numbering.imports.service.uploads import CounterMove, NumberImportRow
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
-from saraban.numbering.series.models import ImportRow
 
 router = APIRouter(route_class=RecordedRoute)
 Project = Annotated[UUID, Query(alias="projectPublicId")]
@@ -61,7 +62,7 @@ async def import_template(ctx: Context, form: WorkbookFormat = "xlsx") -> Respon
     """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
     folder = TemporaryDirectory(prefix="saraban-")
     path = Path(folder.name) / f"legacy-numbers.{form}"
-    legacy_import.write_template(path)
+    write_template(path, COLUMNS)
     return workbook_response(path, form, folder)
 
 
@@ -158,7 +159,7 @@ async def import_result(public_id: PathId, session: ReadSession, ctx: Context, s
     return StreamingResponse(storage.read(key), media_type=MEDIA["xlsx"], headers=headers)
 
 
-def _import(found: ImportRow, language: str) -> ImportOut:
+def _import(found: NumberImportRow, language: str) -> ImportOut:
     report = found.row.report or {}
     told = _report(report, language) if "faults" in report or "imported" in report else None
     problem = report.get("problem")
@@ -171,7 +172,7 @@ def _import(found: ImportRow, language: str) -> ImportOut:
     )
 
 
-def _summary(found: ImportRow) -> dict[str, object]:
+def _summary(found: NumberImportRow) -> dict[str, object]:
     row = found.row
     return {
         "public_id": row.public_id,

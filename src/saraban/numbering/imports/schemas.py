@@ -6,9 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
+from saraban.imports.domain import ImportState
 from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.series.domain.counter import LARGEST_STATED
-from saraban.numbering.series.domain.states import ImportState
 
 
 class ImportFaultOut(Schema):

@@ -5,16 +5,18 @@ The numbering tables. Nothing here is ever deleted, and no cascade reaches these
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.identity.models import User
+from saraban.imports.domain import ImportState
+from saraban.imports.models import FileImport
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 from saraban.kit.json import Json
-from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OverflowRule, RangeKind
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import FormatKey, Narrowing
 
 LEDGER_COLUMNS = (
@@ -302,13 +304,8 @@ class NumberAudit(HasPublicId, Base):
     created_at: Mapped[datetime]
 
 
-class NumberImport(HasPublicId, Base):
-    """
-    One file of legacy numbers: what was asked, how far it is, what came of it.
-
-    `file_key` is where an uploaded file lies; a worker does the work and holds `lease` meanwhile. An import at a terminal
-    has neither.
-    """
+class NumberImport(FileImport):
+    """One file of legacy numbers; an import at a terminal has neither file nor lease."""
 
     __tablename__ = "document_number_imports"
     __table_args__ = public_id_index(
@@ -316,27 +313,10 @@ class NumberImport(HasPublicId, Base):
         sa.Index("idx_docnum_imports_project", "project_id", "created_at"),
         sa.CheckConstraint(_one_of("state", ImportState), name="state"),
     )
+    entity = "number_import"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
-    user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
-    file_name: Mapped[str] = mapped_column(sa.String(255))
-    file_sha256: Mapped[str] = mapped_column(sa.String(64))
-    state: Mapped[str] = mapped_column(sa.String(10))
     moves_counters: Mapped[bool] = mapped_column(default=False)
-    rows_total: Mapped[int] = mapped_column(default=0)
-    rows_done: Mapped[int] = mapped_column(default=0)
-    rows_refused: Mapped[int] = mapped_column(default=0)
-    rows_written: Mapped[int] = mapped_column(default=0, server_default="0")
-    report: Mapped[dict[str, Any] | None]
     moves: Mapped[dict[str, int] | None]
-    file_key: Mapped[str | None] = mapped_column(sa.String(100))
-    lease: Mapped[UUID | None]
-    lease_until: Mapped[datetime | None]
-    leases_lost: Mapped[int] = mapped_column(default=0, server_default="0")
-    created_at: Mapped[datetime]
-    updated_at: Mapped[datetime]
-    finished_at: Mapped[datetime | None]
 
 
 class NumberError(HasPublicId, Base):
@@ -411,15 +391,6 @@ class NumberErrorRow:
     error: NumberError
     username: str | None
     person: str = ""
-
-
-class ImportRow(NamedTuple):
-    """An import with its project and the account that asked for it."""
-
-    row: NumberImport
-    project: UUID
-    username: str
-    user: UUID
 
 
 class RangeRow(NamedTuple):

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
+from saraban.imports.service import ImportFile
 from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
 from saraban.numbering import service as numbering
@@ -74,7 +75,7 @@ async def upload(
     page: CurrentPage, sent: OneFile, db: Db, storage: FileStorage, once: Idempotent, project: Annotated[UUID, Query()]
 ) -> Response:
     try:
-        sheet = numbering.ImportFile.of(sent.name, sent.chunks())
+        sheet = ImportFile.of(sent.name, sent.chunks())
         receipt = await numbering.upload_import(page.context, db, storage, once, project_public_id=project, sheet=sheet)
     except DomainError as error:
         if has_own_page(error):
@@ -100,7 +101,7 @@ async def _commit(public_id: UUID, form: SentForm, session: AsyncSession) -> str
     return f"/numbers/imports/{public_id}"
 
 
-def _ticked(form: FormValues, found: numbering.ImportRow) -> list[numbering.CounterMove]:
+def _ticked(form: FormValues, found: numbering.NumberImportRow) -> list[numbering.CounterMove]:
     """Each box holds the series and the number that was shown beside it; the first one stands for all of them."""
     if form.get("all") == "1":
         offered = (found.row.report or {}).get("series", [])

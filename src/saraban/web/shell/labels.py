@@ -7,9 +7,10 @@ from typing import Final
 
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.identity.domain.catalogue import PartyRole, role_words
+from saraban.imports.domain import ImportState
 from saraban.kit.errors import Text
 from saraban.numbering.register.domain import GapReason
-from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OperationCode
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import Narrowing
 from saraban.projects.domain import master_data
 from saraban.workflow.language.outcome import WORDS, past_tense

@@ -27,6 +27,7 @@ import saraban
 from saraban.documents.circulation.domain import RoutingStatus
 from saraban.identity.dependencies import Context as SignedIn
 from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.imports.domain import ImportState
 from saraban.kit.dates import date_in_figures, date_in_words, local_date, parse_date
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import Db
@@ -34,7 +35,7 @@ from saraban.kit.http import language as chosen_language
 from saraban.kit.ids import trace_id
 from saraban.kit.statements import together
 from saraban.notifications import service as notifications
-from saraban.numbering.series.domain.states import ImportState, NumberSource, NumberState, OverflowRule, RangeKind
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OverflowRule, RangeKind
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import DayKind, DaySource
 from saraban.projects.service import ProjectRef

@@ -1,6 +1,15 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
 from saraban.documents.drawing.repository.registers import DrawingRow
+from saraban.documents.drawing.service.register_import import (
+    DrawingImportJob,
+    DrawingImportRow,
+    import_result,
+    list_imports,
+    read_import,
+    start_import,
+    upload_import,
+)
 from saraban.documents.drawing.service.register_settings import read_settings, save_settings
 from saraban.documents.drawing.service.registers import (
     classifications,
@@ -29,6 +38,8 @@ from saraban.documents.drawing.service.revisions import (
 
 __all__ = [
     "DrawingChanged",
+    "DrawingImportJob",
+    "DrawingImportRow",
     "DrawingNumberTaken",
     "DrawingRow",
     "DrawingTakesNoAddenda",
@@ -37,9 +48,12 @@ __all__ = [
     "current_by_number",
     "current_revisions",
     "hold_revisions",
+    "import_result",
     "list_drawings",
+    "list_imports",
     "list_revisions",
     "read",
+    "read_import",
     "read_settings",
     "reads_file",
     "register",
@@ -48,5 +62,7 @@ __all__ = [
     "revisions_by_key",
     "revisions_of_file",
     "save_settings",
+    "start_import",
+    "upload_import",
     "visible_revisions",
 ]

@@ -68,7 +68,14 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
     :raises DrawingNumberTaken: when the register has the number
     """
     project = await _project(ctx, session, new.project_public_id)
-    contract, originator = await _place(ctx, session, kind, project, new)
+    contract, originator = await find_place(
+        ctx,
+        session,
+        kind,
+        project,
+        contract=new.contract_public_id,
+        originator=new.originator_organization_public_id,
+    )
     settings = await settings_of(session, project.id, kind)
     if settings.pattern is not None:
         settings.pattern.require(new.drawing_number)
@@ -83,8 +90,8 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
     )
     tables = tables_of(kind)
     head = tables.head(
-        **_belongs(project, contract, originator),
-        **await _classified(session, kind, project, contract, new.model_dump(exclude_unset=True)),
+        **belonging(project, contract, originator),
+        **await classified(session, kind, project, contract, new.model_dump(exclude_unset=True)),
         **{tables.number.key: new.drawing_number},
         **({"title": titled.title} if kind.whole else {}),
         version=1,
@@ -99,7 +106,7 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
     return Receipt("drawing", head.public_id)
 
 
-def _belongs(
+def belonging(
     project: ProjectRef, contract: ContractRef | None, originator: OrganizationRef | None
 ) -> dict[str, int | None]:
     """Return whose a drawing is, and whom it concerns."""
@@ -122,25 +129,34 @@ async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID) 
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
 
 
-async def _place(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, project: ProjectRef, new: NewDrawing
+async def find_place(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    project: ProjectRef,
+    *,
+    contract: UUID | None,
+    originator: UUID | None,
 ) -> tuple[ContractRef | None, OrganizationRef | None]:
-    """Return the contract and the originator that are stated, once the caller may write for them."""
-    contract = originator = None
-    if new.contract_public_id is not None:
-        contract = await projects.find_contract(session, project=project, public_id=new.contract_public_id)
-    if new.originator_organization_public_id is not None:
-        originator = await projects.find_organization(
-            session, project=project, public_id=new.originator_organization_public_id, pointer=ORIGINATOR
-        )
-    scope = await registers.scope_of(ctx, session, tables_of(kind).head(**_belongs(project, contract, originator)))
+    """
+    Return the contract and the originator that are stated.
+
+    :raises Invalid: for one that is none of the project's
+    :raises Forbidden: when the caller may not register for them
+    """
+    within = by = None
+    if contract is not None:
+        within = await projects.find_contract(session, project=project, public_id=contract)
+    if originator is not None:
+        by = await projects.find_organization(session, project=project, public_id=originator, pointer=ORIGINATOR)
+    scope = await registers.scope_of(ctx, session, tables_of(kind).head(**belonging(project, within, by)))
     everything = ctx.caller.may(EVERYTHING, Scope())
-    if originator is not None and originator.id not in ctx.caller.organization_ids and not everything:
+    if by is not None and by.id not in ctx.caller.organization_ids and not everything:
         raise NotYourOrganization.at(ORIGINATOR)
     ctx.caller.require(CREATE, scope)
-    if contract is not None and originator is not None:
-        await _require_party(session, project, contract, originator)
-    return contract, originator
+    if within is not None and by is not None:
+        await _require_party(session, project, within, by)
+    return within, by
 
 
 async def _require_party(
@@ -158,7 +174,7 @@ async def _require_party(
         )
 
 
-async def _classified(
+async def classified(
     session: AsyncSession,
     kind: DrawingKind,
     project: ProjectRef,
@@ -258,7 +274,7 @@ async def change(
     if kind.whole and given.keys() & {"category_code", "sub_category_code"}:
         stood = {f"{name}_code": before.named[name] for name in ("category", "sub_category")}
         given = {**stood, **given}
-    for name, value in (await _classified(session, kind, place, within, given)).items():
+    for name, value in (await classified(session, kind, place, within, given)).items():
         setattr(head, name, value)
     stated = registers.summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
     stated |= {f"{name}_code": before.named.get(name) for name in ("category", "sub_category", "volume")}

@@ -13,19 +13,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Self
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
+from saraban.imports import service as imports
+from saraban.imports.domain import READY, REFUSED, THERE, ImportState
+from saraban.imports.service import MOST_BYTES, Cells
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import invalid
 from saraban.kit.ids import new_id
-from saraban.kit.spreadsheets import read_rows
-from saraban.kit.text import fold
-from saraban.kit.workbooks import SheetWriter
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.service.rows import (
@@ -40,13 +39,10 @@ from saraban.numbering.imports.service.rows import (
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS, TOKEN_CONSTRAINTS
 from saraban.numbering.issue.service.manual_number import lock_counter, skip_to
 from saraban.numbering.issue.service.number_plan import Plan
-from saraban.numbering.series.domain.states import ImportState
 from saraban.numbering.series.models import NumberImport
 from saraban.numbering.series.repository import last_number
 
 BATCH = 1000
-READY, THERE, REFUSED = "READY", "THERE", "REFUSED"
-Cells = tuple[int, Sequence[object]]  # line of the file, cells in the order of `legacy.COLUMNS`
 Each = Callable[[CheckedRow, str], None]
 
 
@@ -131,10 +127,6 @@ class ImportLease:
     lease: UUID | None = None
 
 
-class LeaseLost(Exception):
-    """Another worker took the import over, because this one was not heard of for too long."""
-
-
 async def dry_run(
     ctx: RequestContext,
     db: Database,
@@ -179,7 +171,7 @@ async def import_rows(
     :param moves: series and where their counters go on after, as the dry run showed; None: counters stay (REQ-NUM-18)
     :param ticket: the row of an upload; without it, that of an import at a terminal is made, or found again
     :raises Forbidden: for who does not manage the numbers of the project
-    :raises TurnLost: when the ticket is somebody else's by now
+    :raises LeaseLost: when the ticket is somebody else's by now
     """
     outcome = ImportOutcome()
     async with db.reading() as session:
@@ -257,8 +249,7 @@ async def _write(run: _ImportRun, reads: list[CheckedRow], session: AsyncSession
         "rows_written": NumberImport.rows_written + len(fresh),
         "updated_at": run.ctx.now,
     }
-    if not await repository.write_progress(session, key=ticket.row, lease=ticket.lease, values=values):
-        raise LeaseLost
+    await imports.write_progress(session, NumberImport, key=ticket.row, lease=ticket.lease, values=values)
     return judged, before
 
 
@@ -296,9 +287,7 @@ async def _begin(
 
 async def _finish(run: _ImportRun, moves: Mapping[str, int], session: AsyncSession) -> None:
     ctx, ticket, outcome = run.ctx, run.ticket, run.outcome
-    row = await repository.locked_import(session, ticket.row)
-    if row.lease != ticket.lease:
-        raise LeaseLost
+    row = await imports.hold(session, NumberImport, key=ticket.row, lease=ticket.lease)
     await _standing(session, run.place, outcome)
     moved: dict[str, list[int]] = {}
     for series in sorted(moves.keys() & outcome.highest.keys()):
@@ -322,13 +311,6 @@ async def _standing(session: AsyncSession, place: ImportTarget, outcome: ImportO
         highest.counter = await last_number(session, project_id=place.project.id, series=highest.series)
 
 
-MOST_BYTES = 20 * 1024 * 1024
-MOST_LINES = 200_000
-MOST_COLUMNS = 64  # a register may have columns of its own beside ours
-_GOOD, _DONE = "นำเข้าได้ / can be imported", "นำเข้าแล้ว / imported"
-_RESULTS = {THERE: "มีในทะเบียนแล้ว / already registered", REFUSED: "ไม่ผ่าน / rejected"}
-
-
 def source_file(path: Path) -> SourceFile:
     """:raises Invalid: for a file that is too large"""
     if path.stat().st_size > MOST_BYTES:
@@ -341,67 +323,9 @@ def source_file(path: Path) -> SourceFile:
 
 def rows_of(path: Path) -> Iterator[Cells]:
     """
-    Return the lines below the headings, each with its number in the file and its cells in the usual order.
+    Return the lines below the headings, each with its number in the file and its cells in the order of `COLUMNS`.
 
-    :raises Invalid: for a file that `read_rows` refuses, or that lacks a column
+    :raises Invalid: for a file that cannot be read, is too large, or lacks a column
     """
     source_file(path)
-    sheet = read_rows(path, columns=MOST_COLUMNS, rows=MOST_LINES + 1)
-    places = _places(next(sheet, []))
-    for line, row in enumerate(sheet, 2):
-        if any(cell not in (None, "") for cell in row):
-            yield line, [row[place] if place is not None and place < len(row) else None for place in places]
-
-
-def _places(headings: Sequence[object]) -> list[int | None]:
-    """Find the columns by their headings, in whatever order and language they stand."""
-    found: dict[str, int] = {}
-    for place, heading in enumerate(headings):
-        found.setdefault(fold(str(heading or "")).strip().lower(), place)
-    places: list[int | None] = []
-    for column in COLUMNS:
-        names = (column.title, column.key, column.heading.th, column.heading.en)
-        at = next((found[name.lower()] for name in names if name.lower() in found), None)
-        if at is None and column.needed:
-            raise invalid(
-                "/file", "column_missing", "ไม่มีคอลัมน์ {column}", "The column {column} is missing.", column=column.title
-            )
-        places.append(at)
-    return places
-
-
-def write_template(path: Path) -> None:
-    """Write an empty sheet to fill in; its second sheet says what each column is."""
-    with SheetWriter(path, [column.title for column in COLUMNS]) as sheet:
-        rows = [
-            (column.title, "ต้องกรอก / required" if column.needed else "", column.about.th, column.about.en)
-            for column in COLUMNS
-        ]
-        sheet.explain("Columns", [("คอลัมน์ / Column", "", "คำอธิบาย", "Explanation"), *rows])
-
-
-class ResultWorkbook:
-    """
-    The lines of an import again, each with what came of it.
-
-    :param done: whether they were imported; otherwise it says what would come of them
-    """
-
-    def __init__(self, path: Path, *, done: bool = False) -> None:
-        self._ready = _DONE if done else _GOOD
-        titles = [column.title for column in COLUMNS]
-        self._sheet = SheetWriter(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Row"])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._sheet.__exit__()
-
-    def add(self, read: CheckedRow, state: str) -> None:
-        cells = [cell.isoformat() if hasattr(cell, "isoformat") else cell for cell in read.cells]
-        why = "; ".join(
-            f"{one.pointer.lstrip('/')}: {one.text.say('th', one.values)} / {one.text.say('en', one.values)}"
-            for one in read.faults
-        )
-        self._sheet.add([*cells, _RESULTS.get(state, self._ready), why, read.line])
+    return imports.sheet_lines(path, COLUMNS)

@@ -10,10 +10,11 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext, Scope
+from saraban.imports.domain import row_problem
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.numbering.imports import repository
-from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row, row_problem
+from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.issue.service.manual_number import sequence_of
 from saraban.numbering.issue.service.number_plan import Plan, key_in_codes, plan

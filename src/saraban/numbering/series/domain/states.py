@@ -68,13 +68,3 @@ class FormatSource(StrEnum):
     SPECIFIC = "specific"
     DEFAULT = "default"
     FALLBACK = "fallback"
-
-
-class ImportState(StrEnum):
-    """How far an import is; a worker works on the first and the third."""
-
-    CHECKING = "CHECKING"
-    CHECKED = "CHECKED"
-    IMPORTING = "IMPORTING"
-    DONE = "DONE"
-    FAILED = "FAILED"

@@ -1,0 +1,145 @@
+"""
+A register of drawings as a sheet: its columns, and what each line of a drawing comes to beside the history that is there.
+
+One line is one revision. Lines stand in any order; those of one drawing are judged in the order of the revision scheme.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from saraban.documents.drawing.domain import DrawingKind
+from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
+from saraban.imports.domain import READY, REFUSED, THERE, SheetColumn
+from saraban.kit.errors import SAID_TWICE, DomainError, FieldProblem, Text
+
+
+def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> SheetColumn:
+    return SheetColumn(key, Text(th, en), longest, key in {"drawing_number", "title"}, Text(about_th, about_en))
+
+
+_NUMBER = _column(
+    "drawing_number", "เลขที่แบบ", "Drawing number", "ตามที่พิมพ์บนแบบ", "As printed on the sheet.", longest=100
+)
+_TITLE = _column("title", "ชื่อแบบ", "Title", "ชื่อแบบภาษาไทย", "The Thai title.", longest=255)
+_REVISION = _column("revision", "ฉบับแก้ไข", "Revision", "เว้นว่างคือฉบับแรก", "The first one if empty.", longest=10)
+_DATE = _column(
+    "revision_date", "วันที่แบบ", "Revision date", "เช่น 31/12/2569 หรือ 2026-12-31", "As 31/12/2026 or 2026-12-31."
+)
+_SUB = _column("sub_category", "หมวดย่อย", "Sub category", "รหัสหมวดย่อย", "Code of the sub category.")
+_OPTIONAL: Final = (
+    _column("contract", "สัญญา", "Contract", "รหัสสัญญา", "Code of the contract."),
+    _column("originator", "ผู้จัดทำ", "Originator", "รหัสหน่วยงานผู้จัดทำแบบ", "Code of the organization that drew it."),
+    _column("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Code of the discipline."),
+    _column("scale", "มาตราส่วน", "Scale", "เช่น 1:100", "As 1:100."),
+    _column("sheet_size", "ขนาดกระดาษ", "Sheet size", "เช่น A1", "As A1.", longest=20),
+    _column("title_en", "ชื่อแบบภาษาอังกฤษ", "Title in English", "ถ้ามี", "If there is one.", longest=255),
+)
+_CONTRACT: Final = (
+    _NUMBER,
+    _TITLE,
+    _column("volume", "เล่ม", "Volume", "รหัสเล่ม", "Code of the volume."),
+    _column("page", "หน้า", "Page", "หน้าในเล่ม", "Page in the volume."),
+    _column("category", "หมวด", "Category", "รหัสหมวด", "Code of the category."),
+    _SUB,
+    *_OPTIONAL,
+    _REVISION,
+    _DATE,
+)
+_SHOP: Final = (
+    _NUMBER,
+    _column("main_category", "หมวดหลัก", "Main category", "รหัสหมวดหลัก", "Code of the main category."),
+    _SUB,
+    _REVISION,
+    _DATE,
+    _TITLE,
+    *_OPTIONAL,
+)
+
+
+def columns_of(kind: DrawingKind) -> tuple[SheetColumn, ...]:
+    return _CONTRACT if kind.whole else _SHOP
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """
+    A revision, as a line states it or as the register has it.
+
+    :param line: of the file; 0 for what the register has
+    """
+
+    label: str
+    title: str
+    date: date | None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedEntry:
+    """What a line comes to: `READY`, `THERE` or `REFUSED`, with what is wrong then."""
+
+    entry: HistoryEntry
+    state: str
+    faults: tuple[FieldProblem, ...] = ()
+
+
+_DIFFERS: Final = Text(
+    "ทะเบียนมีฉบับแก้ไข {label} ของแบบนี้แล้ว เป็น “{value}”", "The register has revision {label} of this drawing as “{value}”."
+)
+_NO_ADDENDA: Final = Text(
+    "โครงการนี้ไม่รับฉบับแก้ไขของแบบคู่สัญญา", "The contract drawings of this project take no addenda as revisions."
+)
+
+
+def judge_history(
+    scheme: RevisionScheme, there: Sequence[HistoryEntry], stated: Sequence[HistoryEntry], *, takes_more: bool = True
+) -> list[JudgedEntry]:
+    """
+    Judge the lines of one drawing, in the order of the scheme: a history never goes backwards.
+
+    :param there: the revisions that the register has, in their order
+    :param takes_more: the register takes revisions after the first one
+    """
+    known: Mapping[str, HistoryEntry] = {one.label: one for one in there}
+    newest = there[-1].label if there else None
+    lines: dict[str, int] = {}
+    judged = []
+    for one in sorted(stated, key=lambda entry: (scheme.place(entry.label) or (-1, 0), entry.line)):
+        faults = _against(scheme, known, one, newest=newest, takes_more=takes_more)
+        first = lines.setdefault(one.label, one.line)
+        if first != one.line:
+            faults = [FieldProblem("/revision", "twice", SAID_TWICE, {"line": first})]
+        if faults:
+            judged.append(JudgedEntry(one, REFUSED, tuple(faults)))
+        elif one.label in known:
+            judged.append(JudgedEntry(one, THERE))
+        else:
+            judged.append(JudgedEntry(one, READY))
+            newest = one.label
+    return judged
+
+
+def _against(
+    scheme: RevisionScheme,
+    known: Mapping[str, HistoryEntry],
+    one: HistoryEntry,
+    *,
+    newest: str | None,
+    takes_more: bool,
+) -> list[FieldProblem]:
+    if (same := known.get(one.label)) is not None:
+        differs = {"title": (same.title, one.title), "revision_date": (same.date, one.date)}
+        return [
+            FieldProblem(f"/{name}", "differs", _DIFFERS, {"label": one.label, "value": was or "-"})
+            for name, (was, is_) in differs.items()
+            if was != is_
+        ]
+    if newest is not None and not takes_more:
+        return [FieldProblem("/revision", "no_addenda", _NO_ADDENDA)]
+    try:
+        scheme.require_next(one.label, after=newest, pointer="/revision")
+    except DomainError as refused:
+        return list(refused.fields)
+    return []

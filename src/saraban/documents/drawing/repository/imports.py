@@ -1,0 +1,179 @@
+"""Many drawings at once: what a register has under some numbers, and the rows that an import adds to it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.drawing.domain import DrawingKind
+from saraban.documents.drawing.models import ContractDrawing
+from saraban.documents.drawing.repository.tables import tables_of
+from saraban.identity.models import Organization
+from saraban.kit.db import table_of
+from saraban.kit.driver import DriverConnection, insert_many
+from saraban.projects.models import (
+    Contract,
+    ContractDrawingCategory,
+    ContractDrawingCategoryPair,
+    ContractDrawingSubCategory,
+)
+
+
+class RegisteredDrawing(NamedTuple):
+    """A drawing that a register has, with the codes of whose it is."""
+
+    key: int
+    number: str
+    project_id: int
+    contract_id: int | None
+    originator_id: int | None
+    audience_kind: int
+    audience_id: int
+    contract: str | None
+    originator: str | None
+
+
+class RegisteredRevision(NamedTuple):
+    drawing: int
+    key: int
+    place: int
+    label: str | None
+    title: str
+    day: date | None
+    current_from: datetime
+
+
+async def by_number(
+    session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str], lock: bool
+) -> dict[str, RegisteredDrawing]:
+    """
+    Return what a register has under these numbers.
+
+    :param lock: hold it until the end of the transaction, in one order, wherever
+    """
+    tables = tables_of(kind)
+    head = tables.head
+    if lock:
+        held = sa.select(head.id).where(head.project_id == project_id, tables.number.in_(numbers)).order_by(head.id)
+        await session.execute(held.with_for_update())
+    statement = (
+        sa.select(
+            head.id,
+            tables.number,
+            head.project_id,
+            head.contract_id,
+            head.originator_id,
+            head.audience_kind,
+            head.audience_id,
+            Contract.contract_code,
+            Organization.organization_code,
+        )
+        .outerjoin(Contract, Contract.id == head.contract_id)
+        .outerjoin(Organization, Organization.id == head.originator_id)
+        .where(head.project_id == project_id, tables.number.in_(numbers))
+    )
+    return {row[1]: RegisteredDrawing(*row) for row in await session.execute(statement)}
+
+
+async def histories(
+    session: AsyncSession, kind: DrawingKind, drawings: Collection[int]
+) -> dict[int, list[RegisteredRevision]]:
+    """Return the revisions of drawings by their keys, each in its order."""
+    found: dict[int, list[RegisteredRevision]] = defaultdict(list)
+    if not drawings:
+        return found
+    tables = tables_of(kind)
+    revision = tables.revision
+    statement = (
+        sa.select(
+            tables.drawing,
+            revision.id,
+            revision.revision_number,
+            revision.revision_label,
+            revision.title,
+            revision.revision_date,
+            revision.current_from,
+        )
+        .where(tables.drawing.in_(drawings))
+        .order_by(tables.drawing, revision.revision_number)
+    )
+    for row in await session.execute(statement):
+        found[row[0]].append(RegisteredRevision(*row))
+    return found
+
+
+async def insert_drawings(
+    session: AsyncSession, kind: DrawingKind, rows: Sequence[Mapping[str, object]]
+) -> dict[UUID, int]:
+    """
+    Add the heads of drawings.
+
+    :returns: keys by public id
+    """
+    if not rows:
+        return {}
+    head = tables_of(kind).head
+    await _insert(session, table_of(head), rows)
+    statement = sa.select(head.public_id, head.id).where(head.public_id.in_([row["uuid"] for row in rows]))
+    return {public_id: key for public_id, key in await session.execute(statement)}  # noqa: C416  the rows are no pairs
+
+
+async def insert_revisions(session: AsyncSession, kind: DrawingKind, rows: Sequence[Mapping[str, object]]) -> None:
+    if rows:
+        await _insert(session, table_of(tables_of(kind).revision), rows)
+
+
+async def _insert(session: AsyncSession, table: sa.Table, rows: Sequence[Mapping[str, object]]) -> None:
+    """:param rows: all with the same columns"""
+    columns = tuple(rows[0])
+    await insert_many(await DriverConnection.of(session), table, columns, [tuple(row.values()) for row in rows])
+
+
+class EndedRevision(NamedTuple):
+    """A current revision whose place another one takes."""
+
+    drawing: int
+    key: int
+    until: datetime
+    title: str
+
+
+async def end_current(
+    session: AsyncSession, kind: DrawingKind, ended: Sequence[EndedRevision], *, user: int, now: datetime
+) -> None:
+    """End what was current of drawings, before something else is: one may be at a time."""
+    if not ended:
+        return
+    tables = tables_of(kind)
+    revision, head = table_of(tables.revision), table_of(tables.head)
+    by_key = sa.update(revision).where(revision.c.id == sa.bindparam("of"))
+    values = by_key.values(is_current=None, current_until=sa.bindparam("until"))
+    await session.execute(values, [{"of": one.key, "until": one.until} for one in ended])
+    titled: dict[str, Any] = {"title": sa.bindparam("named")} if tables.head is ContractDrawing else {}
+    touched = (
+        sa.update(head)
+        .where(head.c.id == sa.bindparam("of"))
+        .values(version=head.c.version + 1, updated_at=now, updated_by=user, **titled)
+    )
+    await session.execute(touched, [{"of": one.drawing, **({"named": one.title} if titled else {})} for one in ended])
+
+
+class CategoryPair(NamedTuple):
+    category: str
+    sub_category: str
+
+
+async def pairs(session: AsyncSession, *, project_id: int) -> set[CategoryPair]:
+    """Return the codes of the categories and sub categories of contract drawings that go together in a project."""
+    pair = ContractDrawingCategoryPair
+    statement = (
+        sa.select(ContractDrawingCategory.cat_code, ContractDrawingSubCategory.sub_cat_code)
+        .join(pair, pair.cat_id == ContractDrawingCategory.id)
+        .join(ContractDrawingSubCategory, ContractDrawingSubCategory.id == pair.sub_cat_id)
+        .where(pair.project_id == project_id)
+    )
+    return {CategoryPair(*row) for row in await session.execute(statement)}

@@ -1,0 +1,424 @@
+"""Lines of a sheet of drawings: read, judged beside the register, and written into it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.drawing.domain import REVISE, AudienceKind, CurrentPeriod, DrawingKind, next_period
+from saraban.documents.drawing.domain.register_import import HistoryEntry, columns_of, judge_history
+from saraban.documents.drawing.domain.settings import DrawingSettings
+from saraban.documents.drawing.repository import imports as repository
+from saraban.documents.drawing.repository import registers as register_rows
+from saraban.documents.drawing.repository.imports import (
+    CategoryPair,
+    EndedRevision,
+    RegisteredDrawing,
+    RegisteredRevision,
+)
+from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.schemas import DrawingLine
+from saraban.documents.drawing.service import registers
+from saraban.documents.drawing.service.register_settings import settings_of
+from saraban.documents.drawing.service.registers import DrawingReader
+from saraban.documents.drawing.service.registration import DrawingNumberTaken, belonging, classified, find_place
+from saraban.identity.domain.context import RequestContext
+from saraban.imports.domain import MISSING, READY, REFUSED, cell_text
+from saraban.imports.service import Cells
+from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
+from saraban.kit.ids import new_id
+from saraban.kit.problem import field_problems
+from saraban.kit.schema import TYPED
+from saraban.kit.text import FORMULA
+from saraban.projects import service as projects
+from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
+
+_LISTS: Final = ("volume", "category", "sub_category")
+# Fields of the API by the names of the line's; the columns of shop drawings call the category the main one.
+_FIELDS: Final = {
+    "categoryCode": "category",
+    "subCategoryCode": "sub_category",
+    "volumeCode": "volume",
+    "volumePage": "page",
+    "disciplineCode": "discipline",
+    "contractPublicId": "contract",
+    "originatorOrganizationPublicId": "originator",
+    **{to_camel(name): name for name in DrawingLine.model_fields},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """A line of the file: what it states, or what is wrong with its cells."""
+
+    line: int
+    cells: Sequence[object]
+    stated: DrawingLine | None
+    faults: tuple[FieldProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLine:
+    """What a line comes to."""
+
+    read: ReadLine
+    state: str
+    faults: tuple[FieldProblem, ...] = ()
+
+
+def read_line(kind: DrawingKind, line: int, cells: Sequence[object]) -> ReadLine:
+    """Read the cells as the API reads its fields; dates may be typed as people write them."""
+    texts = {column.key: cell_text(cell) for column, cell in zip(columns_of(kind), cells, strict=True)}
+    formulas = [key for key, text in texts.items() if text.startswith((FORMULA, "="))]
+    if formulas:
+        return ReadLine(line, cells, None, tuple(FieldProblem(f"/{key}", "formula", NO_FORMULA) for key in formulas))
+    values = {_field_of(key): text for key, text in texts.items() if text}
+    try:
+        return ReadLine(line, cells, DrawingLine.model_validate(values, context=TYPED, by_name=True))
+    except ValidationError as error:
+        problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
+        return ReadLine(line, cells, None, tuple(at_column(kind, one) for one in problems))
+
+
+def _field_of(key: str) -> str:
+    return "category" if key == "main_category" else key
+
+
+def at_column(kind: DrawingKind, problem: FieldProblem) -> FieldProblem:
+    """Name the column of the sheet instead of the field of the API."""
+    name = problem.pointer.rpartition("/")[2]
+    name = _FIELDS.get(name, name)
+    name = "main_category" if name == "category" and not kind.whole else name
+    return FieldProblem(f"/{name}", problem.code, problem.text, problem.values)
+
+
+def by_drawing(lines: Iterable[Cells], kind: DrawingKind) -> tuple[list[list[ReadLine]], list[ReadLine]]:
+    """
+    Read a file.
+
+    :returns: the lines of each drawing, and those that cannot be read
+    """
+    drawings: dict[str, list[ReadLine]] = defaultdict(list)
+    unreadable = []
+    for line, cells in lines:
+        read = read_line(kind, line, cells)
+        if read.stated is None:
+            unreadable.append(read)
+        else:
+            drawings[read.stated.drawing_number].append(read)
+    return list(drawings.values()), unreadable
+
+
+@dataclass(slots=True)
+class MissingCodes:
+    """What lines state and the project's lists do not have."""
+
+    codes: dict[str, dict[str, None]] = field(default_factory=lambda: {name: {} for name in _LISTS})
+    pairs: dict[CategoryPair, None] = field(default_factory=dict)
+
+    def report(self) -> dict[str, Any]:
+        return {
+            "volumes": list(self.codes["volume"]),
+            "categories": list(self.codes["category"]),
+            "subCategories": list(self.codes["sub_category"]),
+            "pairs": [list(one) for one in self.pairs],
+        }
+
+
+@dataclass(slots=True)
+class NewRows:
+    """What a batch adds to the register."""
+
+    heads: list[dict[str, Any]] = field(default_factory=list)
+    ended: list[EndedRevision] = field(default_factory=list)
+    revisions: list[tuple[UUID | int, dict[str, Any]]] = field(default_factory=list)
+
+
+class RegisterImport:
+    """
+    Judges the lines of one file for whoever imports it, and remembers what many lines have in common.
+
+    :param defaults: codes of contract and originator of lines that state none
+    """
+
+    def __init__(
+        self, ctx: RequestContext, kind: DrawingKind, project: ProjectRef, defaults: Mapping[str, str | None]
+    ) -> None:
+        self.ctx, self.kind, self.project, self._defaults = ctx, kind, project, defaults
+        self.missing = MissingCodes()
+        self._settings: DrawingSettings
+        self._reader: DrawingReader
+        self._ids: dict[str, dict[str, UUID]]
+        self._codes: dict[str, set[str]]
+        self._pairs: set[CategoryPair] = set()
+        self._columns: dict[tuple[str | None, ...], dict[str, Any] | DomainError] = {}
+        self._places: dict[tuple[str | None, str | None], Any] = {}
+        self._revises: dict[tuple[int | None, int | None], bool] = {}
+
+    async def load(self, session: AsyncSession) -> None:
+        """Read what the project has decided and listed, as it stands now."""
+        project = self.project
+        self._settings = await settings_of(session, project.id, self.kind)
+        self._reader = await registers.reader_of(self.ctx, session, project.id)
+        read = await projects.read_project(self.ctx, session, public_id=project.public_id)
+        self._ids = {
+            "contract": {one.contract_code: one.public_id for one in read.contracts},
+            "originator": {one.organization_code: one.public_id for one in read.organizations},
+        }
+        lists = await register_rows.open_lists(session, self.kind, project_id=project.id)
+        self._codes = {name: {one.code for one in rows} for name, rows in lists.items()}
+        if self.kind.whole:
+            self._pairs = await repository.pairs(session, project_id=project.id)
+
+    async def judge(
+        self, session: AsyncSession, drawings: Sequence[Sequence[ReadLine]], *, lock: bool = False
+    ) -> tuple[list[JudgedLine], NewRows]:
+        """
+        Say what each line of some drawings comes to, and which rows that would be.
+
+        :param lock: hold the drawings that are there, to write what is found
+        """
+        numbers = [lines[0].stated.drawing_number for lines in drawings if lines[0].stated is not None]
+        there = await repository.by_number(session, self.kind, project_id=self.project.id, numbers=numbers, lock=lock)
+        histories = await repository.histories(session, self.kind, [one.key for one in there.values()])
+        judged: list[JudgedLine] = []
+        rows = NewRows()
+        for number, lines in zip(numbers, drawings, strict=True):
+            head = there.get(number)
+            history = histories[head.key] if head is not None else []
+            judged += await self._judge_drawing(session, lines, head, history, rows)
+        return judged, rows
+
+    async def _judge_drawing(
+        self,
+        session: AsyncSession,
+        lines: Sequence[ReadLine],
+        head: RegisteredDrawing | None,
+        history: Sequence[RegisteredRevision],
+        rows: NewRows,
+    ) -> list[JudgedLine]:
+        judged, fitting = [], []
+        for read in lines:
+            state, faults = await self._beside(session, read, head)
+            if faults:
+                judged.append(JudgedLine(read, state, tuple(at_column(self.kind, one) for one in faults)))
+            else:
+                fitting.append(read)
+        by_line = {read.line: read for read in fitting}
+        known = [HistoryEntry(one.label or "", one.title, one.day) for one in history]
+        entries = judge_history(
+            self._settings.scheme,
+            known,
+            [self._entry(read) for read in fitting],
+            takes_more=not self.kind.whole or self._settings.addenda,
+        )
+        judged += [JudgedLine(by_line[one.entry.line], one.state, one.faults) for one in entries]
+        new = [by_line[one.entry.line] for one in entries if one.state == READY]
+        if new:
+            await self._collect(session, rows, head, history, new)
+        return judged
+
+    def _entry(self, read: ReadLine) -> HistoryEntry:
+        stated = read.stated
+        assert stated is not None  # who cannot be read is no line of a drawing
+        first = self._settings.scheme.next_labels(None)[0]
+        return HistoryEntry(stated.revision or first, stated.title, stated.revision_date, read.line)
+
+    async def _beside(
+        self, session: AsyncSession, read: ReadLine, head: RegisteredDrawing | None
+    ) -> tuple[str, Sequence[FieldProblem]]:
+        """Hold a line against what the project allows, and against whose the drawing is that has the number already."""
+        stated = read.stated
+        assert stated is not None
+        if missing := self._missing(stated):
+            return MISSING, missing
+        try:
+            if head is not None:
+                await self._require_own(session, stated, head)
+            else:
+                if self._settings.pattern is not None:
+                    self._settings.pattern.require(stated.drawing_number)
+                await self._place(session, stated)
+            await self._classified(session, stated)
+        except DomainError as refused:
+            return REFUSED, list(refused.fields) or [
+                FieldProblem("/originator", "forbidden", refused.words, refused.values)
+            ]
+        return READY, ()
+
+    def _missing(self, stated: DrawingLine) -> list[FieldProblem]:
+        found: list[FieldProblem] = []
+        for name in _LISTS:
+            code = getattr(stated, name)
+            if code is not None and name in self._codes and code not in self._codes[name]:
+                self.missing.codes[name][code] = None
+                found += unknown(f"/{name}", code).fields
+        pair = CategoryPair(stated.category or "", stated.sub_category or "")
+        if self.kind.whole and all(pair) and pair not in self._pairs:
+            self.missing.pairs[pair] = None
+            found += [] if found else [FieldProblem("/sub_category", "not_paired", _NOT_PAIRED)]
+        return found
+
+    async def _require_own(self, session: AsyncSession, stated: DrawingLine, head: RegisteredDrawing) -> None:
+        """
+        :raises DrawingNumberTaken: by a drawing that the caller is not shown, or may not revise, or that is somebody else's
+        """
+        taken = DrawingNumberTaken(
+            fields=[FieldProblem("/drawing_number", "taken", DrawingNumberTaken.says, {"value": head.number})]
+        )
+        if not self._reader.sees((AudienceKind(head.audience_kind), head.audience_id)):
+            raise taken
+        key = head.contract_id, head.originator_id
+        if key not in self._revises:
+            scope = await registers.scope_of(self.ctx, session, head)
+            self._revises[key] = self.ctx.caller.may(REVISE, scope)
+        if not self._revises[key]:
+            raise taken
+        for name, is_ in (("contract", head.contract), ("originator", head.originator)):
+            if getattr(stated, name) not in {None, is_}:
+                problem = FieldProblem(f"/{name}", "differs", _OTHERS, {"value": is_ or "-"})
+                raise DrawingNumberTaken(fields=[problem])
+
+    async def _place(
+        self, session: AsyncSession, stated: DrawingLine
+    ) -> tuple[ContractRef | None, OrganizationRef | None]:
+        """Return whose a new drawing is, looked up once for all lines that say the same."""
+        contract = stated.contract or self._defaults.get("contract")
+        originator = stated.originator or self._defaults.get("originator")
+        key = contract, originator
+        if key not in self._places:
+            try:
+                self._places[key] = await find_place(
+                    self.ctx,
+                    session,
+                    self.kind,
+                    self.project,
+                    contract=self._id("contract", contract),
+                    originator=self._id("originator", originator),
+                )
+            except DomainError as refused:
+                self._places[key] = refused
+        found = self._places[key]
+        if isinstance(found, DomainError):
+            raise found
+        return found  # type: ignore[no-any-return]
+
+    def _id(self, name: str, code: str | None) -> UUID | None:
+        if code is None:
+            return None
+        if code not in self._ids[name]:
+            raise unknown(f"/{name}", code)
+        return self._ids[name][code]
+
+    async def _classified(self, session: AsyncSession, stated: DrawingLine) -> dict[str, Any]:
+        """Return the columns of a drawing's place in its register, looked up once for all lines that say the same."""
+        contract = stated.contract or self._defaults.get("contract")
+        key = (contract, stated.category, stated.sub_category, stated.volume, stated.discipline)
+        if key not in self._columns:
+            given = {
+                name: code
+                for name, code in zip(
+                    ("category_code", "sub_category_code", "volume_code", "discipline_code"), key[1:], strict=True
+                )
+                if code is not None
+            }
+            try:
+                within = None
+                if (public_id := self._id("contract", contract)) is not None:
+                    within = await projects.find_contract(session, project=self.project, public_id=public_id)
+                self._columns[key] = await classified(session, self.kind, self.project, within, given)
+            except DomainError as refused:
+                self._columns[key] = refused
+        found = self._columns[key]
+        if isinstance(found, DomainError):
+            raise found
+        return found
+
+    async def _collect(
+        self,
+        session: AsyncSession,
+        rows: NewRows,
+        head: RegisteredDrawing | None,
+        history: Sequence[RegisteredRevision],
+        new: Sequence[ReadLine],
+    ) -> None:
+        """Add the rows of the new revisions of one drawing; of a new drawing the newest line says where it stands."""
+        newest = new[-1].stated
+        assert newest is not None
+        place, before = 0, None
+        drawing: UUID | int
+        if head is None:
+            drawing = new_id()
+            rows.heads.append(await self._head(session, newest, drawing))
+        else:
+            last = history[-1]
+            drawing, place, before = head.key, last.place + 1, CurrentPeriod(last.current_from)
+            since = next_period(before, at=self.ctx.now).since
+            rows.ended.append(EndedRevision(head.key, last.key, since, newest.title))
+        since = next_period(before, at=self.ctx.now).since
+        for step, read in enumerate(new):
+            is_current = read is new[-1]
+            rows.revisions.append((drawing, self._revision(read, place + step, since, is_current=is_current)))
+
+    async def _head(self, session: AsyncSession, stated: DrawingLine, public_id: UUID) -> dict[str, Any]:
+        tables, ctx = tables_of(self.kind), self.ctx
+        columns = dict.fromkeys(_CLASSIFYING[self.kind.whole]) | await self._classified(session, stated)
+        return {
+            "uuid": public_id,
+            **belonging(self.project, *await self._place(session, stated)),
+            **columns,
+            **({"volume_page": stated.page, "title": stated.title} if self.kind.whole else {}),
+            tables.number.key: stated.drawing_number,
+            "scale": stated.scale,
+            "sheet_size": stated.sheet_size,
+            "version": 1,
+            "created_at": ctx.now,
+            "updated_at": ctx.now,
+            "updated_by": ctx.caller.user_id,
+        }
+
+    def _revision(self, read: ReadLine, place: int, since: Any, *, is_current: bool) -> dict[str, Any]:
+        stated, entry = read.stated, self._entry(read)
+        assert stated is not None
+        return {
+            "uuid": new_id(),
+            "revision_number": place,
+            "revision_label": entry.label,
+            "is_current": True if is_current else None,
+            "revision_date": stated.revision_date,
+            "title": stated.title,
+            "title_en": stated.title_en,
+            "current_from": since,
+            "current_until": None if is_current else since,
+            "created_at": self.ctx.now,
+            "created_by": self.ctx.caller.user_id,
+        }
+
+    async def write(self, session: AsyncSession, rows: NewRows) -> None:
+        """Add to the register what `judge` has found, in the same transaction."""
+        keys = await repository.insert_drawings(session, self.kind, rows.heads)
+        await repository.end_current(session, self.kind, rows.ended, user=self.ctx.caller.user_id, now=self.ctx.now)
+        of_drawing = tables_of(self.kind).drawing.key
+        await repository.insert_revisions(
+            session,
+            self.kind,
+            [
+                {of_drawing: keys[drawing] if isinstance(drawing, UUID) else drawing, **row}
+                for drawing, row in rows.revisions
+            ],
+        )
+
+
+_CLASSIFYING: Final = {
+    True: ("map_cat_id", "volume_id", "discipline_id"),
+    False: ("main_category_id", "sub_category_id", "discipline_id"),
+}
+_NOT_PAIRED: Final = Text(
+    "หมวดและหมวดย่อยยังไม่เป็นคู่ที่โครงการกำหนดไว้", "Category and sub category are no pair of the project yet."
+)
+_OTHERS: Final = Text("แบบเลขที่นี้เป็นของ “{value}”", "The drawing with this number belongs to “{value}”.")

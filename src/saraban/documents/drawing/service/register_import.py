@@ -1,0 +1,351 @@
+"""
+Imports of drawings: a file is uploaded and checked; once somebody says so, a worker adds its lines to the register, a transaction for
+each batch of drawings. What is there already is left alone, so that an import which was broken off anywhere can be run again.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.domain import Storage
+from saraban.attachments.service import require_same_file
+from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
+from saraban.documents.drawing.domain.register_import import columns_of
+from saraban.documents.drawing.models import DrawingImport
+from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.service.import_lines import (
+    JudgedLine,
+    MissingCodes,
+    ReadLine,
+    RegisterImport,
+    by_drawing,
+)
+from saraban.identity.domain.context import RequestContext, Scope
+from saraban.imports import service as imports
+from saraban.imports.domain import MISSING, READY, REFUSED, THERE, ImportState
+from saraban.imports.models import ImportRow
+from saraban.imports.service import Cells, ImportFile, ImportTurn, ResultWorkbook
+from saraban.kit.db import Database, violates_constraint
+from saraban.kit.errors import NotFound, unknown
+from saraban.kit.idempotency import Idempotency
+from saraban.kit.json import Json
+from saraban.kit.operation import Operation, Receipt
+from saraban.kit.pagination import Page
+from saraban.projects import service as projects
+from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, MasterKind
+from saraban.setup.service import master_data, master_import
+
+MANAGE: Final = "project.edit"
+BATCH: Final = 500  # drawings
+_RACES: Final = 4
+DrawingImportRow = ImportRow[DrawingImport]
+Turn = ImportTurn[DrawingImport]
+_VOLUMES, _CATEGORIES, _SUBS, _MAIN, _SHOP_SUBS = DRAWING_CATEGORIES
+
+
+async def upload_import(
+    ctx: RequestContext,
+    db: Database,
+    storage: Storage,
+    idempotency: Idempotency,
+    kind: DrawingKind,
+    *,
+    row: DrawingImport,
+    project_public_id: UUID,
+    sheet: ImportFile,
+) -> Receipt:
+    """
+    Store a file of drawings for a worker to check; nothing is imported before `start_import`.
+
+    :param row: a new one, with the codes of contract and originator of lines that state none
+    :raises Forbidden: for who registers no drawings; nothing of the file is read then
+    :raises Invalid: for a project that the caller may not see, its codes, and at `/file`
+    """
+    asked = {
+        "kind": kind.path,
+        "file": sheet.name,
+        "projectPublicId": str(project_public_id),
+        "contract": row.contract,
+        "originator": row.originator,
+    }
+    async with idempotency.claim(Operation.of(ctx, "POST /drawings/imports", asked)) as claim:
+        if claim.receipt is not None:
+            await require_same_file(claim.receipt, sheet.intake)
+            return claim.receipt
+        sheet.require_spreadsheet()
+        row.kind = kind.path
+        async with db.reading() as session:
+            row.project_id = await _importable(ctx, session, row, project_public_id)
+        return await imports.store(ctx, db, storage, claim, sheet, row)
+
+
+async def _importable(ctx: RequestContext, session: AsyncSession, row: DrawingImport, public_id: UUID) -> int:
+    ctx.caller.require_somewhere(CREATE)
+    try:
+        project = await projects.visible_project(ctx, session, public_id)
+    except NotFound:
+        raise unknown("query:projectPublicId", str(public_id)) from None
+    read = await projects.read_project(ctx, session, public_id=public_id)
+    known = {
+        "contract": {one.contract_code for one in read.contracts},
+        "originator": {one.organization_code for one in read.organizations},
+    }
+    for name, codes in known.items():
+        if (code := getattr(row, name)) is not None and code not in codes:
+            raise unknown(f"query:{name}", code)
+    return project.id
+
+
+async def read_import(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
+) -> DrawingImportRow:
+    """
+    :raises NotFound: also for who neither sent the file nor manages the project
+    """
+    found = await imports.find(session, DrawingImport, public_id)
+    own = found.row.user_id == ctx.caller.user_id
+    if found.row.kind != kind.path or not (own or ctx.caller.may(MANAGE, Scope(project=found.row.project_id))):
+        raise NotFound("There is no such import.")
+    return found
+
+
+async def list_imports(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    *,
+    project_public_id: UUID,
+    cursor: str | None,
+    limit: int,
+) -> Page[DrawingImportRow]:
+    """Return the imports into a register, newest first: the caller's own, and all of them for who manages the project."""
+    try:
+        project = await projects.visible_project(ctx, session, project_public_id)
+    except NotFound:
+        raise unknown("query:projectPublicId", str(project_public_id)) from None
+    own = DrawingImport.user_id == ctx.caller.user_id
+    only = [] if ctx.caller.may(MANAGE, Scope(project=project.id)) else [own]
+    return await imports.page(
+        session,
+        DrawingImport,
+        *(DrawingImport.kind == kind.path, *only),
+        project_id=project.id,
+        cursor=cursor,
+        limit=limit,
+    )
+
+
+async def start_import(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, *, create_missing: bool
+) -> None:
+    """
+    Let a worker import what the dry run accepted.
+
+    :param create_missing: make the codes that the project does not have
+    :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
+    :raises Forbidden: for who may not change the lists of the project, when some are to be made
+    """
+    row = await imports.hold_checked(session, await read_import(ctx, session, kind, public_id))
+    if create_missing and any((row.report or {}).get("missing", {}).values()):
+        ctx.caller.require(_VOLUMES.create, Scope(project=row.project_id))
+    row.creates_missing = create_missing
+    await imports.start(ctx, session, row, createMissing=create_missing)
+
+
+async def import_result(
+    ctx: RequestContext, session: AsyncSession, storage: Storage, kind: DrawingKind, public_id: UUID
+) -> str:
+    """
+    Return the storage key of the result workbook.
+
+    :raises ImportResultMissing: before the dry run is done
+    """
+    return await imports.result(storage, (await read_import(ctx, session, kind, public_id)).row)
+
+
+@dataclass(slots=True)
+class _Counts:
+    """Lines by what they come to."""
+
+    ready: int = 0
+    there: int = 0
+    waiting: int = 0
+    refused: int = 0
+
+    def add(self, judged: Sequence[JudgedLine]) -> None:
+        states = [one.state for one in judged]
+        self.ready += states.count(READY)
+        self.there += states.count(THERE)
+        self.waiting += states.count(MISSING)
+        self.refused += states.count(REFUSED)
+
+    def report(self, turn: Turn, missing: MissingCodes) -> dict[str, object]:
+        return {
+            "ready": self.ready,
+            "there": self.there,
+            "waiting": self.waiting,
+            "refused": self.refused,
+            "missing": missing.report(),
+            "faults": turn.faults,
+        }
+
+
+class DrawingImportJob:
+    """What a worker does with a file of drawings."""
+
+    model = DrawingImport
+
+    def count(self, path: Path) -> int:
+        """The columns that every register needs are the same."""
+        return sum(1 for _ in imports.sheet_lines(path, columns_of(KINDS["shop"])))
+
+    async def check(
+        self, ctx: RequestContext, db: Database, turn: Turn, path: Path, result: Path
+    ) -> Mapping[str, object]:
+        run, counts = await _begin(ctx, db, turn), _Counts()
+        drawings, unreadable = await _read(path, run.kind)
+        with ResultWorkbook(result, columns_of(run.kind)) as sheet:
+            _tell(turn, counts, sheet, _refused(unreadable))
+            for batch in _batches(drawings):
+                async with db.reading() as session:
+                    judged, _ = await run.judge(session, batch)
+                _tell(turn, counts, sheet, judged)
+                await asyncio.sleep(0)
+        return counts.report(turn, run.missing)
+
+    async def run(self, ctx: RequestContext, db: Database, turn: Turn, path: Path, result: Path) -> None:
+        if turn.row.creates_missing:
+            await db.transact(partial(_create_missing, ctx, turn))
+        run, counts = await _begin(ctx, db, turn), _Counts()
+        drawings, unreadable = await _read(path, run.kind)
+        with ResultWorkbook(result, columns_of(run.kind), done=True) as sheet:
+            _tell(turn, counts, sheet, _refused(unreadable))
+            for batch in _batches(drawings):
+                _tell(turn, counts, sheet, await import_drawings(db, run, turn, batch))
+        await db.transact(partial(_finish, ctx, turn, counts, run.missing))
+
+
+async def _begin(ctx: RequestContext, db: Database, turn: Turn) -> RegisterImport:
+    row = turn.row
+    async with db.reading() as session:
+        place = await projects.find_project(session, public_id=turn.found.project, pointer="/projectPublicId")
+        defaults = {"contract": row.contract, "originator": row.originator}
+        run = RegisterImport(ctx, KINDS[row.kind], place, defaults)
+        await run.load(session)
+    return run
+
+
+async def _read(path: Path, kind: DrawingKind) -> tuple[list[list[ReadLine]], list[ReadLine]]:
+    def lines() -> Iterator[Cells]:
+        return imports.sheet_lines(path, columns_of(kind), formulas=True)
+
+    return await asyncio.to_thread(lambda: by_drawing(lines(), kind))
+
+
+def _batches(drawings: Sequence[list[ReadLine]]) -> Iterator[Sequence[list[ReadLine]]]:
+    return (drawings[start : start + BATCH] for start in range(0, len(drawings), BATCH))
+
+
+def _refused(unreadable: Sequence[ReadLine]) -> list[JudgedLine]:
+    return [JudgedLine(one, REFUSED, one.faults) for one in unreadable]
+
+
+def _tell(turn: Turn, counts: _Counts, sheet: ResultWorkbook, judged: Sequence[JudgedLine]) -> None:
+    for one in judged:
+        if one.state == REFUSED or (one.state == MISSING and not turn.is_check):
+            turn.refuse(one.read.line, one.faults)
+        sheet.add(one.read.line, one.read.cells, one.faults, one.state)
+    counts.add(judged)
+    turn.count(turn.done + len(judged))
+
+
+async def import_drawings(
+    db: Database, run: RegisterImport, turn: Turn, drawings: Sequence[Sequence[ReadLine]]
+) -> list[JudgedLine]:
+    """
+    Add the lines of some drawings to the register, in one transaction.
+
+    A number that somebody registers between the look and the write breaks a constraint: it is looked at again, and found.
+    """
+    for _ in range(_RACES):
+        try:
+            return await db.transact(partial(_write, run, turn, drawings))
+        except IntegrityError as error:
+            if not violates_constraint(error, *tables_of(run.kind).taken):
+                raise
+    return await db.transact(partial(_write, run, turn, drawings))
+
+
+async def _write(
+    run: RegisterImport, turn: Turn, drawings: Sequence[Sequence[ReadLine]], session: AsyncSession
+) -> list[JudgedLine]:
+    judged, rows = await run.judge(session, drawings, lock=True)
+    await run.write(session, rows)
+    await turn.write(
+        session,
+        rows_done=turn.done + len(judged),
+        rows_refused=turn.refused + sum(one.state in {REFUSED, MISSING} for one in judged),
+        rows_written=DrawingImport.rows_written + len(rows.revisions),
+        updated_at=run.ctx.now,
+    )
+    return judged
+
+
+async def _finish(
+    ctx: RequestContext, turn: Turn, counts: _Counts, missing: MissingCodes, session: AsyncSession
+) -> None:
+    row = await imports.hold(session, DrawingImport, key=turn.row.id, lease=turn.lease)
+    refused = counts.refused + counts.waiting
+    row.state, row.rows_refused = ImportState.DONE, refused
+    row.rows_total = row.rows_done = counts.ready + counts.there + refused
+    there = row.rows_total - refused - row.rows_written  # what was written before a break is of this import
+    told = {"imported": row.rows_written, "there": there, "refused": refused, "waiting": 0}
+    row.report = counts.report(turn, missing) | told
+    row.updated_at = row.finished_at = ctx.now
+    await session.flush()
+
+
+async def _create_missing(ctx: RequestContext, turn: Turn, session: AsyncSession) -> None:
+    """Make the codes that the dry run missed, named by their codes; what somebody has made since is left as it is."""
+    missing: Mapping[str, Any] = (turn.row.report or {}).get("missing", {})
+    owner = turn.found.project
+    whole = KINDS[turn.row.kind].whole
+    main, sub = (_CATEGORIES, _SUBS) if whole else (_MAIN, _SHOP_SUBS)
+    for kind, codes in ((_VOLUMES, missing.get("volumes")), (main, missing.get("categories"))):
+        await _import_list(ctx, session, kind, owner, {code: {} for code in codes or ()})
+    categories: dict[str, dict[str, Json]] = {code: {} for code in missing.get("subCategories", ())}
+    for category, code in missing.get("pairs", ()):
+        stated = categories.setdefault(code, {})
+        stated["categories"] = ", ".join(filter(None, [str(stated.get("categories") or ""), category]))
+    await _import_list(ctx, session, sub, owner, categories)
+
+
+async def _import_list(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID, rows: Mapping[str, Mapping[str, Json]]
+) -> None:
+    """Add rows to one of the project's lists, and categories to sub categories that are there."""
+    if not rows:
+        return
+    there: dict[str, dict[str, Json]] = {}
+    cursor: str | None = ""
+    while cursor is not None:
+        page = await master_data.list_rows(
+            ctx, session, kind, owner=owner, include_closed=True, cursor=cursor or None, limit=500
+        )
+        there |= {row.code: dict(row.values) for row in page.items}
+        cursor = page.next_cursor
+    names = [one.name for one in kind.fields]
+    sheet: list[list[object]] = [list(names)]
+    for code, stated in rows.items():
+        values = there.get(code) or {kind.code.name: code, **{one.name: code for one in kind.fields if one.required}}
+        both = [str(one["categories"]) for one in (values, stated) if one.get("categories")]
+        values |= {"categories": ", ".join(both)} if both else {}
+        sheet.append([values.get(name) for name in names])
+    await master_import.import_rows(ctx, session, kind, owner=owner, rows=sheet)

@@ -1,0 +1,103 @@
+"""How far an import is, what is refused of one, and the columns and cells of its sheet."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Text
+from saraban.kit.text import control_character, fold
+
+
+class ImportState(StrEnum):
+    """How far an import is; a worker works on the first and the third."""
+
+    CHECKING = "CHECKING"
+    CHECKED = "CHECKED"
+    IMPORTING = "IMPORTING"
+    DONE = "DONE"
+    FAILED = "FAILED"
+
+
+class ImportNotChecked(DomainError):
+    """A file is imported after the dry run, once: before it, or after it was told to go on, there is nothing to say."""
+
+    kind, code = ErrorKind.CONFLICT, "IMPORT_NOT_CHECKED"
+    says = Text("ไฟล์นี้ยังตรวจไม่เสร็จ หรือสั่งนำเข้าไปแล้ว", "This file is not checked yet, or its import has already started.")
+    recovery = (Text("เปิดหน้านำเข้าใหม่เพื่อดูสถานะล่าสุด", "Open the import again to see its status."),)
+
+
+class ImportResultMissing(DomainError):
+    """The result workbook is written at the end of the dry run, and again at the end of the import."""
+
+    kind, code = ErrorKind.CONFLICT, "IMPORT_UNDER_WAY"
+    says = Text("ยังไม่มีไฟล์ผลการตรวจ", "There is no result file yet.")
+    recovery = (Text("รอให้ตรวจไฟล์เสร็จ แล้วดาวน์โหลดอีกครั้ง", "Wait until the file is checked, then download it."),)
+
+
+class ImportInterrupted(DomainError):
+    """
+    Twice the worker at this import was not heard of any more: it was killed, or the file ends whatever works on it.
+    What had been imported stays; the same file, sent again, goes on after it.
+    """
+
+    kind, code = ErrorKind.BROKEN, "IMPORT_INTERRUPTED"
+    says = Text(
+        "ระบบหยุดทำงานระหว่างประมวลผลไฟล์นี้สองครั้ง จึงไม่ดำเนินการต่อ",
+        "The system stopped twice while processing this file, so processing has been stopped.",
+    )
+    recovery = (
+        Text("ตรวจสอบไฟล์ แล้วอัปโหลดอีกครั้ง", "Check the file, then upload it again."),
+        Text("หากเกิดซ้ำ ติดต่อผู้ดูแลระบบ", "If it happens again, contact the administrator."),
+    )
+
+
+# What a line of a sheet comes to; `MISSING` waits for codes that the project does not have.
+READY, THERE, MISSING, REFUSED = "READY", "THERE", "MISSING", "REFUSED"
+
+
+class SheetColumn(NamedTuple):
+    """A column of a sheet; its heading may be the key, the Thai or the English name, or both names."""
+
+    key: str
+    heading: Text
+    longest: int
+    needed: bool
+    about: Text
+
+    @property
+    def title(self) -> str:
+        return f"{self.heading.th} / {self.heading.en}"
+
+
+def row_problem(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
+    return FieldProblem(f"/{column}", code, Text(th, en), values)
+
+
+def cell_faults(column: SheetColumn, text: str) -> list[FieldProblem]:
+    if column.needed and not text:
+        return [row_problem(column.key, "required", REQUIRED.th, REQUIRED.en)]
+    if len(text) > column.longest:
+        return [
+            row_problem(
+                column.key,
+                "too_long",
+                "ยาวเกิน {most} ตัวอักษร",
+                "Longer than {most} characters.",
+                most=column.longest,
+            )
+        ]
+    if not text.isprintable() and control_character(text) is not None:
+        return [row_problem(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It has a character that is not allowed.")]
+    return []
+
+
+def cell_text(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return fold(cell).strip()
+    if isinstance(cell, datetime):
+        return cell.date().isoformat()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)

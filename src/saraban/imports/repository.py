@@ -1,0 +1,128 @@
+"""Imports: how far each is, and the lease of its worker; the table is that of the kind of import."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.models import User
+from saraban.imports.domain import ImportState
+from saraban.imports.models import FileImport, ImportRow, OneImport
+from saraban.kit.db import AnySelect
+from saraban.kit.pagination import newest_first
+from saraban.projects.models import Project
+
+_UNDER_WAY = (ImportState.CHECKING, ImportState.IMPORTING)
+
+
+def _select(model: type[FileImport]) -> AnySelect:
+    return (
+        sa.select(model, Project.public_id, User.username, User.public_id)
+        .join(Project, Project.id == model.project_id)
+        .join(User, User.user_id == model.user_id)
+    )
+
+
+async def find_import(session: AsyncSession, model: type[OneImport], public_id: UUID) -> ImportRow[OneImport] | None:
+    found = (await session.execute(_select(model).where(model.public_id == public_id))).one_or_none()
+    return ImportRow(*found) if found else None
+
+
+async def imports_page(
+    session: AsyncSession,
+    model: type[OneImport],
+    *conditions: sa.ColumnElement[bool],
+    project_id: int,
+    cursor: str | None,
+    limit: int,
+) -> Sequence[ImportRow[OneImport]]:
+    """Return one row more than `limit`, newest first."""
+    statement = newest_first(
+        _select(model).where(model.project_id == project_id, *conditions),
+        at=model.created_at,
+        public_id=model.public_id,
+        cursor=cursor,
+        limit=limit,
+    )
+    return [ImportRow(*found) for found in await session.execute(statement)]
+
+
+async def locked_import(session: AsyncSession, model: type[OneImport], key: int) -> OneImport:
+    found = await session.scalars(
+        sa.select(model).where(model.id == key).with_for_update().execution_options(populate_existing=True)
+    )
+    return found.one()
+
+
+async def is_import(model: type[FileImport], public_id: UUID, session: AsyncSession) -> bool:
+    """Ask under the row's lock, which waits for a COMMIT that is still under way."""
+    statement = sa.select(model.id).where(model.public_id == public_id).with_for_update()
+    return await session.scalar(statement) is not None
+
+
+def waiting_imports(model: type[FileImport], now: sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
+    return sa.select(model.id).where(*_waiting(model, now)).exists()
+
+
+def _waiting(model: type[FileImport], now: datetime | sa.BindParameter[datetime]) -> tuple[sa.ColumnElement[bool], ...]:
+    free = sa.or_(model.lease_until.is_(None), model.lease_until < now)
+    return (model.file_key.is_not(None), model.state.in_(_UNDER_WAY), free)
+
+
+async def next_waiting(session: AsyncSession, model: type[OneImport], *, now: datetime) -> ImportRow[OneImport] | None:
+    """Return the upload that waits longest for a worker, or whose worker was not heard of for too long."""
+    statement = _select(model).where(*_waiting(model, now))
+    found = (await session.execute(statement.order_by(model.updated_at, model.id).limit(1))).one_or_none()
+    return ImportRow(*found) if found else None
+
+
+async def acquire_lease(
+    session: AsyncSession, model: type[FileImport], *, key: int, lease: UUID, until: datetime, now: datetime
+) -> bool:
+    """Say whether the turn is now that of `lease`; of two that ask, one gets it. A lease that ran out is counted as lost."""
+    free = sa.or_(model.lease_until.is_(None), model.lease_until < now)
+    return await _changed(
+        session,
+        sa.update(model)
+        .where(model.id == key, model.state.in_(_UNDER_WAY), free)
+        .ordered_values(  # MariaDB sets one after the other, and a later expression sees what was set
+            (model.leases_lost, model.leases_lost + model.lease.is_not(None).cast(sa.Integer)),
+            (model.lease, lease),
+            (model.lease_until, until),
+        ),
+    )
+
+
+async def extend_lease(
+    session: AsyncSession,
+    model: type[FileImport],
+    *,
+    key: int,
+    lease: UUID,
+    until: datetime,
+    values: Mapping[str, object],
+) -> bool:
+    """Return whether it is still the turn of `lease`, which then lasts `until`."""
+    return await _changed(
+        session,
+        sa.update(model).where(model.id == key, model.lease == lease).values(lease_until=until, **values),
+    )
+
+
+async def write_progress(
+    session: AsyncSession, model: type[FileImport], *, key: int, lease: UUID | None, values: Mapping[str, object]
+) -> bool:
+    """Write how far an import is; false when it is somebody else's turn."""
+    return await _changed(
+        session,
+        sa.update(model)
+        .where(model.id == key, model.lease.is_(None) if lease is None else model.lease == lease)
+        .values(**values),
+    )
+
+
+async def _changed(session: AsyncSession, statement: sa.Update) -> bool:
+    result = await session.execute(statement.execution_options(synchronize_session=False))
+    return bool(result.rowcount)  # type: ignore[attr-defined]

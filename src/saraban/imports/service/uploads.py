@@ -1,0 +1,186 @@
+"""Imports as people see them: a file is stored for a worker to check, told to go on once it is checked, and read meanwhile."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePath
+from typing import BinaryIO
+from uuid import UUID
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.domain import XLSX, Storage, acceptable_file_name, detect_kind
+from saraban.attachments.service import CHECKSUM, UploadStream
+from saraban.audit import service as audit
+from saraban.identity.domain.context import RequestContext
+from saraban.imports import repository
+from saraban.imports.domain import ImportNotChecked, ImportResultMissing, ImportState
+from saraban.imports.models import FileImport, ImportRow, OneImport
+from saraban.kit.db import Database, database_fault
+from saraban.kit.errors import NotFound
+from saraban.kit.idempotency import Claim
+from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
+from saraban.kit.pagination import Page, page_of
+from saraban.kit.spreadsheets import unreadable
+
+log = structlog.get_logger(__name__)
+SUFFIXES = (".xlsx", ".csv")
+MOST_BYTES = 20 * 1024 * 1024
+_SNIFFED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFile:
+    """A file on its way in."""
+
+    name: str
+    intake: UploadStream
+
+    @classmethod
+    def of(cls, name: str, chunks: AsyncIterator[bytes]) -> "ImportFile":
+        """:raises Invalid: for a name that cannot be kept"""
+        return cls(acceptable_file_name(name), UploadStream(chunks, MOST_BYTES))
+
+    @property
+    def suffix(self) -> str:
+        return PurePath(self.name).suffix.lower()
+
+    def require_spreadsheet(self) -> None:
+        """
+        :raises Invalid: at `/file`, when its name is that of neither XLSX nor CSV
+        """
+        if self.suffix not in SUFFIXES:
+            raise unreadable()
+
+
+async def store(
+    ctx: RequestContext, db: Database, storage: Storage, claim: Claim, sheet: ImportFile, row: FileImport
+) -> Receipt:
+    """
+    Store a file for a worker to check.
+
+    :param row: a new one, with its project and what its kind of import has to know
+    :raises Invalid: at `/file`, when it is neither XLSX nor CSV
+    :raises FileTooLarge: as soon as it has more than 20 MB
+    """
+    public_id = new_id()
+    key = source_key(public_id)
+    await storage.write(key, sheet.intake.pour())
+    row.public_id, row.user_id, row.file_key = public_id, ctx.caller.user_id, key
+    row.file_name, row.file_sha256 = sheet.name, sheet.intake.digest.hexdigest()
+    row.state, row.created_at, row.updated_at = ImportState.CHECKING, ctx.now, ctx.now
+    receipt = Receipt(row.entity, public_id, {CHECKSUM: row.file_sha256})
+    try:
+        await storage.examine(key, lambda file: _refuse_other(file, sheet.suffix))
+    except BaseException:
+        await storage.delete(key)
+        raise
+    try:
+        await db.transact(partial(_received, ctx, row, claim, receipt))
+    except BaseException:
+        await _delete_without_row(db, storage, type(row), public_id)
+        raise
+    return receipt
+
+
+async def _delete_without_row(db: Database, storage: Storage, model: type[FileImport], public_id: UUID) -> None:
+    """
+    Delete a file that no import has: where one does, its COMMIT went through, though its answer was lost or nobody waited.
+
+    While the database is away nobody can say, and the file stays.
+    """
+    try:
+        if not await db.transact(partial(repository.is_import, model, public_id)):
+            await storage.delete(source_key(public_id))
+    except Exception as error:
+        if database_fault(error) is None:
+            raise
+        log.warning("imports.file_kept", file=source_key(public_id), error=str(error)[:300])
+
+
+def _refuse_other(file: BinaryIO, suffix: str) -> None:
+    """The name is not believed. The encoding of a CSV is looked at later, line by line."""
+    file.seek(0)
+    if detect_kind(file) != XLSX if suffix == ".xlsx" else b"\0" in file.read(_SNIFFED):
+        raise unreadable()
+
+
+async def _received(
+    ctx: RequestContext, row: FileImport, claim: Claim, receipt: Receipt, session: AsyncSession
+) -> None:
+    session.add(row)
+    await record(ctx, session, row, "uploaded", sha256=row.file_sha256)
+    await claim.complete(session, receipt)
+
+
+async def find(session: AsyncSession, model: type[OneImport], public_id: UUID) -> ImportRow[OneImport]:
+    """
+    :raises NotFound: for none of the kind; who may read it is the caller's to ask
+    """
+    found = await repository.find_import(session, model, public_id)
+    if found is None:
+        raise NotFound("There is no such import.")
+    return found
+
+
+async def page(
+    session: AsyncSession,
+    model: type[OneImport],
+    *conditions: sa.ColumnElement[bool],
+    project_id: int,
+    cursor: str | None,
+    limit: int,
+) -> Page[ImportRow[OneImport]]:
+    """Return the imports of a project that meet all conditions, newest first."""
+    found = await repository.imports_page(
+        session, model, *conditions, project_id=project_id, cursor=cursor, limit=limit
+    )
+    return page_of(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
+
+
+async def hold_checked(session: AsyncSession, found: ImportRow[OneImport]) -> OneImport:
+    """
+    Hold an import until the end of the transaction.
+
+    :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
+    """
+    row = await repository.locked_import(session, type(found.row), found.row.id)
+    if row.state != ImportState.CHECKED:
+        raise ImportNotChecked
+    return row
+
+
+async def start(ctx: RequestContext, session: AsyncSession, row: FileImport, **details: object) -> None:
+    """Let a worker import what was checked."""
+    row.state, row.rows_done, row.leases_lost, row.updated_at = ImportState.IMPORTING, 0, 0, ctx.now
+    row.lease = row.lease_until = None
+    await record(ctx, session, row, "started", **details)
+
+
+async def record(ctx: RequestContext, session: AsyncSession, row: FileImport, verb: str, **details: object) -> None:
+    told = {"fileName": row.file_name, **details}
+    await audit.record(ctx, session, audit.AuditEntry(f"{row.entity}.{verb}", row.entity, str(row.public_id), told))
+
+
+def source_key(public_id: UUID) -> str:
+    """Return the place of an import's file; both stay, as the proof of what was asked and what came of it."""
+    return f"imports/{public_id}/source"
+
+
+def result_key(public_id: UUID) -> str:
+    return f"imports/{public_id}/result.xlsx"
+
+
+async def result(storage: Storage, row: FileImport) -> str:
+    """
+    Return the storage key of the result workbook: each line of the file with what came of it, or would.
+
+    :raises ImportResultMissing: before the dry run is done
+    """
+    key = result_key(row.public_id)
+    if row.file_key is None or not await storage.holds(key):
+        raise ImportResultMissing
+    return key
