@@ -15,7 +15,15 @@ from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
-from saraban.web.documents import document_actions, document_forms, document_page, drawing_forms, drawings, registers
+from saraban.web.documents import (
+    document_actions,
+    document_forms,
+    document_page,
+    drawing_forms,
+    drawing_imports,
+    drawings,
+    registers,
+)
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
 from saraban.web.operations import audit, events, number_audit, system
 from saraban.web.people import (
@@ -78,6 +86,7 @@ ROUTERS: Final = (
     grid.router,
     row_check.router,
     definitions.router,
+    drawing_imports.router,
     drawing_forms.router,
     drawings.router,  # before registers, whose addresses are of any kind
     registers.router,

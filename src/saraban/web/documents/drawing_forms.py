@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any, ClassVar, Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -21,7 +22,7 @@ from saraban.kit.errors import DomainError, FieldProblem, Invalid, NotFound, Tex
 from saraban.kit.http import ReadSession
 from saraban.kit.text import fold
 from saraban.projects import service as projects
-from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary
+from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, ProjectDetail
 from saraban.web.shell.forms import (
     NEW_FORM,
     CurrentForm,
@@ -122,11 +123,7 @@ async def new(name: str, page: CurrentPage, session: ReadSession) -> Response:
 
 async def _form(kind: DrawingKind, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
     place = (await page.choose_project(session, None)).place
-    detail = await projects.read_project(page.context, session, public_id=place.public_id)
-    profile = await identity.profile(page.context, session)
-    mine = [profile.organization, *profile.organizations] if profile.organization else list(profile.organizations)
-    members = {one.public_id: one for one in detail.organizations}
-    own = list({one.public_id: members[one.public_id] for one in mine if one.public_id in members}.values())
+    detail, own = await own_organizations(page, session, place.public_id)
     form = state.form
     originator, contract = _chosen(form, own, detail.contracts)
     model = NewDrawingsPage(
@@ -143,6 +140,18 @@ async def _form(kind: DrawingKind, page: PageRequest, session: AsyncSession, sta
         faults=form_errors(state.error, page.language),
     )
     return page.show(model)
+
+
+async def own_organizations(
+    page: PageRequest, session: AsyncSession, project: UUID
+) -> tuple[ProjectDetail, list[PartySummary]]:
+    """Return a project, and which of its organizations are the caller's, their first one first."""
+    detail = await projects.read_project(page.context, session, public_id=project)
+    profile = await identity.profile(page.context, session)
+    mine = [profile.organization, *profile.organizations] if profile.organization else list(profile.organizations)
+    members = {one.public_id: one for one in detail.organizations}
+    own = {one.public_id: members[one.public_id] for one in mine if one.public_id in members}
+    return detail, list(own.values())
 
 
 def _chosen(form: FormValues, own: Sequence[PartySummary], contracts: Sequence[ContractSummary]) -> tuple[str, str]:
