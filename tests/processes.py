@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +13,7 @@ from typing import Any, Self
 import httpx
 import pytest
 
-from tests.conftest import UNLIMITED
+from tests.conftest import PASSWORD, UNLIMITED
 from tests.preloaded import PreloadedProgram
 from tests.servers import HOST, free_port, is_free
 
@@ -121,3 +122,22 @@ async def sign_in(client: httpx.AsyncClient, username: str) -> None:
     answer = await client.post("/api/v1/auth/login", json={"username": username, "password": "saraban-demo"})
     assert answer.status_code == httpx.codes.OK, answer.text
     client.headers["Authorization"] = f"Bearer {answer.json()['accessToken']}"
+
+
+def signed_in_client(server: RunningSaraban, username: str) -> httpx.Client:
+    account = {"username": username, "password": PASSWORD}
+    signed = httpx.post(f"{server.address}/api/v1/auth/login", json=account, timeout=30).raise_for_status()
+    headers = {"Authorization": f"Bearer {signed.json()['accessToken']}"}
+    return httpx.Client(base_url=server.address, timeout=30, headers=headers)
+
+
+def read_until(client: httpx.Client, address: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Read a job until it has come so far."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        body = client.get(address).raise_for_status().json()
+        if wanted(body):
+            return dict(body)
+        assert body["state"] != "FAILED", body
+        time.sleep(0.02)
+    raise AssertionError(body)

@@ -1,6 +1,7 @@
 """Drawings on each database: two who write at once, and pages in the order of numbers whoever reads them."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,14 +12,23 @@ import sqlalchemy as sa
 
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import CONTRACT, SHOP, DrawingKind
+from saraban.documents.drawing.domain.register_import import columns_of
+from saraban.documents.drawing.models import DrawingImport, ShopDrawingRevision
 from saraban.documents.drawing.schemas import DrawingQuery, NewDrawing, NewDrawingRevision
+from saraban.documents.drawing.service.import_lines import RegisterImport, by_drawing
+from saraban.documents.drawing.service.register_import import import_drawings
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
+from saraban.imports.domain import ImportState
+from saraban.imports.models import ImportRow
+from saraban.imports.service import ImportTurn
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
+from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
+from saraban.projects.domain.master_data import ProjectRef
 from saraban.projects.models import Project
 from tests.demo_people import fill
 from tests.factories.contexts import context
@@ -66,6 +76,33 @@ class Register:
             if (cursor := page.next_cursor) is None:
                 return found
 
+    async def import_lines(self, *lines: Sequence[object]) -> None:
+        """Import lines of shop drawings, as a worker does it in one turn."""
+        ctx = await self.as_("admin")
+        row = DrawingImport(
+            public_id=new_id(),
+            project_id=self.project.id,
+            user_id=ctx.caller.user_id,
+            kind="shop",
+            file_name="a.csv",
+            file_sha256="",
+            state=ImportState.IMPORTING,
+            lease=new_id(),
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+        async with self.db.writing() as session:
+            session.add(row)
+            await session.commit()
+        turn = ImportTurn(ImportRow(row, self.project.public_id, "admin", ctx.caller.public_id), row.lease)
+        place = ProjectRef(self.project.id, self.project.public_id, "LCBP3-C2", "")
+        run = RegisterImport(ctx, SHOP, place, {})
+        async with self.db.reading() as session:
+            await run.load(session)
+        cells = [[*line, *[None] * (len(columns_of(SHOP)) - len(line))] for line in lines]
+        read, _ = by_drawing(enumerate(cells, 2), SHOP)
+        await import_drawings(self.db, run, turn, read)
+
 
 @pytest_asyncio.fixture
 async def register(any_db: Database) -> Register:
@@ -90,6 +127,21 @@ class TestAtOnce:
 
         assert await told(*several) == ["", *["DRAWING_NUMBER_TAKEN"] * 3]
         assert await register.pages("admin", SHOP, limit=10) == ["N-1"]
+
+    async def test_imports_and_registering_by_hand_agree(self, register: Register) -> None:
+        lines = [[f"N-{place}", "", "", label, "", "แปลน"] for place in (1, 2) for label in ("0", "1")]
+        other = [[f"N-{place}", "", "", label, "", "แปลน"] for place in (2, 1) for label in ("0", "1")]
+        by_hand = [register.create("admin", SHOP, "N-1"), register.import_lines(*lines), register.import_lines(*other)]
+
+        assert set(await told(*by_hand)) <= {"", "DRAWING_NUMBER_TAKEN"}
+        async with register.db.reading() as session:
+            rows = list(await session.scalars(sa.select(ShopDrawingRevision)))
+        histories: dict[int, list[ShopDrawingRevision]] = {}
+        for row in sorted(rows, key=lambda one: one.revision_number):
+            histories.setdefault(row.shop_drawing_id, []).append(row)
+        assert [[row.revision_label for row in found] for found in histories.values()] == [["0", "1"]] * 2
+        assert all([row.is_current for row in found] == [None, True] for found in histories.values())
+        assert all(found[0].current_until == found[1].current_from for found in histories.values())
 
     async def test_each_register_has_it_for_itself(self, register: Register) -> None:
         assert await told(register.create("admin", SHOP, "N-1"), register.create("admin", CONTRACT, "N-1")) == ["", ""]

@@ -1,11 +1,9 @@
 """Uploaded imports on each database: turns, workers that vanish, and a server that is killed in the middle."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -23,10 +21,9 @@ from saraban.kit.idempotency import Idempotency
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberImport
 from saraban.numbering.service import NumberImportJob
-from tests.conftest import PASSWORD
 from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
-from tests.processes import RunningSaraban
+from tests.processes import RunningSaraban, read_until, signed_in_client
 
 pytestmark = pytest.mark.servers
 
@@ -161,26 +158,19 @@ class TestServer:
     def test_that_is_killed_in_the_middle_goes_on_where_it_was(self, any_demo_url: str, tmp_path: Path) -> None:
         server = RunningSaraban(tmp_path / "data", database_url=any_demo_url, import_lease=5).start()
         try:
-            with _admin(server) as client:
+            with signed_in_client(server, "padmin") as client:
                 address = _send(client, 5_000)
-                _until(client, address, lambda body: body["state"] == "CHECKED")
+                read_until(client, address, lambda body: body["state"] == "CHECKED")
                 client.post(f"{address}/commit", json={}).raise_for_status()
-                _until(client, address, lambda body: body["rowsDone"] > 0)
+                read_until(client, address, lambda body: body["rowsDone"] > 0)
             server.kill()
             server.start()
-            with _admin(server) as client:
-                done = _until(client, address, lambda body: body["state"] == "DONE")
+            with signed_in_client(server, "padmin") as client:
+                done = read_until(client, address, lambda body: body["state"] == "DONE")
         finally:
             server.kill()
 
         assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (5_000, 0, 5_000)
-
-
-def _admin(server: RunningSaraban) -> httpx.Client:
-    account = {"username": "padmin", "password": PASSWORD}
-    signed = httpx.post(f"{server.address}/api/v1/auth/login", json=account, timeout=30).raise_for_status()
-    headers = {"Authorization": f"Bearer {signed.json()['accessToken']}"}
-    return httpx.Client(base_url=server.address, timeout=30, headers=headers)
 
 
 def _send(client: httpx.Client, count: int) -> str:
@@ -192,14 +182,3 @@ def _send(client: httpx.Client, count: int) -> str:
         files={"file": ("old.csv", f"number,type,originator,recipient,year\n{lines}".encode())},
     )
     return str(sent.raise_for_status().headers["Location"])
-
-
-def _until(client: httpx.Client, address: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        body = client.get(address).raise_for_status().json()
-        if wanted(body):
-            return dict(body)
-        assert body["state"] != "FAILED", body
-        time.sleep(0.05)
-    raise AssertionError(body)

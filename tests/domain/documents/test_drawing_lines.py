@@ -1,0 +1,58 @@
+"""What the lines of one drawing come to beside its history, whatever order they stand in."""
+
+from datetime import date
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saraban.documents.drawing.domain.register_import import HistoryEntry, judge_history
+from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
+from saraban.imports.domain import READY, REFUSED, THERE
+
+SCHEME = RevisionScheme.parse("P01, C01")
+LABELS = [f"{stage}{count:02d}" for stage in "PC" for count in range(1, 6)]
+histories = st.lists(st.sampled_from(LABELS), unique=True, max_size=5).map(
+    lambda found: sorted(found, key=LABELS.index)
+)
+stated = st.lists(st.sampled_from([*LABELS, "X"]), max_size=8)
+
+
+def entries(labels: list[str]) -> list[HistoryEntry]:
+    return [HistoryEntry(label, "แปลน", date(2026, 2, 28), line) for line, label in enumerate(labels, 2)]
+
+
+class TestJudgeHistory:
+    @given(there=histories, lines=stated)
+    def test_never_goes_backwards_and_takes_a_label_once(self, there: list[str], lines: list[str]) -> None:
+        judged = judge_history(SCHEME, entries(there), entries(lines))
+        after = there + [one.entry.label for one in judged if one.state == READY]
+
+        assert [LABELS.index(label) for label in after] == sorted({LABELS.index(label) for label in after})
+        assert sorted(one.entry.line for one in judged) == list(range(2, len(lines) + 2))
+        assert all(bool(one.faults) == (one.state == REFUSED) for one in judged)
+
+    @given(there=histories, lines=stated)
+    def test_finds_everything_there_the_second_time(self, there: list[str], lines: list[str]) -> None:
+        first = judge_history(SCHEME, entries(there), entries(lines))
+        after = there + [one.entry.label for one in first if one.state == READY]
+        again = judge_history(SCHEME, entries(after), entries(lines))
+
+        taken = {one.entry.line for one in first if one.state in {READY, THERE}}
+        assert {one.entry.line for one in again if one.state == THERE} == taken
+        assert not [one for one in again if one.state == READY]
+
+    @given(there=histories, lines=stated, order=st.randoms())
+    def test_is_the_same_in_any_order(self, there: list[str], lines: list[str], order: object) -> None:
+        shuffled = list(dict.fromkeys(lines))
+        order.shuffle(shuffled)  # type: ignore[attr-defined]
+        plain, mixed = [
+            {one.entry.label: one.state for one in judge_history(SCHEME, entries(there), entries(some))}
+            for some in (list(dict.fromkeys(lines)), shuffled)
+        ]
+
+        assert plain == mixed
+
+    def test_takes_no_second_revision_where_a_register_has_one(self) -> None:
+        judged = judge_history(SCHEME, [], entries(["P02", "P01"]), takes_more=False)
+
+        assert [(one.entry.label, one.state) for one in judged] == [("P01", READY), ("P02", REFUSED)]
