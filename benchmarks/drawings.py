@@ -15,17 +15,27 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from benchmarks.bench import Bench, Suite, demo_databases
+from benchmarks.number_baselines import connect
+from benchmarks.number_import import insert_bare, last_rows
 from benchmarks.registers import percentile
 from benchmarks.results import Row
 from saraban.documents.drawing.domain import SHOP, Audience, AudienceKind
+from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.models import ShopDrawing, ShopDrawingRevision
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.registers import DrawingSearch
+from saraban.documents.drawing.service.import_lines import by_drawing
+from saraban.documents.drawing.service.register_import import BATCH, import_drawings
+from saraban.identity import service as identity
+from saraban.imports.domain import READY
+from saraban.imports.service import Cells
 from saraban.kit.db import Database, table_of
 from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, Discipline, Project
+from tests.drawing_imports import begun_import
+from tests.factories.contexts import context
 
-DRAWINGS, ALL_DRAWINGS = 30_000, 300_000
+DRAWINGS, ALL_DRAWINGS, IMPORTED = 30_000, 300_000, 50_000
 REVISIONS, DISCIPLINES, PAGE = 3, 10, 50
 AT_ONCE = 5_000
 ASKED = 60
@@ -167,5 +177,69 @@ async def measured(db: Database) -> tuple[dict[str, list[float]], dict[str, list
     return now, then
 
 
-SUITES: Final[dict[str, Suite]] = {"drawings": current_set}
+async def imports(b: Bench, *, revisions: int = IMPORTED) -> list[Row]:
+    """
+    Lines of shop drawings, each round others, beside bare inserts of the very rows that this wrote.
+
+    The bare side has them ready made: nothing is read, judged or looked for.
+    """
+    url = b.mariadb.create("drawing_import", statements=b.template)
+    db = Database(url)
+    async with db.reading() as session:
+        project = (await session.scalars(sa.select(Project).order_by(Project.id).limit(1))).one()
+    connection = await connect(db.url)
+    ours, bare = [], []
+    try:
+        for number in range(b.rounds):
+            b.say(f"import of {revisions:,} revisions")
+            before = await last_rows(connection, ("shop_drawings", "shop_drawing_revisions"))
+            ours.append(await _imported(db, project, _lines(revisions, number)))
+            b.say("the same rows, inserted")
+            bare.append(await insert_bare(connection, before, batch=BATCH))
+    finally:
+        connection.close()
+        await db.close()
+    slower = statistics.median(one / other for one, other in zip(ours, bare, strict=True))
+    return [
+        Row("drawings", f"import of {revisions:,} revisions", revisions / statistics.median(ours), "lines/s"),
+        Row("drawings", "import, time against bare inserts of the same rows", slower, "x", "<= 2"),
+    ]
+
+
+def _lines(revisions: int, number: int) -> list[Cells]:
+    """The revisions of each drawing follow each other in any order, as in a register that was kept by hand."""
+    empty = [None] * (len(columns_of(SHOP)) - 6)
+    return [
+        (
+            line,
+            [
+                f"B{number}-{line // REVISIONS:06}",
+                None,
+                None,
+                str(line % REVISIONS),
+                "2026-02-28",
+                "แปลนฐานราก",
+                *empty,
+            ],
+        )
+        for line in range(revisions, 0, -1)
+    ]
+
+
+async def _imported(db: Database, project: Project, lines: list[Cells]) -> float:
+    async with db.reading() as session:
+        caller = await identity.find_caller(session, username="admin")
+    assert caller is not None
+    run, turn = await begun_import(db, context(caller=caller, now=NOW), project)
+    begun, ready = time.perf_counter(), 0
+    drawings, _ = by_drawing(lines, SHOP)
+    for start in range(0, len(drawings), BATCH):
+        judged = await import_drawings(db, run, turn, drawings[start : start + BATCH])
+        ready += sum(one.state == READY for one in judged)
+    seconds = time.perf_counter() - begun
+    assert ready == len(lines), ready
+    return seconds
+
+
+SUITES: Final[dict[str, Suite]] = {"drawings": current_set, "drawing-import": imports}
 FULL: Final[dict[str, Suite]] = {"drawings-full": partial(current_set, many=ALL_DRAWINGS)}

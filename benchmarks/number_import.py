@@ -1,7 +1,7 @@
 """An old register brought into the ledger, beside bare inserts of the very rows that this wrote."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
@@ -48,10 +48,10 @@ async def imports(b: Bench, *, count: int = LINES) -> list[Row]:
     try:
         for number in range(b.rounds):
             b.say(f"import of {count:,} lines")
-            before = [await _last(connection, table) for table in _TABLES]
+            before = await last_rows(connection, _TABLES)
             ours.append(await _imported(b, count, year=_FIRST_YEAR + number))
             b.say("the same rows, inserted")
-            bare.append(await _inserted(connection, before))
+            bare.append(await insert_bare(connection, before, batch=BATCH))
     finally:
         connection.close()
     slower = median(one / other for one, other in zip(ours, bare, strict=True))
@@ -76,25 +76,36 @@ async def _imported(b: Bench, count: int, *, year: int) -> float:
     return seconds
 
 
-async def _last(connection: Any, table: str) -> int:
-    async with connection.cursor() as cursor:
-        await cursor.execute(f"SELECT COALESCE(MAX(id), 0) FROM {table}")
-        (last,) = await cursor.fetchone()
+async def last_rows(connection: Any, tables: Sequence[str]) -> dict[str, int]:
+    """Return the last key of each table."""
+    found = {}
+    for table in tables:
+        async with connection.cursor() as cursor:
+            await cursor.execute(f"SELECT COALESCE(MAX(id), 0) FROM {table}")
+            (last,) = await cursor.fetchone()
+        found[table] = int(last)
     await connection.commit()
-    return int(last)
+    return found
 
 
-async def _inserted(connection: Any, before: Sequence[int]) -> float:
+async def insert_bare(connection: Any, before: Mapping[str, int], *, batch: int) -> float:
+    """
+    Return how many seconds it takes to insert into copies of tables what they have after some keys.
+
+    :param batch: rows of the first table in a transaction; the others have their share
+    """
     work = []
     async with connection.cursor() as cursor:
-        for table, last in zip(_TABLES, before, strict=True):
+        for table, last in before.items():
             await cursor.execute(f"CREATE OR REPLACE TABLE bare_{table} LIKE {table}")
             work.append(await _rows(cursor, table, last))
         await connection.commit()
+        turns = -(-len(work[0][1]) // batch)
         started = time.perf_counter()
-        for first in range(0, len(work[0][1]), BATCH):
+        for turn in range(turns):
             for statement, rows in work:
-                await cursor.executemany(statement, rows[first : first + BATCH])
+                share = -(-len(rows) // turns)
+                await cursor.executemany(statement, rows[turn * share : (turn + 1) * share])
             await connection.commit()
         return time.perf_counter() - started
 

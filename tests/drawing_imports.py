@@ -7,9 +7,19 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
+from saraban.documents.drawing.domain import SHOP
+from saraban.documents.drawing.models import DrawingImport
 from saraban.documents.drawing.service import DrawingImportJob
-from saraban.imports.service import ImportWorker
+from saraban.documents.drawing.service.import_lines import RegisterImport
+from saraban.identity.domain.context import RequestContext
+from saraban.imports.domain import ImportState
+from saraban.imports.models import ImportRow
+from saraban.imports.service import ImportTurn, ImportWorker
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
 from saraban.kit.workbooks import SheetWriter
+from saraban.projects.domain.master_data import ProjectRef
+from saraban.projects.models import Project
 
 SHOP_HEAD = ["drawing_number", "main_category", "sub_category", "revision", "revision_date", "title"]
 CONTRACT_HEAD = ["drawing_number", "title", "volume", "page", "category", "sub_category"]
@@ -24,6 +34,30 @@ def sheet(path: Path, *lines: Sequence[object], head: Sequence[str] = SHOP_HEAD)
         for line in lines:
             book.add(line)
     return path.read_bytes()
+
+
+async def begun_import(db: Database, ctx: RequestContext, project: Project) -> tuple[RegisterImport, ImportTurn[Any]]:
+    """Return an import of shop drawings under way, as its worker has it."""
+    row = DrawingImport(
+        public_id=new_id(),
+        project_id=project.id,
+        user_id=ctx.caller.user_id,
+        kind=SHOP.path,
+        file_name="a.csv",
+        file_sha256="",
+        state=ImportState.IMPORTING,
+        lease=new_id(),
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    async with db.writing() as session:
+        session.add(row)
+        await session.commit()
+    run = RegisterImport(ctx, SHOP, ProjectRef(project.id, project.public_id, project.project_code, ""), {})
+    async with db.reading() as session:
+        await run.load(session)
+    assert row.lease is not None
+    return run, ImportTurn(ImportRow(row, project.public_id, "admin", ctx.caller.public_id), row.lease)
 
 
 class DrawingImports:

@@ -5,6 +5,7 @@ import inspect
 import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -346,6 +347,12 @@ class TestTinyRuns:
 
         assert next(row.value for row in rows if row.row.endswith("errors")) == 0
         assert all(any(f": {action}, p95" in row.row for row in rows) for action in controllers.SHARES)
+
+    async def test_drawings_are_imported_beside_bare_inserts(self, tiny: Bench) -> None:
+        rows = await drawings.imports(replace(tiny, rounds=1), revisions=60)
+
+        assert [bool(row.wanted) for row in rows] == [False, True]
+        assert all(row.value > 0 for row in rows)
 
 
 class TestSettingUp:

@@ -13,24 +13,20 @@ import sqlalchemy as sa
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import CONTRACT, SHOP, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
-from saraban.documents.drawing.models import DrawingImport, ShopDrawingRevision
+from saraban.documents.drawing.models import ShopDrawingRevision
 from saraban.documents.drawing.schemas import DrawingQuery, NewDrawing, NewDrawingRevision
-from saraban.documents.drawing.service.import_lines import RegisterImport, by_drawing
+from saraban.documents.drawing.service.import_lines import by_drawing
 from saraban.documents.drawing.service.register_import import import_drawings
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
-from saraban.imports.domain import ImportState
-from saraban.imports.models import ImportRow
-from saraban.imports.service import ImportTurn
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
-from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
-from saraban.projects.domain.master_data import ProjectRef
 from saraban.projects.models import Project
 from tests.demo_people import fill
+from tests.drawing_imports import begun_import
 from tests.factories.contexts import context
 
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
@@ -79,26 +75,7 @@ class Register:
     async def import_lines(self, *lines: Sequence[object]) -> None:
         """Import lines of shop drawings, as a worker does it in one turn."""
         ctx = await self.as_("admin")
-        row = DrawingImport(
-            public_id=new_id(),
-            project_id=self.project.id,
-            user_id=ctx.caller.user_id,
-            kind="shop",
-            file_name="a.csv",
-            file_sha256="",
-            state=ImportState.IMPORTING,
-            lease=new_id(),
-            created_at=ctx.now,
-            updated_at=ctx.now,
-        )
-        async with self.db.writing() as session:
-            session.add(row)
-            await session.commit()
-        turn = ImportTurn(ImportRow(row, self.project.public_id, "admin", ctx.caller.public_id), row.lease)
-        place = ProjectRef(self.project.id, self.project.public_id, "LCBP3-C2", "")
-        run = RegisterImport(ctx, SHOP, place, {})
-        async with self.db.reading() as session:
-            await run.load(session)
+        run, turn = await begun_import(self.db, ctx, self.project)
         cells = [[*line, *[None] * (len(columns_of(SHOP)) - len(line))] for line in lines]
         read, _ = by_drawing(enumerate(cells, 2), SHOP)
         await import_drawings(self.db, run, turn, read)

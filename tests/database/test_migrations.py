@@ -78,6 +78,7 @@ STEPS = [
     "0060",
     "0061",
     "0062",
+    "0063",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -16,7 +16,8 @@ from saraban.documents.circulation.service import CIRCULATION
 from saraban.documents.core.dependencies import Documents, present
 from saraban.documents.core.endpoints import RouteTexts, document_routes
 from saraban.documents.correspondence import CORRESPONDENCE, CorrespondencePage
-from saraban.documents.drawing.endpoints import router as drawings
+from saraban.documents.drawing.endpoints import imports as drawing_imports
+from saraban.documents.drawing.endpoints import registers as drawings
 from saraban.documents.rfa.schemas import RfaPage
 from saraban.documents.rfa.service import RFA
 from saraban.documents.transmittal.schemas import TransmittalPage
@@ -76,5 +77,7 @@ async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, servic
 
 
 router = APIRouter()
-for one in (_correspondences, _rfas, _transmittals, _circulations, drawings, access):
+# Imports of drawings first: `imports` is no public id of a drawing.
+_drawings = (drawing_imports.router, drawings.router, drawings.of_project)
+for one in (_correspondences, _rfas, _transmittals, _circulations, *_drawings, access):
     router.include_router(one)

@@ -86,7 +86,7 @@ def cell_faults(column: SheetColumn, text: str) -> list[FieldProblem]:
                 most=column.longest,
             )
         ]
-    if not text.isprintable() and control_character(text) is not None:
+    if control_character(text) is not None:
         return [row_problem(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It has a character that is not allowed.")]
     return []
 

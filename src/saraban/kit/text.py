@@ -23,6 +23,8 @@ def control_character(text: str, *, multiline: bool = False) -> int | None:
     Controls, surrogates, unassigned and private code points, and bidirectional overrides are refused: each can make
     two different texts look the same. Zero-width joiners are kept out for the same reason.
     """
+    if text.isprintable():  # most are, and it costs little to know
+        return None
     allowed = "\n\r\t" if multiline else ""
     for position, character in enumerate(text):
         if character in allowed:

@@ -5,7 +5,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.documents.drawing.domain.register_import import HistoryEntry, judge_history
+from saraban.documents.drawing.domain.register_import import RevisionEntry, judge_history
 from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
 from saraban.imports.domain import READY, REFUSED, THERE
 
@@ -17,8 +17,8 @@ histories = st.lists(st.sampled_from(LABELS), unique=True, max_size=5).map(
 stated = st.lists(st.sampled_from([*LABELS, "X"]), max_size=8)
 
 
-def entries(labels: list[str]) -> list[HistoryEntry]:
-    return [HistoryEntry(label, "แปลน", date(2026, 2, 28), line) for line, label in enumerate(labels, 2)]
+def entries(labels: list[str]) -> list[RevisionEntry]:
+    return [RevisionEntry(label, "แปลน", date(2026, 2, 28), line) for line, label in enumerate(labels, 2)]
 
 
 class TestJudgeHistory:

@@ -197,7 +197,7 @@ class DrawingRevisionList(Schema):
     items: list[FullRevisionAnswer]
 
 
-class DrawingLine(Schema):
+class DrawingSheetLine(Schema):
     """A line of an imported sheet: one revision of a drawing. Cells hold codes."""
 
     drawing_number: DrawingNumber
@@ -216,6 +216,16 @@ class DrawingLine(Schema):
     sheet_size: Annotated[str, SingleLine(20)] | None = None
 
 
+class DrawingImportQuery(Schema):
+    """Into which project a file is imported."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    project: UUID = Field(alias="projectPublicId", examples=[EXAMPLE_ID])
+    contract: str | None = Field(None, max_length=50, description="Code of the contract of lines that state none.")
+    originator: str | None = Field(None, max_length=50, description="Code of the originator of lines that state none.")
+
+
 class DrawingImportFault(Schema):
     """What is wrong with a cell."""
 
@@ -231,7 +241,9 @@ class MissingLists(Schema):
     volumes: list[str]
     categories: list[str]
     sub_categories: list[str]
-    pairs: list[tuple[str, str]] = Field(description="Category and sub category that do not go together yet.")
+    pairs: list[list[str]] = Field(
+        description="Category and sub category that do not go together yet.", examples=[[["ST", "ST-PILE"]]]
+    )
 
 
 class DrawingImportReport(Schema):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
@@ -15,6 +16,7 @@ from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import CREATE, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.models import DrawingImport
+from saraban.documents.drawing.schemas import DrawingImportQuery
 from saraban.identity.domain.context import Scope
 from saraban.imports.service import ImportFile
 from saraban.kit.errors import DomainError, Text
@@ -30,6 +32,7 @@ from saraban.web.shell.forms import (
     form_errors,
     has_own_page,
     submit,
+    validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
@@ -37,13 +40,32 @@ from saraban.web.shell.session import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings/{name}/imports")
 
 ROWS: Final = 50
-Stated = Annotated[str, Query(max_length=50)]
 _MISSING: Final = (
     ("volumes", Text("เล่ม", "Volumes")),
     ("categories", Text("หมวด", "Categories")),
     ("subCategories", Text("หมวดย่อย", "Sub categories")),
 )
 _PAIRS: Final = Text("คู่ของหมวดกับหมวดย่อย", "Category with sub category")
+
+
+class ImportPlace(BaseModel):
+    """
+    What the address bar says.
+
+    :param chosen: contract and originator have been chosen; before that they are the caller's own
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    project: str = Field("", max_length=40)
+    contract: str = Field("", max_length=50)
+    originator: str = Field("", max_length=50)
+    chosen: str = Field("", max_length=1)
+
+    @property
+    def given(self) -> dict[str, str]:
+        said = {"projectPublicId": self.project, "contract": self.contract, "originator": self.originator}
+        return {name: value for name, value in said.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +103,11 @@ async def listing(
     name: str,
     page: CurrentPage,
     session: ReadSession,
-    project: Annotated[str, Query(max_length=40)] = "",
-    contract: Stated = "",
-    originator: Stated = "",
-    chosen: Annotated[str, Query(max_length=1)] = "",
+    asked: Annotated[ImportPlace, Query()],
     cursor: PageCursor = None,
 ) -> Response:
     """What was imported before, the way to the template, and the form that takes a file."""
-    defaults = (contract, originator) if chosen else None
-    return await _list(register_named(name), page, session, project, defaults, cursor)
+    return await _list(register_named(name), page, session, asked, cursor)
 
 
 @router.post("")
@@ -100,22 +118,18 @@ async def upload(
     db: Db,
     storage: FileStorage,
     once: Idempotent,
-    project: Annotated[UUID, Query()],
-    contract: Stated = "",
-    originator: Stated = "",
+    asked: Annotated[ImportPlace, Query()],
 ) -> Response:
     kind = register_named(name)
-    row = DrawingImport(contract=contract or None, originator=originator or None)
     try:
         sheet = ImportFile.of(sent.name, sent.chunks())
-        receipt = await drawings.upload_import(
-            page.context, db, storage, once, kind, row=row, project_public_id=project, sheet=sheet
-        )
+        query = validated(page.request, DrawingImportQuery, asked.given)
+        receipt = await drawings.upload_import(page.context, db, storage, once, kind, asked=query, sheet=sheet)
     except DomainError as error:
         if has_own_page(error):
             raise
         async with db.reading() as session:
-            return await _list(kind, page, session, str(project), (contract, originator), error=error)
+            return await _list(kind, page, session, asked, error=error)
     return RedirectResponse(f"/drawings/{name}/imports/{receipt.public_id}", status_code=303)
 
 
@@ -140,18 +154,17 @@ async def _list(
     kind: DrawingKind,
     page: PageRequest,
     session: AsyncSession,
-    project: str,
-    defaults: tuple[str, str] | None,
+    asked: ImportPlace,
     cursor: str | None = None,
     error: DomainError | None = None,
 ) -> Response:
     page.caller.require_somewhere(CREATE)
-    place = (await page.choose_project(session, id_of(project))).place
+    place = (await page.choose_project(session, id_of(asked.project))).place
     detail, own = await own_organizations(page, session, place.public_id)
     found = await drawings.list_imports(
         page.context, session, kind, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
-    contract, originator = defaults or ("", own[0].organization_code if own else "")
+    originator = asked.originator if asked.chosen or not own else own[0].organization_code
     model = DrawingImportsPage(
         register=kind,
         rows=found.items,
@@ -159,7 +172,7 @@ async def _list(
         place=place,
         contracts=detail.contracts,
         own=own or detail.organizations,
-        contract=contract,
+        contract=asked.contract,
         originator=originator,
         columns=columns_of(kind),
         faults=form_errors(error, page.language),

@@ -63,7 +63,7 @@ def columns_of(kind: DrawingKind) -> tuple[SheetColumn, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class RevisionEntry:
     """
     A revision, as a line states it or as the register has it.
 
@@ -80,7 +80,7 @@ class HistoryEntry:
 class JudgedEntry:
     """What a line comes to: `READY`, `THERE` or `REFUSED`, with what is wrong then."""
 
-    entry: HistoryEntry
+    entry: RevisionEntry
     state: str
     faults: tuple[FieldProblem, ...] = ()
 
@@ -94,7 +94,7 @@ _NO_ADDENDA: Final = Text(
 
 
 def judge_history(
-    scheme: RevisionScheme, there: Sequence[HistoryEntry], stated: Sequence[HistoryEntry], *, takes_more: bool = True
+    scheme: RevisionScheme, there: Sequence[RevisionEntry], stated: Sequence[RevisionEntry], *, takes_more: bool = True
 ) -> list[JudgedEntry]:
     """
     Judge the lines of one drawing, in the order of the scheme: a history never goes backwards.
@@ -102,7 +102,7 @@ def judge_history(
     :param there: the revisions that the register has, in their order
     :param takes_more: the register takes revisions after the first one
     """
-    known: Mapping[str, HistoryEntry] = {one.label: one for one in there}
+    known: Mapping[str, RevisionEntry] = {one.label: one for one in there}
     newest = there[-1].label if there else None
     lines: dict[str, int] = {}
     judged = []
@@ -123,8 +123,8 @@ def judge_history(
 
 def _against(
     scheme: RevisionScheme,
-    known: Mapping[str, HistoryEntry],
-    one: HistoryEntry,
+    known: Mapping[str, RevisionEntry],
+    one: RevisionEntry,
     *,
     newest: str | None,
     takes_more: bool,

@@ -5,6 +5,7 @@ until C01, from where it goes on with C02.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Self
 
 from saraban.documents.core.domain import revision_label
@@ -71,10 +72,7 @@ class RevisionScheme:
 
     def place(self, label: str) -> tuple[int, int] | None:
         """Return where a label stands, as stage and count, which compare as labels follow each other; None for a strange one."""
-        for index, stage in enumerate(self.stages):
-            if (count := stage.count(label)) is not None:
-                return index, count
-        return None
+        return _place(self, label)
 
     def next_labels(self, after: str | None) -> list[str]:
         """
@@ -105,6 +103,14 @@ class RevisionScheme:
             raise RevisionNotForward(
                 fields=[FieldProblem(pointer, "not_forward", RevisionNotForward.says, values)], values=values
             )
+
+
+@lru_cache(maxsize=4096)  # a register says few labels, many times
+def _place(scheme: RevisionScheme, label: str) -> tuple[int, int] | None:
+    for index, stage in enumerate(scheme.stages):
+        if (count := stage.count(label)) is not None:
+            return index, count
+    return None
 
 
 _STRANGE: Final = Text(

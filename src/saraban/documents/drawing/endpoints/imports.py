@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -16,13 +16,13 @@ from saraban.documents.drawing import service
 from saraban.documents.drawing.domain import CREATE, KINDS
 from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.endpoints.registers import Kind
-from saraban.documents.drawing.models import DrawingImport
 from saraban.documents.drawing.schemas import (
     DrawingImportAnswer,
     DrawingImportCommit,
     DrawingImportFault,
     DrawingImportList,
     DrawingImportProblem,
+    DrawingImportQuery,
     DrawingImportReport,
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
@@ -47,7 +47,6 @@ from saraban.kit.operation import Operation, Receipt
 
 router = APIRouter(prefix="/drawings/{kind}/imports", tags=["Drawings"])
 Project = Annotated[UUID, Query(alias="projectPublicId")]
-Stated = Annotated[str | None, Query(max_length=50)]
 Importer = Annotated[RequestContext, guarded(CREATE)]
 KeyedImporter = Annotated[RequestContext, guarded_keyed(CREATE)]
 
@@ -61,9 +60,15 @@ async def import_template(kind: Kind, _ctx: Importer, form: WorkbookFormat = "xl
     return workbook_response(path, form, folder)
 
 
-async def _after_the_query(request: Request, project_public_id: Project) -> SentFile:  # noqa: ARG001  read first
-    """A file is not begun to be read where the query is wrong already."""
-    return await sent_file(request)
+class SentImport(NamedTuple):
+    """What is asked, and the file, which is not begun to be read where the query is wrong already."""
+
+    asked: DrawingImportQuery
+    file: SentFile
+
+
+async def _sent(request: Request, asked: Annotated[DrawingImportQuery, Query()]) -> SentImport:
+    return SentImport(asked, await sent_file(request))
 
 
 @router.post(
@@ -77,14 +82,11 @@ async def upload_import(
     kind: Kind,
     request: Request,
     ctx: KeyedImporter,
-    project_public_id: Project,
-    sent: Annotated[SentFile, Depends(_after_the_query)],
+    sent: Annotated[SentImport, Depends(_sent)],
     db: Db,
     storage: FileStorage,
     once: Idempotent,
     language: Language,
-    contract: Stated = None,
-    originator: Stated = None,
 ) -> Response:
     """
     XLSX, or CSV in UTF-8, up to 20 MB and 200,000 lines, one for each revision. Nothing is imported yet: read the import until it
@@ -96,9 +98,8 @@ async def upload_import(
         storage,
         once,
         KINDS[kind],
-        row=DrawingImport(contract=contract, originator=originator),
-        project_public_id=project_public_id,
-        sheet=ImportFile.of(sent.name, sent.chunks()),
+        asked=sent.asked,
+        sheet=ImportFile.of(sent.file.name, sent.file.chunks()),
     )
     return await _shown(ctx, db, kind, receipt, language, location=request.url.path)
 

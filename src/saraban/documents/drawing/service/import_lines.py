@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import REVISE, AudienceKind, CurrentPeriod, DrawingKind, next_period
-from saraban.documents.drawing.domain.register_import import HistoryEntry, columns_of, judge_history
+from saraban.documents.drawing.domain.register_import import RevisionEntry, columns_of, judge_history
 from saraban.documents.drawing.domain.settings import DrawingSettings
 from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.repository import registers as register_rows
@@ -22,7 +22,7 @@ from saraban.documents.drawing.repository.imports import (
     RegisteredRevision,
 )
 from saraban.documents.drawing.repository.tables import tables_of
-from saraban.documents.drawing.schemas import DrawingLine
+from saraban.documents.drawing.schemas import DrawingSheetLine
 from saraban.documents.drawing.service import registers
 from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.documents.drawing.service.registers import DrawingReader
@@ -48,7 +48,7 @@ _FIELDS: Final = {
     "disciplineCode": "discipline",
     "contractPublicId": "contract",
     "originatorOrganizationPublicId": "originator",
-    **{to_camel(name): name for name in DrawingLine.model_fields},
+    **{to_camel(name): name for name in DrawingSheetLine.model_fields},
 }
 
 
@@ -58,7 +58,7 @@ class ReadLine:
 
     line: int
     cells: Sequence[object]
-    stated: DrawingLine | None
+    stated: DrawingSheetLine | None
     faults: tuple[FieldProblem, ...] = ()
 
 
@@ -73,13 +73,14 @@ class JudgedLine:
 
 def read_line(kind: DrawingKind, line: int, cells: Sequence[object]) -> ReadLine:
     """Read the cells as the API reads its fields; dates may be typed as people write them."""
-    texts = {column.key: cell_text(cell) for column, cell in zip(columns_of(kind), cells, strict=True)}
-    formulas = [key for key, text in texts.items() if text.startswith((FORMULA, "="))]
+    stated = zip(columns_of(kind), cells, strict=True)
+    texts = {column.key: text for column, cell in stated if cell is not None and (text := cell_text(cell))}
+    formulas = [key for key, text in texts.items() if text[0] in {FORMULA, "="}]
     if formulas:
         return ReadLine(line, cells, None, tuple(FieldProblem(f"/{key}", "formula", NO_FORMULA) for key in formulas))
-    values = {_field_of(key): text for key, text in texts.items() if text}
+    values = {_field_of(key): text for key, text in texts.items()}
     try:
-        return ReadLine(line, cells, DrawingLine.model_validate(values, context=TYPED, by_name=True))
+        return ReadLine(line, cells, DrawingSheetLine.model_validate(values, context=TYPED, by_name=True))
     except ValidationError as error:
         problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
         return ReadLine(line, cells, None, tuple(at_column(kind, one) for one in problems))
@@ -131,7 +132,7 @@ class MissingCodes:
 
 
 @dataclass(slots=True)
-class NewRows:
+class RegisterRows:
     """What a batch adds to the register."""
 
     heads: list[dict[str, Any]] = field(default_factory=list)
@@ -152,6 +153,7 @@ class RegisterImport:
         self.ctx, self.kind, self.project, self._defaults = ctx, kind, project, defaults
         self.missing = MissingCodes()
         self._settings: DrawingSettings
+        self._first_label: str
         self._reader: DrawingReader
         self._ids: dict[str, dict[str, UUID]]
         self._codes: dict[str, set[str]]
@@ -164,6 +166,7 @@ class RegisterImport:
         """Read what the project has decided and listed, as it stands now."""
         project = self.project
         self._settings = await settings_of(session, project.id, self.kind)
+        self._first_label = self._settings.scheme.next_labels(None)[0]
         self._reader = await registers.reader_of(self.ctx, session, project.id)
         read = await projects.read_project(self.ctx, session, public_id=project.public_id)
         self._ids = {
@@ -177,7 +180,7 @@ class RegisterImport:
 
     async def judge(
         self, session: AsyncSession, drawings: Sequence[Sequence[ReadLine]], *, lock: bool = False
-    ) -> tuple[list[JudgedLine], NewRows]:
+    ) -> tuple[list[JudgedLine], RegisterRows]:
         """
         Say what each line of some drawings comes to, and which rows that would be.
 
@@ -187,7 +190,7 @@ class RegisterImport:
         there = await repository.by_number(session, self.kind, project_id=self.project.id, numbers=numbers, lock=lock)
         histories = await repository.histories(session, self.kind, [one.key for one in there.values()])
         judged: list[JudgedLine] = []
-        rows = NewRows()
+        rows = RegisterRows()
         for number, lines in zip(numbers, drawings, strict=True):
             head = there.get(number)
             history = histories[head.key] if head is not None else []
@@ -200,7 +203,7 @@ class RegisterImport:
         lines: Sequence[ReadLine],
         head: RegisteredDrawing | None,
         history: Sequence[RegisteredRevision],
-        rows: NewRows,
+        rows: RegisterRows,
     ) -> list[JudgedLine]:
         judged, fitting = [], []
         for read in lines:
@@ -210,7 +213,7 @@ class RegisterImport:
             else:
                 fitting.append(read)
         by_line = {read.line: read for read in fitting}
-        known = [HistoryEntry(one.label or "", one.title, one.day) for one in history]
+        known = [RevisionEntry(one.label or "", one.title, one.day) for one in history]
         entries = judge_history(
             self._settings.scheme,
             known,
@@ -223,11 +226,10 @@ class RegisterImport:
             await self._collect(session, rows, head, history, new)
         return judged
 
-    def _entry(self, read: ReadLine) -> HistoryEntry:
+    def _entry(self, read: ReadLine) -> RevisionEntry:
         stated = read.stated
         assert stated is not None  # who cannot be read is no line of a drawing
-        first = self._settings.scheme.next_labels(None)[0]
-        return HistoryEntry(stated.revision or first, stated.title, stated.revision_date, read.line)
+        return RevisionEntry(stated.revision or self._first_label, stated.title, stated.revision_date, read.line)
 
     async def _beside(
         self, session: AsyncSession, read: ReadLine, head: RegisteredDrawing | None
@@ -251,7 +253,7 @@ class RegisterImport:
             ]
         return READY, ()
 
-    def _missing(self, stated: DrawingLine) -> list[FieldProblem]:
+    def _missing(self, stated: DrawingSheetLine) -> list[FieldProblem]:
         found: list[FieldProblem] = []
         for name in _LISTS:
             code = getattr(stated, name)
@@ -264,7 +266,7 @@ class RegisterImport:
             found += [] if found else [FieldProblem("/sub_category", "not_paired", _NOT_PAIRED)]
         return found
 
-    async def _require_own(self, session: AsyncSession, stated: DrawingLine, head: RegisteredDrawing) -> None:
+    async def _require_own(self, session: AsyncSession, stated: DrawingSheetLine, head: RegisteredDrawing) -> None:
         """
         :raises DrawingNumberTaken: by a drawing that the caller is not shown, or may not revise, or that is somebody else's
         """
@@ -285,7 +287,7 @@ class RegisterImport:
                 raise DrawingNumberTaken(fields=[problem])
 
     async def _place(
-        self, session: AsyncSession, stated: DrawingLine
+        self, session: AsyncSession, stated: DrawingSheetLine
     ) -> tuple[ContractRef | None, OrganizationRef | None]:
         """Return whose a new drawing is, looked up once for all lines that say the same."""
         contract = stated.contract or self._defaults.get("contract")
@@ -315,7 +317,7 @@ class RegisterImport:
             raise unknown(f"/{name}", code)
         return self._ids[name][code]
 
-    async def _classified(self, session: AsyncSession, stated: DrawingLine) -> dict[str, Any]:
+    async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, Any]:
         """Return the columns of a drawing's place in its register, looked up once for all lines that say the same."""
         contract = stated.contract or self._defaults.get("contract")
         key = (contract, stated.category, stated.sub_category, stated.volume, stated.discipline)
@@ -342,7 +344,7 @@ class RegisterImport:
     async def _collect(
         self,
         session: AsyncSession,
-        rows: NewRows,
+        rows: RegisterRows,
         head: RegisteredDrawing | None,
         history: Sequence[RegisteredRevision],
         new: Sequence[ReadLine],
@@ -365,7 +367,7 @@ class RegisterImport:
             is_current = read is new[-1]
             rows.revisions.append((drawing, self._revision(read, place + step, since, is_current=is_current)))
 
-    async def _head(self, session: AsyncSession, stated: DrawingLine, public_id: UUID) -> dict[str, Any]:
+    async def _head(self, session: AsyncSession, stated: DrawingSheetLine, public_id: UUID) -> dict[str, Any]:
         tables, ctx = tables_of(self.kind), self.ctx
         columns = dict.fromkeys(_CLASSIFYING[self.kind.whole]) | await self._classified(session, stated)
         return {
@@ -399,7 +401,7 @@ class RegisterImport:
             "created_by": self.ctx.caller.user_id,
         }
 
-    async def write(self, session: AsyncSession, rows: NewRows) -> None:
+    async def write(self, session: AsyncSession, rows: RegisterRows) -> None:
         """Add to the register what `judge` has found, in the same transaction."""
         keys = await repository.insert_drawings(session, self.kind, rows.heads)
         await repository.end_current(session, self.kind, rows.ended, user=self.ctx.caller.user_id, now=self.ctx.now)

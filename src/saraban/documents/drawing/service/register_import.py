@@ -20,6 +20,7 @@ from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.models import DrawingImport
 from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.schemas import DrawingImportQuery
 from saraban.documents.drawing.service.import_lines import (
     JudgedLine,
     MissingCodes,
@@ -57,48 +58,40 @@ async def upload_import(
     idempotency: Idempotency,
     kind: DrawingKind,
     *,
-    row: DrawingImport,
-    project_public_id: UUID,
+    asked: DrawingImportQuery,
     sheet: ImportFile,
 ) -> Receipt:
     """
     Store a file of drawings for a worker to check; nothing is imported before `start_import`.
 
-    :param row: a new one, with the codes of contract and originator of lines that state none
     :raises Forbidden: for who registers no drawings; nothing of the file is read then
     :raises Invalid: for a project that the caller may not see, its codes, and at `/file`
     """
-    asked = {
-        "kind": kind.path,
-        "file": sheet.name,
-        "projectPublicId": str(project_public_id),
-        "contract": row.contract,
-        "originator": row.originator,
-    }
-    async with idempotency.claim(Operation.of(ctx, "POST /drawings/imports", asked)) as claim:
+    said = {"kind": kind.path, "file": sheet.name, **asked.model_dump(mode="json")}
+    async with idempotency.claim(Operation.of(ctx, "POST /drawings/imports", said)) as claim:
         if claim.receipt is not None:
             await require_same_file(claim.receipt, sheet.intake)
             return claim.receipt
         sheet.require_spreadsheet()
-        row.kind = kind.path
+        row = DrawingImport(kind=kind.path, contract=asked.contract, originator=asked.originator)
         async with db.reading() as session:
-            row.project_id = await _importable(ctx, session, row, project_public_id)
+            row.project_id = await _importable(ctx, session, asked)
         return await imports.store(ctx, db, storage, claim, sheet, row)
 
 
-async def _importable(ctx: RequestContext, session: AsyncSession, row: DrawingImport, public_id: UUID) -> int:
+async def _importable(ctx: RequestContext, session: AsyncSession, asked: DrawingImportQuery) -> int:
     ctx.caller.require_somewhere(CREATE)
     try:
-        project = await projects.visible_project(ctx, session, public_id)
+        project = await projects.visible_project(ctx, session, asked.project)
     except NotFound:
-        raise unknown("query:projectPublicId", str(public_id)) from None
-    read = await projects.read_project(ctx, session, public_id=public_id)
+        raise unknown("query:projectPublicId", str(asked.project)) from None
+    read = await projects.read_project(ctx, session, public_id=asked.project)
     known = {
         "contract": {one.contract_code for one in read.contracts},
         "originator": {one.organization_code for one in read.organizations},
     }
     for name, codes in known.items():
-        if (code := getattr(row, name)) is not None and code not in codes:
+        if (code := getattr(asked, name)) is not None and code not in codes:
             raise unknown(f"query:{name}", code)
     return project.id
 
