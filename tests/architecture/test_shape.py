@@ -12,7 +12,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 94_775,
+    "lines of Python in src": 94_836,
     "modules in src": 504,
     "modules with one importer and under 60 lines": 11,
     "class names defined more than once": 0,

@@ -79,6 +79,7 @@ STEPS = [
     "0061",
     "0062",
     "0063",
+    "0064",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

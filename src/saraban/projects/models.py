@@ -142,6 +142,7 @@ class RfaType(_Ordered, Base):
     type_code: Mapped[str] = mapped_column(Code(20))
     type_name_th: Mapped[str] = mapped_column(sa.String(100))
     type_name_en: Mapped[str] = mapped_column(sa.String(100))
+    items: Mapped[str] = mapped_column(sa.String(10), default="optional", server_default="optional")
     remark: Mapped[str | None] = mapped_column(sa.Text)
 
     __table_args__ = (

@@ -188,7 +188,7 @@ async def disciplines(session: AsyncSession, wanted: CodeFilter) -> Rows:
 
 async def rfa_types(session: AsyncSession, wanted: CodeFilter) -> Rows:
     names = (RfaType.type_name_th.label("name_th"), RfaType.type_name_en.label("name_en"))
-    statement = sa.select(RfaType.id, *names).where(RfaType.is_active)
+    statement = sa.select(RfaType.id, RfaType.items, *names).where(RfaType.is_active)
     return await _of_contracts(session, statement, RfaType.type_code, wanted)
 
 

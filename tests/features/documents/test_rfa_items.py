@@ -319,3 +319,25 @@ class TestADraft:
         assert late.status_code == httpx.codes.CONFLICT
         assert [one["number"] for one in await carried(desk, rfa)] == ["S-2"]
         assert await claims(app) == 2
+
+
+class TestAType:
+    """An RFA type says whether its RFAs carry drawings and documents."""
+
+    @pytest.mark.parametrize(
+        ("rule", "wanted"), [("none", (201, 422, 422)), ("optional", (201, 201, 200)), ("required", (422, 201, 422))]
+    )
+    async def test_says_what_an_rfa_carries(self, desk: Desk, rule: str, wanted: tuple[int, ...]) -> None:
+        first, second = await drawings(desk, "S-1", "S-2")
+        admin = await desk.as_("admin")
+        project = (await admin.get(f"/api/v1/projects/{desk.project}")).json()
+        for contract in project["contracts"]:
+            await admin.patch(f"/api/v1/contracts/{contract['publicId']}/rfa-types/RPT", json={"items": rule})
+        found = [await send(desk), await send(desk, first)]
+        draft = unwrapped(next(one for one in found if one.status_code == httpx.codes.CREATED))
+        other = [] if draft["items"] else items(second)
+        client = await desk.as_("dc.contractor")
+        found.append(await client.patch(f"{RFAS}/{draft['publicId']}", json={"items": other}))
+
+        assert tuple(one.status_code for one in found) == wanted
+        assert all(pointers(one) == ["/items"] for one in found if one.status_code == 422)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from saraban.documents.core.domain import KindRules, RegisterCode
+from saraban.kit.errors import invalid
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.outcome import BY_NAME, NOTHING, Meaning, Outcome
 
@@ -89,6 +90,27 @@ def verdict(
 def may_ask(organization: int, parties: Mapping[str, frozenset[int]]) -> bool:
     """Return whether an organization asks for approval in a contract: its contractors do, and nobody else."""
     return organization in parties.get(AUTHOR_ROLE, frozenset())
+
+
+def require_items(rule: str, count: int) -> None:
+    """
+    :param rule: of the RFA type, a value of `RfaItemsRule`
+    :raises Invalid: when an RFA of this type carries nothing, or has to carry something
+    """
+    if rule == "none" and count:
+        raise invalid(
+            "/items",
+            "not_for_this",
+            "RFA ประเภทนี้ไม่มีรายการแบบหรือเอกสาร",
+            "An RFA of this type carries no drawings or documents.",
+        )
+    if rule == "required" and not count:
+        raise invalid(
+            "/items",
+            "required",
+            "RFA ประเภทนี้ต้องมีแบบหรือเอกสารอย่างน้อยหนึ่งรายการ",
+            "An RFA of this type has to carry at least one drawing or document.",
+        )
 
 
 def approved(code: str | None) -> bool:

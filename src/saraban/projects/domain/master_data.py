@@ -5,6 +5,7 @@ that other features hold. Data, no rules.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 from uuid import UUID
 
 from saraban.identity.domain.catalogue import PartyRole
@@ -71,11 +72,17 @@ class DisciplineRef:
     contract_id: int
 
 
+RfaItemsRule = Literal["none", "optional", "required"]
+
+
 @dataclass(frozen=True, slots=True)
 class RfaTypeRef:
+    """:param items: whether its RFAs carry drawings and documents: a value of `RfaItemsRule`"""
+
     id: int
     code: str
     contract_id: int
+    items: str = "optional"
 
 
 @dataclass(frozen=True, slots=True)

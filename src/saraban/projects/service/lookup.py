@@ -105,7 +105,7 @@ async def find_rfa_type(
     :raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code
     """
     row = _only(await repository.rfa_types(session, _of(project, contract, code)), code, "/rfaTypeCode")
-    return RfaTypeRef(row.id, row.code, row.contract_id)
+    return RfaTypeRef(row.id, row.code, row.contract_id, row.items)
 
 
 async def find_sub_type(

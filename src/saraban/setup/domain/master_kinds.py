@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.errors import Text
 from saraban.projects.domain import master_data as shipped
-from saraban.projects.domain.master_data import MasterCode
+from saraban.projects.domain.master_data import MasterCode, RfaItemsRule
 
 
 class Owner(StrEnum):
@@ -265,13 +265,21 @@ RFA_TYPE: Final = MasterKind(
     *("rfa_type", "rfa-types", "rfa_types"),
     Text("ประเภท RFA", "RFA type"),
     Owner.CONTRACT,
-    _named(
-        ("type_code", 20),
-        ("type_name_th", 100),
-        ("MTR", "ขออนุมัติวัสดุ", "Material approval"),
-        english="type_name_en",
-        printed=True,
-        both=True,
+    (
+        *_named(
+            ("type_code", 20),
+            ("type_name_th", 100),
+            ("MTR", "ขออนุมัติวัสดุ", "Material approval"),
+            english="type_name_en",
+            printed=True,
+            both=True,
+        ),
+        MasterField(
+            *("items", "items", Text("รายการแบบและเอกสาร", "Drawings and documents"), 10, "optional"),
+            form=FieldForm.CHOICE,
+            choices=get_args(RfaItemsRule),
+            default="optional",
+        ),
     ),
     *("master_data.discipline.manage",) * 3,
     counter=("rfa_type_id",),

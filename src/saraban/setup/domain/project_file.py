@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.json import Json
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
+from saraban.projects.domain.master_data import RfaItemsRule
 from saraban.setup.domain.master_kinds import TagColor
 from saraban.setup.domain.master_rows import in_order
 
@@ -76,6 +77,9 @@ class RfaTypePart(FilePart):
     code: Annotated[str, CodeLine(20)]
     name_th: Annotated[str, SingleLine(100)]
     name_en: Annotated[str, SingleLine(100)]
+    items: RfaItemsRule | None = Field(
+        None, description="Whether its RFAs carry drawings and documents; `optional` when left out."
+    )
 
 
 class SubTypePart(FilePart):

@@ -159,8 +159,9 @@ def _shown(row: MasterRow) -> dict[str, Json]:
         said |= {"type": said.pop("typeCode"), "number": said.get("number", row.code[:10]), "nameTh": thai or row.code}
     elif row.kind.field("nameEn").required:
         said |= {"nameTh": thai or english or row.code, "nameEn": english or thai or row.code}
-    if said.get("color") == "default":
-        del said["color"]
+    for name, usual in (("color", "default"), ("items", "optional")):
+        if said.get(name) == usual:
+            del said[name]
     return said
 
 

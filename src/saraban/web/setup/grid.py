@@ -30,7 +30,7 @@ from saraban.setup.service import master_data as setup
 from saraban.setup.service import member_rows
 from saraban.web.setup.places import APART, CurrentGrid, GridPlace
 from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
-from saraban.web.shell.labels import COLORS, PARTY_ROLES
+from saraban.web.shell.labels import COLORS, PARTY_ROLES, RFA_ITEMS
 from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest
 from saraban.web.shell.session import ListRoute
 
@@ -50,6 +50,9 @@ SET_UP: Final = Text("ตั้งค่าโครงการ", "set-up")
 
 Query200 = Annotated[str, Query(max_length=200)]
 RowWork = Callable[[GridPlace, "SentForm", AsyncSession], Awaitable[MasterRow]]
+
+
+_CHOICES: Final[Mapping[str, Mapping[str, Text]]] = {"role": PARTY_ROLES, "color": COLORS, "items": RFA_ITEMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +274,7 @@ async def grid_head(place: GridPlace, page: PageRequest, session: AsyncSession) 
     kind = place.kind
     columns = []
     for one in kind.fields:
-        choices: Mapping[str, Text] = PARTY_ROLES if one.name == "role" else COLORS if one.name == "color" else {}
+        choices = _CHOICES.get(one.name, {})
         if one.reference is not None and not one.choices:
             types = await projects.correspondence_types(session)
             choices = {

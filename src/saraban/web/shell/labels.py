@@ -218,6 +218,11 @@ PARTY_ROLES: Final[dict[str, Text]] = {
 }
 
 # Of tags.
+RFA_ITEMS: Final[dict[str, Text]] = {
+    "none": Text("ไม่มี", "None"),
+    "optional": Text("มีหรือไม่ก็ได้", "Optional"),
+    "required": Text("ต้องมี", "Required"),
+}
 COLORS: Final[dict[str, Text]] = {
     "default": Text("ค่าเริ่มต้น", "Default"),
     "slate": Text("เทา", "Slate"),

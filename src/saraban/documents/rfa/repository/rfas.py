@@ -83,6 +83,12 @@ async def type_code(session: AsyncSession, *, document_id: int) -> str:
     return (await session.scalars(statement)).one()
 
 
+async def items_rule(session: AsyncSession, *, document_id: int) -> str:
+    """Return whether RFAs of a document's RFA type carry drawings and documents."""
+    statement = sa.select(RfaType.items).join(Rfa, Rfa.rfa_type_id == RfaType.id).where(Rfa.id == document_id)
+    return str((await session.scalars(statement)).one())
+
+
 def queue(pipeline: Pipeline, row: Mapping[str, object], *, revision: NewKey, status: str) -> None:
     """Add a new RFA and its first revision, when the pipeline is sent."""
     pipeline.insert(table_of(Rfa), [row])

@@ -11,7 +11,7 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain import DRAFT, Reach
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
-from saraban.documents.rfa.domain import RFA_RULES, may_ask, verdict
+from saraban.documents.rfa.domain import RFA_RULES, may_ask, require_items, verdict
 from saraban.documents.rfa.models import RfaRevision
 from saraban.documents.rfa.repository import items as item_rows
 from saraban.documents.rfa.repository import rfas as repository
@@ -60,7 +60,10 @@ class RfaKind(core.RevisionedKind):
                 organization=originator.code,
             )
 
-        for item in cast("_Items", draft.own):
+        items_of = cast("_Items", draft.own)
+        assert draft.plan.rfa_type is not None  # the schema requires the code, and the plan has resolved it
+        require_items(draft.plan.rfa_type.items, len(items_of))
+        for item in items_of:
             item.refuse_for(originator.id)
 
     async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewRfa) -> _Items:
@@ -160,6 +163,7 @@ class RfaKind(core.RevisionedKind):
         if row.revision.issued_date is not None:
             says = core.DocumentAlreadyIssued.says
             raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", says)])
+        require_items(await repository.items_rule(session, document_id=row.document.id), len(after))
         checked = await items.check(ctx, session, project=row.project.public_id, asked=changes.items)
         for item in checked:
             item.refuse_for(row.originator.id)
