@@ -294,6 +294,7 @@ def _readers(subjects: Subjects) -> AccessRules:
     rules.add(circulations.reads_file)
     rules.add(drawings.reads_file)
     rules.add(rfas.reads_file)
+    rules.add(transmittals.reads_file)
     rules.add(documents.step_files(subjects))
     return rules
 

@@ -80,6 +80,7 @@ STEPS = [
     "0062",
     "0063",
     "0064",
+    "0065",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

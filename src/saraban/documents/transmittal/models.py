@@ -46,3 +46,36 @@ class TransmittalItem(Base):
         ),
         sa.Index("idx_transmittal_items_document", "item_correspondence_id"),
     )
+
+
+class TransmittalDrawing(Base):
+    """
+    A revision of a drawing that a revision of a transmittal carries, in the column of its register.
+
+    Its number, label and title are written down when that revision is issued, and stay whatever becomes of it.
+    """
+
+    __tablename__ = "transmittal_drawings"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    transmittal_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_revisions.id"))
+    contract_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_revisions.id"))
+    shop_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"))
+    asbuilt_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("asbuilt_drawing_revisions.id"))
+    drawing_number: Mapped[str | None] = mapped_column(Code(255))
+    revision_label: Mapped[str | None] = mapped_column(Code(10))
+    title: Mapped[str | None] = mapped_column(sa.String(500))
+    title_en: Mapped[str | None] = mapped_column(sa.String(500))
+
+    __table_args__ = (
+        *(
+            sa.UniqueConstraint(
+                "transmittal_revision_id", f"{kind}_drawing_revision_id", name=f"uq_transmittal_drawings_{kind}"
+            )
+            for kind in ("contract", "shop", "asbuilt")
+        ),
+        *(
+            sa.Index(f"idx_transmittal_drawings_{kind}", f"{kind}_drawing_revision_id")
+            for kind in ("contract", "shop", "asbuilt")
+        ),
+    )

@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents
+from saraban.documents.drawing.domain import KINDS
 from saraban.identity import service as identity
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
@@ -29,7 +30,7 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, SubTypeSummary
 from saraban.projects.service import ProjectRef
 from saraban.web.documents.registers import DocumentRegister, register_at
-from saraban.web.documents.rfa_items import form_of_items, items_typed
+from saraban.web.documents.rfa_items import form_of_items, form_of_numbers, items_typed, revisions_typed
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
 from saraban.web.shell.forms import (
@@ -267,8 +268,7 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
     register = register_at(path)
     try:
         payload = payload_of(register, form.values)
-        if "drawings" in register.web.asks:
-            payload["items"] = await _drawings(form, id_of(form.text("projectPublicId")))
+        payload |= await _drawings(register.web, form, id_of(form.text("projectPublicId")))
         order = form.order(register.kind.new, payload)
         await limit_issuing(form.page.request)
         receipt = await form.once(lambda ctx: core.create(ctx, services, register.kind, order))
@@ -280,9 +280,16 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
     return RedirectResponse(f"{register.web.url}/{receipt.public_id}?created=1", status_code=303)
 
 
-async def _drawings(form: SentForm, project: UUID | None) -> list[dict[str, str]]:
+async def _drawings(web: WebKind, form: SentForm, project: UUID | None) -> dict[str, object]:
+    """Return what a form names of drawings, by its field of the request."""
+    if not web.asks & {"drawings", "transmitted_drawings"}:
+        return {}
     async with form.db.reading() as session:
-        return await items_typed(form.context, session, form.values, project=project)
+        if "drawings" in web.asks:
+            return {"items": await items_typed(form.context, session, form.values, project=project)}
+        name, kinds = "drawingRevisionPublicIds", tuple(KINDS.values())
+        found = await revisions_typed(form.context, session, form.values, kinds, project=project, pointer=f"/{name}")
+        return {name: found}
 
 
 async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
@@ -361,8 +368,7 @@ async def edit(path: str, public_id: UUID, form: CurrentForm, services: Document
     register = register_at(path)
     try:
         asked = changes_of(register, form.values)
-        if "drawings" in register.web.asks:
-            asked["items"] = await _drawings(form, id_of(form.text("project")))
+        asked |= await _drawings(register.web, form, id_of(form.text("project")))
         changes = form.order(register.kind.changes, asked)
         await core.edit(form.context, services, register.kind, public_id, changes, form.text("version"))
     except DomainError as error:
@@ -433,6 +439,8 @@ def _parties_of(document: Any) -> Iterator[tuple[str, Any]]:
     if document.kind == "rfa":
         yield from form_of_items(document)
         return
+    if document.kind == "transmittal":
+        yield from form_of_numbers((one.kind, one.drawing_number) for one in document.drawings)
     for one in getattr(document, "items", ()):
         at = one.document_public_id
         yield from (("item", at), ("itemLabel", f"{one.document_number} {one.subject}"))

@@ -99,6 +99,7 @@ class KindFields:
     issued_at: datetime | None
     approve_code: Any
     items: Sequence[Any] | None
+    drawings: Sequence[Any] | None
     correspondence: Any
     references: Sequence[Any] | None
     referenced_by: Sequence[Any] | None

@@ -1,22 +1,27 @@
 """The items of an RFA in its forms: drawings by their numbers, one to a line, and an answer for each of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing import service as drawings
-from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
+from saraban.documents.drawing.domain import ASBUILT, CONTRACT, SHOP, DrawingKind
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.text import fold
 from saraban.web.shell.forms import FormValues, text, texts
 
-FIELDS: Final[Mapping[DrawingKind, str]] = {SHOP: "shopNumbers", ASBUILT: "asbuiltNumbers"}
+FIELDS: Final[Mapping[DrawingKind, str]] = {
+    CONTRACT: "contractNumbers",
+    SHOP: "shopNumbers",
+    ASBUILT: "asbuiltNumbers",
+}
 DOCUMENT: Final = "itemDocument"
 _ANSWER, _NOTE = "item-", "itemNote-"
 _UNKNOWN: Final[Mapping[DrawingKind, Text]] = {
+    CONTRACT: Text("ไม่พบแบบคู่สัญญาเลขที่ “{value}”", "There is no contract drawing “{value}”."),
     SHOP: Text("ไม่พบแบบขยายเลขที่ “{value}”", "There is no shop drawing “{value}”."),
     ASBUILT: Text("ไม่พบแบบก่อสร้างจริงเลขที่ “{value}”", "There is no as-built drawing “{value}”."),
 }
@@ -27,35 +32,65 @@ async def items_typed(
     ctx: RequestContext, session: AsyncSession, form: FormValues, *, project: UUID | None
 ) -> list[dict[str, str]]:
     """
-    Return the items that a form names.
+    Return the items of an RFA that a form names.
 
     :raises Invalid: naming the numbers that the registers of the project do not have
     """
-    found: list[dict[str, str]] = []
+    found = await revisions_typed(ctx, session, form, (SHOP, ASBUILT), project=project, pointer="/items")
+    return [
+        *({"drawingRevisionPublicId": one} for one in found),
+        *({"documentPublicId": one} for one in texts(form, DOCUMENT)),
+    ]
+
+
+async def revisions_typed(
+    ctx: RequestContext,
+    session: AsyncSession,
+    form: FormValues,
+    kinds: Sequence[DrawingKind],
+    *,
+    project: UUID | None,
+    pointer: str,
+) -> list[str]:
+    """
+    Return the public ids of what is current of the drawings whose numbers a form has, one to a line.
+
+    :raises Invalid: at `pointer`, naming the numbers that the registers of the project do not have
+    """
+    found: list[str] = []
     unknown: list[FieldProblem] = []
-    for kind, field in FIELDS.items():
-        numbers = list(
-            dict.fromkeys(fold(line.strip()) for line in (text(form, field) or "").splitlines() if line.strip())
-        )
+    for kind in kinds:
+        lines = (text(form, FIELDS[kind]) or "").splitlines()
+        numbers = list(dict.fromkeys(fold(line.strip()) for line in lines if line.strip()))
         known: Mapping[str, UUID] = {}
         if project is not None:
             known = await drawings.current_by_number(ctx, session, kind, project=project, numbers=numbers)
-        found += [{"drawingRevisionPublicId": str(known[one])} for one in numbers if one in known]
+        found += [str(known[one]) for one in numbers if one in known]
         unknown += [
-            FieldProblem("/items", "unknown", _UNKNOWN[kind], {"value": one}) for one in numbers if one not in known
+            FieldProblem(pointer, "unknown", _UNKNOWN[kind], {"value": one}) for one in numbers if one not in known
         ]
     if unknown:
         raise Invalid("A number is in no register.", fields=unknown[:_MOST_NAMED])
-    return found + [{"documentPublicId": one} for one in texts(form, DOCUMENT)]
+    return found
 
 
 def form_of_items(document: Any) -> Iterator[tuple[str, str]]:
     """Give the fields of the items of a draft as it stands."""
-    for kind, field in FIELDS.items():
-        yield field, "\n".join(one.number for one in document.items if one.kind == kind.path)
+    yield from form_of_numbers((one.kind, one.number) for one in document.items)
     for one in document.items:
         if one.kind == "document":
             yield DOCUMENT, str(one.public_id)
+
+
+def form_of_numbers(listed: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """
+    Give the fields of numbers, one to a line.
+
+    :param listed: register and number of each drawing
+    """
+    numbers = list(listed)
+    for kind, field in FIELDS.items():
+        yield field, "\n".join(number for name, number in numbers if name == kind.path)
 
 
 def answers_of(form: FormValues) -> list[dict[str, str | None]]:

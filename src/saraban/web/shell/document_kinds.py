@@ -102,7 +102,7 @@ KINDS: Final[dict[str, WebKind]] = {
             new=Text("สร้างใบนำส่ง", "New transmittal"),
             type_code="TRANSMITTAL",
             states=("draft", "submitted", "completed", "returned", "cancelled", "terminated"),
-            asks=frozenset({"recipients", "sub_type", "purpose", "items"}),
+            asks=frozenset({"recipients", "sub_type", "purpose", "items", "transmitted_drawings"}),
         ),
         WebKind(
             name="circulation",

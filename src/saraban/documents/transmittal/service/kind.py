@@ -1,10 +1,12 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
+from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
@@ -21,6 +23,7 @@ from saraban.documents.transmittal.schemas import (
     TransmittalSummary,
     TransmittedItem,
 )
+from saraban.documents.transmittal.service import drawings
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.driver import NewKey
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid, required
@@ -51,6 +54,14 @@ TRANSMITTAL_RULES = KindRules(
 _Items = list[tuple[core.DocumentRow, TransmittedItem]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What a new transmittal carries, resolved."""
+
+    items: _Items
+    drawings: drawings.Carried
+
+
 class ItemIsDraft(Invalid):
     """A transmittal carries only what has been submitted (EC-RFA-004)."""
 
@@ -76,22 +87,29 @@ class TransmittalKind(core.RevisionedKind):
     def type_codes(self, _new: NewTransmittal) -> tuple[str, str | None]:
         return "TRANSMITTAL", None
 
-    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewTransmittal) -> _Items:
+    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewTransmittal) -> _Checked:
         """
         :raises ItemIsDraft: naming the document that has not been submitted yet
         :raises ItemIsCancelled: naming the document that is none any more
         """
-        return await _check_items(ctx, session, project=new.project_public_id, asked=new.items)
+        _require_any(new.items, new.drawing_revision_public_ids)
+        project, asked = new.project_public_id, new.drawing_revision_public_ids
+        return _Checked(
+            await _check_items(ctx, session, project=project, asked=new.items),
+            await drawings.check(ctx, session, project=project, asked=asked) if asked else [],
+        )
 
     def insert_own(
         self, _ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, rows: core.NewRows
     ) -> None:
-        order, items = cast("NewTransmittal", draft.order), cast("_Items", draft.own)
+        order, checked = cast("NewTransmittal", draft.order), cast("_Checked", draft.own)
         row = {"correspondence_id": rows.document, "purpose": order.purpose, "remarks": order.remarks}
-        repository.queue(pipeline, row, _listed(rows.document, rows.revision, items))
+        repository.queue(pipeline, row, _listed(rows.document, rows.revision, checked.items))
+        repository.queue_drawings(pipeline, rows.revision, checked.drawings)
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
         await repository.copy_items(session, before=before, revision_id=revision.id)
+        await drawings.copy(session, before=before, revision_id=revision.id)
 
     async def in_list(
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
@@ -104,21 +122,25 @@ class TransmittalKind(core.RevisionedKind):
     ) -> Mapping[int, Mapping[str, Any]]:
         fields = await self.in_list(session, rows, reach)
         sent = await repository.transmitted(session, revision_ids=list(fields))
-        return {key: {**more, "items": sent.get(key, [])} for key, more in fields.items()}
+        drawn = await drawings.answers(session, list(fields))
+        return {
+            key: {**more, "items": sent.get(key, []), "drawings": drawn.get(key, [])} for key, more in fields.items()
+        }
 
     async def own_statuses(self, pipeline: Pipeline, revision_ids: Collection[int], reached: core.ReachedState) -> None:
         if reached.issued:
             for revision_id in revision_ids:
                 await _issue_items(pipeline.session, revision_id)
+                await drawings.issue(pipeline.session, revision_id)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
     ) -> Mapping[str, tuple[Any, Any]]:
         assert isinstance(changes, TransmittalChanges)  # the register says so
         noted: dict[str, tuple[Any, Any]] = {}
-        for name in ("purpose", "items"):
+        for name in ("purpose", "items", "drawing_revision_public_ids"):
             if name in changes.model_fields_set and getattr(changes, name) is None:
-                raise required(f"/{name}")
+                raise required(f"/{to_camel(name)}")
         if changes.purpose is not None:
             noted["purpose"] = (
                 (await repository.purposes(session, document_ids={row.document.id}))[row.document.id],
@@ -127,7 +149,18 @@ class TransmittalKind(core.RevisionedKind):
             await repository.change(session, document_id=row.document.id, purpose=changes.purpose)
         if changes.items is not None:
             noted["items"] = await _change_items(ctx, session, row, changes.items)
+        if changes.drawing_revision_public_ids is not None:
+            noted["drawings"] = await _change_drawings(ctx, session, row, changes.drawing_revision_public_ids)
+        key = row.revision.id
+        if noted.keys() & {"items", "drawings"}:
+            carried = await repository.transmitted(session, revision_ids=[key])
+            _require_any(carried.get(key, ()), await repository.carried_drawings(session, revision_ids=[key]))
         return noted
+
+
+def _require_any(items: Sequence[object], carried: Sequence[object]) -> None:
+    if not items and not carried:
+        raise required("/items")
 
 
 async def _issue_items(session: AsyncSession, revision_id: int) -> None:
@@ -180,6 +213,24 @@ async def _change_items(
         await repository.replace_items(
             session, revision_id=row.revision.id, items=_listed(row.document.id, row.revision.id, items)
         )
+    return before, after
+
+
+async def _change_drawings(
+    ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[UUID]
+) -> tuple[Any, Any]:
+    """
+    :raises DocumentAlreadyIssued: as with documents
+    """
+    key = row.revision.id
+    carried = (await drawings.answers(session, [key])).get(key, [])
+    before, after = [str(one.revision_public_id) for one in carried], [str(one) for one in asked]
+    if before != after:
+        if row.revision.issued_date is not None:
+            says = core.DocumentAlreadyIssued.says
+            raise core.DocumentAlreadyIssued(fields=[FieldProblem(drawings.POINTER, "issued", says)])
+        checked = await drawings.check(ctx, session, project=row.project.public_id, asked=asked)
+        await drawings.replace(session, key, checked)
     return before, after
 
 

@@ -1,0 +1,6 @@
+"""Transmittals: documents and drawings that go from one organization to others."""
+
+from saraban.documents.transmittal.service.drawings import reads_file
+from saraban.documents.transmittal.service.kind import TRANSMITTAL, TRANSMITTAL_RULES
+
+__all__ = ["TRANSMITTAL", "TRANSMITTAL_RULES", "reads_file"]
