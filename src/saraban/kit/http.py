@@ -208,12 +208,15 @@ _CHUNK = 1 << 16
 MEDIA = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "csv": "text/csv; charset=utf-8",
+    "zip": "application/zip",
 }
 BINARY: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The sheet.",
         "content": {
-            kind.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA.values()
+            kind.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}
+            for form, kind in MEDIA.items()
+            if form != "zip"
         },
     }
 }

@@ -268,6 +268,9 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "rfas_edit": (*_EDIT, "DRAWING_REVISION_IN_RFA", "DRAWING_REVISION_SUPERSEDED"),
     "drawings_create": ("DRAWING_NUMBER_TAKEN", "NOT_YOUR_ORGANIZATION"),
     "drawings_change": ("DRAWING_CHANGED",),
+    "drawings_export": ("DRAWING_EXPORT_TOO_LARGE",),
+    "drawings_commit_import": ("IMPORT_NOT_CHECKED",),
+    "drawings_import_result": ("IMPORT_UNDER_WAY",),
     "drawings_revise": ("DRAWING_REVISION_NOT_FORWARD", "DRAWING_TAKES_NO_ADDENDA"),
     "users_import_users": ("NOT_A_WORKBOOK",),
     "roles_access": ONE_THING,
@@ -340,6 +343,7 @@ _VALUES: Final[dict[str, object]] = {
 _LIMITS: Final[dict[str, dict[str, object]]] = {
     "NOT_A_WORKBOOK": {"known": "XLSX"},
     "REQUEST_TOO_LARGE": {"limit": 2 * 1024 * 1024},
+    "DRAWING_EXPORT_TOO_LARGE": {"most": 2},
     "WEBHOOK_SECRETS_TOO_MANY": {"most": 3, "until": "2026-03-03T03:15:00Z"},
 }
 _RETRY: Final = {

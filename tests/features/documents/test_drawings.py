@@ -361,6 +361,7 @@ async def test_every_caller_of_every_route(
         ("GET", "/api/v1/drawings/current-set"): lists,
         ("GET", one): readers,
         ("GET", f"{one}/revisions"): readers,
+        ("GET", "/api/v1/drawings/shop/export"): lists,
         ("POST", "/api/v1/drawings/shop"): writers | taken | {"other.manager": 422},
         ("PATCH", one): writers | dict.fromkeys(taken, 200),
         ("POST", f"{one}/revisions"): writers | taken,
@@ -370,7 +371,8 @@ async def test_every_caller_of_every_route(
 
         async def ask(caller: httpx.AsyncClient, method: str = method, path: str = path) -> httpx.Response:
             if method == "GET":
-                asked = {"/api/v1/drawings/shop": listed, "/api/v1/drawings/current-set": {**listed, "kind": "shop"}}
+                asked = {"/api/v1/drawings/current-set": {**listed, "kind": "shop"}}
+                asked |= dict.fromkeys(("/api/v1/drawings/shop", "/api/v1/drawings/shop/export"), listed)
                 return await caller.get(path, params=asked.get(path))
             sent = body if path.endswith("/shop") else {"label": "0"} if path.endswith("/revisions") else {}
             return await caller.request(method, path, json=sent)

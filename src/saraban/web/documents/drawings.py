@@ -75,6 +75,7 @@ class DrawingRegisterPage(PageModel):
     disciplines: Sequence[CodeSummary]
     registered: Sequence[str]
     may_register: bool
+    exported: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,9 @@ async def listing(
         disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
         registered=registered.splitlines(),
         may_register=page.caller.may_anywhere(CREATE),
+        exported=urlencode(
+            query.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"limit", "cursor"})
+        ),
         faults=faults,
     )
     return page.show_list(model, cursor)

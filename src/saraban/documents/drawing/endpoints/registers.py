@@ -1,12 +1,15 @@
 """The three registers of drawings over HTTP: the same operations under `/drawings/contract`, `/drawings/shop`, `/drawings/asbuilt`."""
 
-from typing import Annotated
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
+from saraban.attachments.dependencies import FileStorage
 from saraban.documents.drawing import service
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE
 from saraban.documents.drawing.schemas import (
@@ -23,7 +26,18 @@ from saraban.documents.drawing.schemas import (
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Db, Idempotent, IfMatch, PathId, ReadSession, read_after_commit, respond
+from saraban.kit.http import (
+    BINARY,
+    MEDIA,
+    Db,
+    Idempotent,
+    IfMatch,
+    PathId,
+    ReadSession,
+    read_after_commit,
+    respond,
+    workbook_response,
+)
 from saraban.kit.operation import Operation, Receipt
 
 READ, MANAGE = "document.view", "project.edit"
@@ -85,6 +99,40 @@ async def create(kind: Kind, body: NewDrawing, db: Db, idempotency: Idempotent, 
         Operation.of(ctx, "POST /drawings", {"kind": kind, "body": body.model_dump(mode="json")}), work
     )
     return await _shown(ctx, db, kind, receipt, status=201, located=True)
+
+
+_EXPORTED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The register, or the register with its files.",
+        "content": {**BINARY[200]["content"], MEDIA["zip"]: {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.get("/{kind}/export", response_class=Response, responses=_EXPORTED, summary="Export a register of drawings")
+async def export(
+    kind: Kind,
+    db: Db,
+    storage: FileStorage,
+    search: Annotated[DrawingQuery, Query()],
+    ctx: Reader,
+    form: Annotated[Literal["xlsx", "csv", "zip"], Query(alias="format")] = "xlsx",
+) -> Response:
+    """
+    All that the filters find, in the columns that an import takes; `limit` and `cursor` do not count. `zip` has the files of each
+    drawing as well, up to 2 GB.
+    """
+    folder = TemporaryDirectory(prefix="saraban-")
+    path = FilePath(folder.name) / f"{kind}-drawings.{form}"
+    try:
+        if form == "zip":
+            await service.write_zip(ctx, db, storage, KINDS[kind], search, path)
+        else:
+            await service.write_sheet(ctx, db, KINDS[kind], search, path)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return workbook_response(path, form, folder)
 
 
 @router.get("/{kind}/{publicId}", response_model=DrawingAnswer, summary="One drawing")

@@ -1,6 +1,7 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
 from saraban.documents.drawing.repository.registers import DrawingRow
+from saraban.documents.drawing.service.register_export import ExportTooLarge, write_sheet, write_zip
 from saraban.documents.drawing.service.register_import import (
     DrawingImportJob,
     DrawingImportRow,
@@ -43,6 +44,7 @@ __all__ = [
     "DrawingNumberTaken",
     "DrawingRow",
     "DrawingTakesNoAddenda",
+    "ExportTooLarge",
     "change",
     "classifications",
     "current_by_number",
@@ -65,4 +67,6 @@ __all__ = [
     "start_import",
     "upload_import",
     "visible_revisions",
+    "write_sheet",
+    "write_zip",
 ]

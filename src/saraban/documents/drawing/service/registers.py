@@ -101,6 +101,18 @@ async def list_drawings(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery
 ) -> Page[DrawingSummary]:
     """
+    Return a page of a register as it is shown.
+
+    :raises Invalid: as `find_page` does
+    """
+    found = await find_page(ctx, session, kind, query)
+    return Page([summary(kind, row) for row in found.items], found.next_cursor)
+
+
+async def find_page(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery
+) -> Page[DrawingRow]:
+    """
     Return a page of a register in the order of numbers, each drawing at the revision that is current, or was on a day.
 
     :raises Invalid: for a project that the caller may not see, and a cursor of another list
@@ -124,7 +136,7 @@ async def list_drawings(
     )
     places = await repository.find_places(session, kind, search, limit=query.limit + 1)
     shown = places[: query.limit]
-    items = [summary(kind, row) for row in await repository.rows(session, kind, shown)]
+    items = await repository.rows(session, kind, shown)
     return Page(items, _cursor(shown[-1], mark) if len(places) > query.limit else None)
 
 

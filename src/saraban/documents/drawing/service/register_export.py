@@ -1,0 +1,137 @@
+"""A register of drawings, as it is filtered, as a sheet that an import takes again, and with its files as a ZIP."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path, PurePath
+from typing import Final
+from zipfile import ZIP_STORED, ZipFile
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.domain import Storage
+from saraban.documents.drawing.domain import DrawingKind
+from saraban.documents.drawing.domain.register_import import columns_of
+from saraban.documents.drawing.repository import registers as repository
+from saraban.documents.drawing.repository.registers import DrawingRow, LinkedDrawingFile
+from saraban.documents.drawing.schemas import DrawingQuery
+from saraban.documents.drawing.service.registers import find_page
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.db import Database
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.workbooks import SheetWriter
+
+PAGE: Final = 500
+MOST_BYTES: Final = 2 * 1024**3
+_MORE: Final = (
+    Text("รหัสสถานะ", "Status code"),
+    Text("ผลการอนุมัติ", "Response code"),
+    Text("วันที่เริ่มใช้", "Current since"),
+)
+_FORBIDDEN: Final = re.compile(r'[\x00-\x1f<>:"/\\|?*]+')
+
+
+class ExportTooLarge(DomainError):
+    """The files of a selection are more than one ZIP takes; nothing of it is sent."""
+
+    kind, code = ErrorKind.CONFLICT, "DRAWING_EXPORT_TOO_LARGE"
+    says = Text("ไฟล์ที่เลือกรวมกันเกิน {most} GB", "The files of this selection are more than {most} GB.")
+    recovery = (Text("กรองให้แคบลงแล้วส่งออกทีละส่วน", "Narrow the filter and export one part at a time."),)
+
+
+async def write_sheet(ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, path: Path) -> None:
+    """
+    Write a register as it is filtered, one row for each drawing at its current revision, or at that of a day.
+
+    :param path: ends in `.csv` or `.xlsx`
+    :raises Invalid: for a project that the caller may not see
+    """
+    titles = [column.title for column in columns_of(kind)] + [f"{one.th} / {one.en}" for one in _MORE]
+    with SheetWriter(path, titles, "Drawings") as sheet:
+        async for _, rows in _pages(ctx, db, kind, query, files=False):
+            for row in rows:
+                sheet.add(_cells(ctx, kind, row))
+
+
+async def write_zip(
+    ctx: RequestContext, db: Database, storage: Storage, kind: DrawingKind, query: DrawingQuery, path: Path
+) -> None:
+    """
+    Write the sheet and, in a folder for each drawing, the files of the revision that it shows.
+
+    :raises ExportTooLarge: before any file is read
+    """
+    wanted: list[tuple[str, LinkedDrawingFile]] = []
+    async for files, rows in _pages(ctx, db, kind, query, files=True):
+        wanted += [(_folder(row), file) for row in rows for file in files[row.revision.id]]
+    if sum(file.attachment.file_size for _, file in wanted) > MOST_BYTES:
+        raise ExportTooLarge(values={"most": MOST_BYTES >> 30})
+    sheet = path.with_name("register.xlsx")
+    await write_sheet(ctx, db, kind, query, sheet)
+    with ZipFile(path, "w", ZIP_STORED) as packed:  # what is in it is compressed already
+        await asyncio.to_thread(packed.write, sheet, sheet.name)
+        named: set[str] = set()
+        for folder, file in wanted:
+            with packed.open(_free(f"{folder}/{file.attachment.original_filename}", named), "w") as target:
+                async for chunk in storage.read(file.attachment.file_path):
+                    await asyncio.to_thread(target.write, chunk)
+
+
+async def _pages(
+    ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, *, files: bool
+) -> AsyncIterator[tuple[dict[int, list[LinkedDrawingFile]], Sequence[DrawingRow]]]:
+    """No connection is held while the taker of the rows is busy."""
+    asked = query.model_copy(update={"limit": PAGE, "cursor": None})
+    while True:
+        async with db.reading() as session:
+            found = await find_page(ctx, session, kind, asked)
+            attached = await _files(session, kind, found.items) if files else {}
+        yield attached, found.items
+        if found.next_cursor is None:
+            return
+        asked = asked.model_copy(update={"cursor": found.next_cursor})
+
+
+async def _files(
+    session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
+) -> dict[int, list[LinkedDrawingFile]]:
+    return await repository.files(session, kind, [row.revision.id for row in rows])
+
+
+def _cells(ctx: RequestContext, kind: DrawingKind, row: DrawingRow) -> list[object]:
+    """The cells that an import takes, by its columns, and what only the register knows."""
+    head, revision, named = row.head, row.revision, row.named
+    stated = {
+        "drawing_number": row.number,
+        "title": revision.title,
+        "title_en": revision.title_en,
+        "volume": named.get("volume"),
+        "page": named.get("volume_page"),
+        "category": named.get("category"),
+        "main_category": named.get("category"),
+        "sub_category": named.get("sub_category"),
+        "revision": revision.revision_label,
+        "revision_date": revision.revision_date and revision.revision_date.isoformat(),
+        "contract": row.contract and row.contract.contract_code,
+        "originator": row.originator and row.originator.organization_code,
+        "discipline": row.discipline and row.discipline.discipline_code,
+        "scale": head.scale,
+        "sheet_size": head.sheet_size,
+    }
+    since = revision.current_from.astimezone(ctx.zone).replace(tzinfo=None)
+    return [*(stated[column.key] for column in columns_of(kind)), revision.status_code, named.get("response"), since]
+
+
+def _folder(row: DrawingRow) -> str:
+    label = row.revision.revision_label
+    return _FORBIDDEN.sub("-", f"{row.number} Rev.{label}" if label else row.number).rstrip(". ")
+
+
+def _free(name: str, named: set[str]) -> str:
+    """Return a name that is not in the ZIP yet."""
+    path, found, place = PurePath(name), name, 1
+    while found.casefold() in named:
+        place += 1
+        found = str(path.with_name(f"{path.stem} ({place}){path.suffix}"))
+    named.add(found.casefold())
+    return found
