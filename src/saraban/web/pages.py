@@ -19,6 +19,7 @@ from saraban.web.documents import (
     document_actions,
     document_forms,
     document_page,
+    drawing_edits,
     drawing_forms,
     drawing_imports,
     drawings,
@@ -87,6 +88,7 @@ ROUTERS: Final = (
     row_check.router,
     definitions.router,
     drawing_imports.router,
+    drawing_edits.router,
     drawing_forms.router,
     drawings.router,  # before registers, whose addresses are of any kind
     registers.router,

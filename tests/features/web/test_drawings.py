@@ -1,5 +1,7 @@
 """The registers of drawings in the browser: what is current, what was on a day, one drawing with its history and its links."""
 
+import re
+
 import httpx
 import pytest
 
@@ -160,3 +162,52 @@ def _chosen(page: str) -> dict[str, str]:
     """Return what the empty form has chosen already."""
     found = {name: selected(page, name) for name in ("project", "originatorOrganizationPublicId", "contractPublicId")}
     return {name: value for name, value in found.items() if value}
+
+
+class TestClassification:
+    async def test_is_changed_on_its_form(self, sit: Sit, signed_in: SignIn) -> None:
+        drawing = await registered(await desk_of(signed_in), "contract", "C-1", zone="1")
+        browser = await sit("padmin", "en")
+        address = f"/drawings/contract/{drawing}"
+        form = html_of(await browser.get(f"{address}/edit"))
+        sent = {"version": '"1"', "scale": "1:50", "volumePage": "12", "zone": ""}
+        saved = await browser.post(f"{address}/edit", data=sent)
+        page = html_of(await browser.get(address))
+        stale = await browser.post(f"{address}/edit", data=sent | {"zone": "2"})
+        wrong = await browser.post(f"{address}/edit", data=sent | {"version": "", "volumePage": "twelve"})
+
+        assert re.search(r'name="zone"[^>]*value="1"', form)
+        assert (saved.status_code, saved.headers["Location"]) == (303, address)
+        assert f'href="{address}/edit"' in page
+        assert "12" in page
+        assert "Somebody has changed this drawing in the meantime." in html_of(stale)
+        assert 'value="twelve"' in html_of(wrong)
+
+    async def test_is_not_everybodys(self, sit: Sit, signed_in: SignIn) -> None:
+        drawing = await registered(await desk_of(signed_in), "shop", "S-1")
+        reader = await sit("viewer")
+
+        assert (await reader.get(f"/drawings/shop/{drawing}/edit")).status_code == httpx.codes.FORBIDDEN
+        assert f"/drawings/shop/{drawing}/edit" not in html_of(await reader.get(f"/drawings/shop/{drawing}"))
+
+
+class TestSettings:
+    @pytest.mark.parametrize(("language", "words"), [("th", "ลำดับฉบับแก้ไข"), ("en", "Revision scheme")])
+    async def test_of_a_register_are_its_projects_administrators(self, sit: Sit, language: str, words: str) -> None:
+        browser, reader = await sit("padmin", language), await sit("viewer")
+        form = html_of(await browser.get("/drawings/contract/settings"))
+        project = selected_project(form)
+        sent = {"project": project, "revisionScheme": "P01, C01", "numberPattern": "LP3-*-###", "takesAddenda": "1"}
+        saved = await browser.post("/drawings/contract/settings", data=sent)
+        after = html_of(await browser.get("/drawings/contract/settings"))
+        wrong = await browser.post("/drawings/contract/settings", data=sent | {"revisionScheme": "P1, P2"})
+
+        assert words in form
+        assert saved.status_code == httpx.codes.SEE_OTHER
+        assert ('value="P01, C01"' in after, 'value="LP3-*-###"' in after, 'value="1" checked' in after) == (True,) * 3
+        assert 'value="P1, P2"' in html_of(wrong)
+        assert (await reader.get("/drawings/contract/settings")).status_code == httpx.codes.FORBIDDEN
+
+
+def selected_project(page: str) -> str:
+    return page.split('name="project" value="')[1].partition('"')[0]

@@ -17,9 +17,11 @@ from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
 from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary, NewDrawingRevision
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import RfaOfDrawing
+from saraban.identity.domain.context import Scope
 from saraban.kit.http import ReadSession
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary
+from saraban.web.documents.drawing_edits import MANAGE
 from saraban.web.documents.drawing_forms import register_named
 from saraban.web.shell.forms import (
     NEW_FORM,
@@ -76,6 +78,7 @@ class DrawingRegisterPage(PageModel):
     registered: Sequence[str]
     may_register: bool
     exported: str
+    may_decide: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,7 @@ async def listing(
         disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
         registered=registered.splitlines(),
         may_register=page.caller.may_anywhere(CREATE),
+        may_decide=page.caller.may(MANAGE, Scope(project=place.id)),
         exported=urlencode(
             query.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"limit", "cursor"})
         ),
