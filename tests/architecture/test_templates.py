@@ -114,6 +114,15 @@ def test_the_template_reads_what_the_model_has(model: type[PageModel]) -> None:
     assert sorted({field.name for field in fields(model)} - read - {"faults"}) == []
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__qualname__)
+def test_the_model_hides_no_name_that_every_page_has(model: type[PageModel]) -> None:
+    """
+    A field named `version` or `may_create` would stand in the menu and the footer, which read these names too. `path` may be said
+    otherwise: a document stands in the menu under its register, whatever its address.
+    """
+    assert sorted({field.name for field in fields(model)} & (SHARED | SHELL) - {"path"}) == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TEMPLATES).as_posix())
 class TestEveryTemplate:
     def test_has_lines_that_fit_on_a_screen(self, path: Path) -> None:

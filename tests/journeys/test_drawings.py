@@ -77,7 +77,7 @@ async def submit(person: Person, hands: Hands) -> str:
     page = person.page
     await hands.do(
         page.click(".alert-success a"),
-        page.select_option("[name=rfaTypeCode]", "MST"),
+        page.select_option("[name=rfaTypeCode]", "SDW"),
         page.select_option("[name=disciplineCode]", "TER"),
         page.fill("[name=subject]", "ขออนุมัติแบบฐานราก 50 แผ่น"),
     )

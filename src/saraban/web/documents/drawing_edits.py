@@ -49,7 +49,7 @@ class DrawingEditPage(PageModel):
     disciplines: Sequence[CodeSummary]
     lists: Mapping[str, Sequence[CodeAnswer]]
     form: FormValues
-    version: str
+    etag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class RegisterSettingsPage(PageModel):
     template: ClassVar[str] = "documents/drawing_settings.html"
 
     register: DrawingKind
-    project: Any
+    place: Any
     form: FormValues
 
 
@@ -77,9 +77,7 @@ async def _settings(
     said = stands.model_dump(mode="json", by_alias=True, exclude_none=True)
     said["takesAddenda"] = "1" if stands.takes_addenda else ""
     form = state.form if state.error is not None else ImmutableMultiDict(said)
-    model = RegisterSettingsPage(
-        register=kind, project=place, form=form, faults=form_errors(state.error, page.language)
-    )
+    model = RegisterSettingsPage(register=kind, place=place, form=form, faults=form_errors(state.error, page.language))
     return page.show(model)
 
 
@@ -117,7 +115,7 @@ async def _edit(
         disciplines=await projects.disciplines(page.context, session, project_public_id=drawing.project.public_id),
         lists=await drawings.classifications(page.context, session, kind, project_public_id=drawing.project.public_id),
         form=form,
-        version=str(form.get("version") or version),
+        etag=str(form.get("version") or version),
         faults=form_errors(state.error, page.language),
     )
     return page.show(model)

@@ -96,7 +96,7 @@ class NewDrawingsPage(PageModel):
     template: ClassVar[str] = "documents/drawing_form.html"
 
     register: DrawingKind
-    project: Any
+    place: Any
     own: Sequence[PartySummary]
     originator: str
     contract: str
@@ -128,7 +128,7 @@ async def _form(kind: DrawingKind, page: PageRequest, session: AsyncSession, sta
     originator, contract = _chosen(form, own, detail.contracts)
     model = NewDrawingsPage(
         register=kind,
-        project=place,
+        place=place,
         own=own or detail.organizations,
         originator=originator,
         contract=contract,
