@@ -20,8 +20,10 @@ from saraban.config import Settings
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document
 from saraban.documents.demo import service as demo
-from saraban.documents.demo.domain import SCRIPTS, STEPS
+from saraban.documents.demo.domain import SCRIPTS, STEPS, drawings
 from saraban.documents.demo.service import DemoMissing, WalkthroughDocument, find_demo_project, load, walk_through
+from saraban.documents.drawing.models import AsbuiltDrawing, ContractDrawing, ShopDrawing, ShopDrawingRevision
+from saraban.documents.rfa.models import RfaItem
 from saraban.identity.models import User
 from saraban.kit.clock import local_date
 from saraban.kit.dates import BUDDHIST_OFFSET
@@ -66,6 +68,22 @@ def numbers_of(chapters: list[WalkthroughDocument]) -> list[str]:
 
 
 class TestDocuments:
+    async def test_carry_drawings_of_three_registers(self, loaded: "System") -> None:
+        async with loaded.db.reading() as session:
+            many = [
+                await session.scalar(sa.select(sa.func.count()).select_from(model))
+                for model in (ContractDrawing, ShopDrawing, AsbuiltDrawing)
+            ]
+            codes = set(await session.scalars(sa.select(RfaItem.rfa_approve_code_id)))
+            current = await session.scalars(
+                sa.select(ShopDrawingRevision.revision_label).where(ShopDrawingRevision.is_current == sa.true())
+            )
+            labels = sorted(current)
+
+        assert many == [5, 8, 1]
+        assert labels == ["0"] * 4 + ["1"] * 4
+        assert len(codes) > 1
+
     async def test_stand_in_many_states(self, loaded: "System") -> None:
         async with loaded.db.reading() as session:
             states = set(await session.scalars(sa.select(WorkflowInstance.current_state)))
@@ -241,7 +259,7 @@ def _app():  # type: ignore[no-untyped-def]
 
 class TestFiles:
     def test_a_page_has_a_table_that_finds_its_objects(self) -> None:
-        page = demo.pdf_page("ผล (test) report.pdf")
+        page = drawings.pdf_page("ผล (test) report.pdf")
 
         start = int(page.rsplit(b"startxref\n", 1)[1].split(b"\n")[0])
         places = [int(line[:10]) for line in page[start:].split(b"\n")[3:8]]
@@ -249,7 +267,7 @@ class TestFiles:
         assert [page[place:].split(b" ")[0] for place in places] == [b"1", b"2", b"3", b"4", b"5"]
 
     def test_a_picture_is_a_whole_png(self) -> None:
-        picture = demo.png_picture()
+        picture = drawings.png_picture()
 
         assert picture.startswith(b"\x89PNG\r\n\x1a\n")
         assert picture[-8:-4] == b"IEND"

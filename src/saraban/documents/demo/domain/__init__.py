@@ -47,6 +47,7 @@ class DemoDocument:
     :param due: days after that on which an answer is due
     :param files: names; the extension decides what is made
     :param about: keys of documents: references, items of a transmittal, the subject of a circulation sheet
+    :param drawings: numbers of shop drawings, of an RFA; with its next revision they are drawn anew
     :param assignees: user names, of a circulation sheet
     """
 
@@ -69,6 +70,7 @@ class DemoDocument:
     purpose: str | None = None
     files: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
+    drawings: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
     acts: tuple[DemoAction, ...] = ()
 
@@ -93,6 +95,7 @@ _circulation = partial(DemoDocument, where=DemoRegister.CIRCULATION)
 _PAST = (
     _rfa(
         key="road-drawing",
+        drawings=("RD-101-S1", "RD-101-S2", "RD-102-S1"),
         discipline="ROW",
         rfa_type="SDW",
         subject="ขออนุมัติแบบขยายโครงสร้างทางเข้าท่าเรือ ช่วง กม. 0+000 ถึง กม. 1+200",
@@ -140,6 +143,7 @@ _PAST = (
     ),
     _rfa(
         key="office-rebar",
+        drawings=("OF-201-S1", "OF-201-S2"),
         discipline="BUD",
         rfa_type="SDW",
         subject="ขออนุมัติแบบขยายเหล็กเสริมฐานรากอาคารสำนักงานปฏิบัติการท่าเรือ",
@@ -186,6 +190,7 @@ _PAST = (
     ),
     _rfa(
         key="water-main",
+        drawings=("WT-301-S1", "WT-301-S2"),
         discipline="UTL",
         rfa_type="SDW",
         subject="ขออนุมัติแบบขยายท่อประปาหลักและหัวดับเพลิงบริเวณลานหลังท่า",

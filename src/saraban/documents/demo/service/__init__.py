@@ -1,10 +1,9 @@
 """The demo: documents with a past, and the story of a few new ones; each thing done through the service that people use."""
 
-import struct
-import zlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -19,6 +18,11 @@ from saraban.documents.core import service as core
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.demo.domain import PLAYERS, SCRIPTS, WALKTHROUGH, DemoAction, DemoDocument, DemoRegister
+from saraban.documents.demo.domain.drawings import DRAWINGS, DemoDrawing, content
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import CONTRACT, SHOP, DrawingKind
+from saraban.documents.drawing.domain import KINDS as KINDS_OF_DRAWINGS
+from saraban.documents.drawing.schemas import NewDrawing, NewDrawingRevision
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.identity import service as identity
@@ -26,6 +30,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import Clock, FixedClock, local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.operation import Receipt
 from saraban.projects import service as projects
 from saraban.workflow import service as workflow
 
@@ -135,7 +140,11 @@ async def write(
     files = [await _upload(ctx, stage, name) for name in script.files]
     fields = _circulation_fields if script.where is DemoRegister.CIRCULATION else _document_fields
     kind = KINDS[script.where]
-    new = kind.new.model_validate({**fields(ctx, found, script, known), "attachmentPublicIds": files})
+    asked = {**fields(ctx, found, script, known), "attachmentPublicIds": files}
+    if script.drawings:
+        current = await _current(ctx, stage, found, script.drawings)
+        asked["items"] = [{"drawingRevisionPublicId": one} for one in current.values()]
+    new = kind.new.model_validate(asked)
     receipt = await core.create(ctx, stage.documents, kind, new)
     assert receipt.public_id is not None  # every receipt of a document names it
     return await read(ctx, stage, receipt.public_id, script.where)
@@ -154,6 +163,7 @@ async def take_action(
     public_id = UUID(document["data"]["publicId"])
     match act.action:
         case "revise":
+            await _draw_anew(ctx, stage, found, script)
             assert isinstance(kind, core.RevisionedKind)  # no circulation of the demo is revised
             files = [await _upload(ctx, stage, name.replace(".", "-revised.")) for name in script.files]
             order = NewRevision(due_date=_due(ctx, script), attachment_public_ids=files)
@@ -249,6 +259,7 @@ async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocu
     ctx = stage.context(found.looker, now)
     if PLAYERS - found.people.keys() or await _find(ctx, stage, found, scripts[-1]) is not None:
         return 0
+    await load_drawings(stage, found, now=now)
     known: dict[str, UUID] = {}
     begun = await _find(ctx, stage, found, scripts[0]) is not None
     written = 0
@@ -266,6 +277,75 @@ async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocu
             document = await take_action(stage, found, script, document, act, moment)
         known[script.key] = UUID(document["data"]["publicId"])
     return written
+
+
+async def load_drawings(stage: DemoServices, found: DemoProject, *, now: datetime) -> None:
+    """Register the drawings that are missing, each with its history; one is known by its number."""
+    looker = stage.context(found.looker, now)
+    for script in DRAWINGS:
+        kind = KINDS_OF_DRAWINGS[script.register]
+        if await _current(looker, stage, found, [script.number], kind):
+            continue
+        (label, age), *later = script.revisions
+        ctx = stage.context(found.person(script.by), _at(stage, now - timedelta(days=age), 9, script.number))
+        sources = await _sources(looker, stage, found, script)
+        file = await _upload(ctx, stage, f"{script.number}.pdf")
+        new = NewDrawing(
+            project_public_id=found.project,
+            originator_organization_public_id=found.organizations[script.originator] if script.originator else None,
+            drawing_number=script.number,
+            title=script.title,
+            title_en=script.title_en,
+            discipline_code=script.discipline,
+            scale=script.scale,
+            sheet_size="A1",
+            revision=NewDrawingRevision(
+                label=label,
+                date=local_date(ctx.now, ctx.zone),
+                attachment_public_ids=[file],
+                derived_from_public_ids=sources,
+            ),
+        )
+        made = await stage.db.transact(partial(_register, ctx, kind, new))
+        for next_label, days in later:
+            moment = _at(stage, now - timedelta(days=days), 10, script.number)
+            await _revise(stage.context(ctx.caller, moment), stage, kind, made.resource_id, script.number, next_label)
+
+
+async def _register(ctx: RequestContext, kind: DrawingKind, new: NewDrawing, session: AsyncSession) -> Receipt:
+    return await drawings.register(ctx, session, kind, new)
+
+
+async def _revise(
+    ctx: RequestContext, stage: DemoServices, kind: DrawingKind, public_id: UUID, number: str, label: str | None
+) -> None:
+    file = await _upload(ctx, stage, f"{number}-revised.pdf")
+    new = NewDrawingRevision(label=label, date=local_date(ctx.now, ctx.zone), attachment_public_ids=[file])
+    await stage.db.transact(lambda session: drawings.revise(ctx, session, kind, public_id, new))
+
+
+async def _draw_anew(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDocument) -> None:
+    for number, revision in (await _current(ctx, stage, found, script.drawings)).items():
+        async with stage.db.reading() as session:
+            row = (await drawings.visible_revisions(ctx, session, SHOP, [revision]))[revision]
+        await _revise(ctx, stage, SHOP, row.head.public_id, number, None)
+
+
+async def _current(
+    ctx: RequestContext, stage: DemoServices, found: DemoProject, numbers: Sequence[str], kind: DrawingKind = SHOP
+) -> dict[str, UUID]:
+    """Return the current revisions of drawings by their numbers."""
+    async with stage.db.reading() as session:
+        return await drawings.current_by_number(ctx, session, kind, project=found.project, numbers=numbers)
+
+
+async def _sources(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDrawing) -> list[UUID]:
+    if script.drawn_from is None:
+        return []
+    revisions = list((await _current(ctx, stage, found, [script.drawn_from], CONTRACT)).values())
+    async with stage.db.reading() as session:
+        rows = await drawings.visible_revisions(ctx, session, CONTRACT, revisions)
+    return [row.head.public_id for row in rows.values()]
 
 
 def _at(stage: DemoServices, day: datetime, hour: int, spice: str) -> datetime:
@@ -375,49 +455,3 @@ async def _chapter(
         steps = await workflow.history(ctx, session, subjects=stage.subjects, public_id=instance)
         trail = await audit.list_records(session, entity_id=str(public_id), limit=_PAGE)
     return WalkthroughDocument(script, await read(ctx, stage, public_id, script.where), steps, trail.items[::-1])
-
-
-_WIDTH, _HEIGHT = 160, 100
-
-
-def content(name: str) -> bytes:
-    """Return the content of a demo file, a picture or a page, as the extension says."""
-    return png_picture() if name.lower().endswith(".png") else pdf_page(name)
-
-
-def pdf_page(title: str) -> bytes:
-    """Return a PDF of one page that shows its title; what PDF's own fonts cannot show becomes a question mark."""
-    shown = title.encode("ascii", "replace").decode().replace("\\", " ").replace("(", " ").replace(")", " ")
-    text = f"BT /F1 18 Tf 72 770 Td (Saraban demo) Tj 0 -30 Td /F1 12 Tf ({shown}) Tj ET"
-    objects = (
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        f"<< /Length {len(text)} >>\nstream\n{text}\nendstream",
-    )
-    whole, places = "%PDF-1.4\n", []
-    for number, body in enumerate(objects, 1):
-        places.append(len(whole))
-        whole += f"{number} 0 obj\n{body}\nendobj\n"
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
-    size = len(objects) + 1
-    end = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(whole)}\n%%EOF\n"
-    return f"{whole}xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode("ascii")
-
-
-def png_picture() -> bytes:
-    """Return a PNG: sky over a quay."""
-    rows = b"".join(b"\0" + _pixel(y) * _WIDTH for y in range(_HEIGHT))
-    header = struct.pack(">IIBBBBB", _WIDTH, _HEIGHT, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, body) for kind, body in chunks)
-
-
-def _pixel(y: int) -> bytes:
-    sky = y < _HEIGHT * 2 // 3
-    return bytes((120 + y, 170 + y // 2, 220)) if sky else bytes((90, 100 - y // 4, 105))
-
-
-def _chunk(kind: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
