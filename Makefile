@@ -89,18 +89,18 @@ $(BIN)/python:
 
 $(DONE)/installed: requirements.txt requirements-build.txt pyproject.toml | $(BIN)/python
 	@echo "Installing the locked dependencies."
-	@$(PIP) --require-hashes -r requirements-build.txt -r requirements.txt
+	@$(PIP) --no-deps --require-hashes -r requirements-build.txt -r requirements.txt
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@mkdir -p $(@D) && touch $@
 
 $(DONE)/dev: requirements-dev.txt $(DONE)/installed
 	@echo "Installing what the tests and checks need."
-	@$(PIP) --require-hashes -r requirements-dev.txt
+	@$(PIP) --no-deps --require-hashes -r requirements-dev.txt
 	@mkdir -p $(@D) && touch $@
 
 $(DONE)/bench: requirements-bench.txt $(DONE)/dev
 	@echo "Installing what the benchmarks compare with."
-	@$(PIP) --require-hashes -r requirements-bench.txt
+	@$(PIP) --no-deps --require-hashes -r requirements-bench.txt
 	@mkdir -p $(@D) && touch $@
 
 $(VENDOR): package-lock.json scripts/vendor_assets.py requirements-node.txt | $(BIN)/python

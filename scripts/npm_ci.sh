@@ -5,7 +5,7 @@ bin=$1
 cd "$(dirname "$0")/.."
 
 if ! { command -v npm && command -v node; } >/dev/null; then
-    "$bin/python" -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-node.txt
+    "$bin/python" -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements-node.txt
     export PATH="$bin:$PATH"
 fi
 # No package of ours needs a script of its own to be installed, and one of them would report that it was.

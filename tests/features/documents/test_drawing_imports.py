@@ -129,6 +129,14 @@ class TestImport:
         assert older["currentUntil"] == newer["currentFrom"]
         assert whole["revision"]["title"] == "แปลนฐานราก แก้ไข"
 
+    async def test_leaves_the_classification_of_what_is_registered(self, imports: DrawingImports, desk: Desk) -> None:
+        made = await desk.register("admin", "shop", FIRST)
+        done = await imports.imported([FIRST, "NOWHERE", "", "1", "", "แปลนฐานราก"])
+
+        whole = (await imports.client.get(f"/api/v1/drawings/shop/{made['publicId']}")).json()
+        assert counts(done)["imported"] == 1
+        assert whole["category"] is None
+
     async def test_goes_on_past_refused_lines(self, imports: DrawingImports) -> None:
         done = await imports.imported([FIRST, "", "", "X", "", "แปลน"], [SECOND, "", "", "0", "", "แปลน"])
 

@@ -237,15 +237,15 @@ class RegisterImport:
         """Hold a line against what the project allows, and against whose the drawing is that has the number already."""
         stated = read.stated
         assert stated is not None
-        if missing := self._missing(stated):
+        if head is None and (missing := self._missing(stated)):
             return MISSING, missing
         try:
-            if head is not None:
+            if head is not None:  # how it is classified stays, whatever the line says
                 await self._require_own(session, stated, head)
-            else:
-                if self._settings.pattern is not None:
-                    self._settings.pattern.require(stated.drawing_number)
-                await self._place(session, stated)
+                return READY, ()
+            if self._settings.pattern is not None:
+                self._settings.pattern.require(stated.drawing_number)
+            await self._place(session, stated)
             await self._classified(session, stated)
         except DomainError as refused:
             return REFUSED, list(refused.fields) or [
