@@ -275,6 +275,12 @@ def workbook_response(path: FilePath, form: str, folder: TemporaryDirectory[str]
     return StreamingResponse(_chunks(sheet), media_type=MEDIA[form], headers=headers)
 
 
+def stored_workbook(chunks: AsyncIterator[bytes], name: str) -> Response:
+    """An XLSX that lies in the storage, sent while it is read there."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
+    return StreamingResponse(chunks, media_type=MEDIA["xlsx"], headers=headers)
+
+
 def _chunks(sheet: BinaryIO) -> Iterator[bytes]:
     with sheet:
         while chunk := sheet.read(_CHUNK):

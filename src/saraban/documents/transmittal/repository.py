@@ -247,12 +247,15 @@ def remove_drawings(pipeline: Pipeline, revision_id: int) -> None:
     pipeline.delete(table_of(TransmittalDrawing), where={"transmittal_revision_id": [revision_id]})
 
 
-async def fix_drawing(
-    session: AsyncSession, item_id: int, *, number: str, label: str | None, title: str, title_en: str | None
-) -> None:
-    """Write down what a drawing says of itself when it goes along."""
-    values = {"drawing_number": number, "revision_label": label, "title": title, "title_en": title_en}
-    await session.execute(sa.update(TransmittalDrawing).where(TransmittalDrawing.id == item_id).values(**values))
+async def fix_drawings(session: AsyncSession, said: Sequence[Mapping[str, object]]) -> None:
+    """
+    Write down what drawings say of themselves when they go along.
+
+    :param said: texts by column, with the key of the row as `item`
+    """
+    if said:
+        table = table_of(TransmittalDrawing)
+        await session.execute(sa.update(table).where(table.c.id == sa.bindparam("item")), said)
 
 
 async def carriers(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[UUID]:

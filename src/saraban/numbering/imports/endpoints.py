@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.identity.dependencies import Context, KeyedContext
@@ -17,7 +17,6 @@ from saraban.identity.domain.context import RequestContext
 from saraban.imports.service import ImportFile, write_template
 from saraban.kit.http import (
     BINARY,
-    MEDIA,
     Db,
     Idempotent,
     Language,
@@ -28,6 +27,7 @@ from saraban.kit.http import (
     WorkbookFormat,
     read_after_commit,
     respond,
+    stored_workbook,
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
@@ -152,11 +152,7 @@ async def import_result(public_id: PathId, session: ReadSession, ctx: Context, s
     """Each line of the file again, with what came of it, or, before the commit, what would."""
     key = await uploads.import_result(ctx, session, storage, public_id=public_id)
     await session.close()  # a slow download must not keep a connection
-    headers = {
-        "Content-Disposition": f'attachment; filename="import-{public_id}.xlsx"',
-        "Cache-Control": "private, no-store",
-    }
-    return StreamingResponse(storage.read(key), media_type=MEDIA["xlsx"], headers=headers)
+    return stored_workbook(storage.read(key), f"import-{public_id}.xlsx")
 
 
 def _import(found: NumberImportRow, language: str) -> ImportOut:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.documents.drawing import service
@@ -30,7 +30,6 @@ from saraban.identity.domain.context import RequestContext
 from saraban.imports.service import ImportFile, write_template
 from saraban.kit.http import (
     BINARY,
-    MEDIA,
     Db,
     Idempotent,
     Language,
@@ -41,6 +40,7 @@ from saraban.kit.http import (
     WorkbookFormat,
     read_after_commit,
     respond,
+    stored_workbook,
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
@@ -169,11 +169,7 @@ async def import_result(
     """Each line of the file again, with what came of it, or, before the commit, what would."""
     key = await service.import_result(ctx, session, storage, KINDS[kind], public_id)
     await session.close()  # a slow download must not keep a connection
-    headers = {
-        "Content-Disposition": f'attachment; filename="import-{public_id}.xlsx"',
-        "Cache-Control": "private, no-store",
-    }
-    return StreamingResponse(storage.read(key), media_type=MEDIA["xlsx"], headers=headers)
+    return stored_workbook(storage.read(key), f"import-{public_id}.xlsx")
 
 
 async def _shown(

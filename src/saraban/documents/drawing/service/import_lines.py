@@ -78,16 +78,12 @@ def read_line(kind: DrawingKind, line: int, cells: Sequence[object]) -> ReadLine
     formulas = [key for key, text in texts.items() if text[0] in {FORMULA, "="}]
     if formulas:
         return ReadLine(line, cells, None, tuple(FieldProblem(f"/{key}", "formula", NO_FORMULA) for key in formulas))
-    values = {_field_of(key): text for key, text in texts.items()}
+    values = {"category" if key == "main_category" else key: text for key, text in texts.items()}
     try:
         return ReadLine(line, cells, DrawingSheetLine.model_validate(values, context=TYPED, by_name=True))
     except ValidationError as error:
         problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
         return ReadLine(line, cells, None, tuple(at_column(kind, one) for one in problems))
-
-
-def _field_of(key: str) -> str:
-    return "category" if key == "main_category" else key
 
 
 def at_column(kind: DrawingKind, problem: FieldProblem) -> FieldProblem:
@@ -245,7 +241,6 @@ class RegisterImport:
                 return READY, ()
             if self._settings.pattern is not None:
                 self._settings.pattern.require(stated.drawing_number)
-            await self._place(session, stated)
             await self._classified(session, stated)
         except DomainError as refused:
             return REFUSED, list(refused.fields) or [
@@ -318,9 +313,15 @@ class RegisterImport:
         return self._ids[name][code]
 
     async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, Any]:
-        """Return the columns of a drawing's place in its register, looked up once for all lines that say the same."""
-        contract = stated.contract or self._defaults.get("contract")
-        key = (contract, stated.category, stated.sub_category, stated.volume, stated.discipline)
+        """Return the columns of a new drawing's place in its register, looked up once for all lines that say the same."""
+        contract, _ = await self._place(session, stated)
+        key = (
+            contract.code if contract else None,
+            stated.category,
+            stated.sub_category,
+            stated.volume,
+            stated.discipline,
+        )
         if key not in self._columns:
             given = {
                 name: code
@@ -330,10 +331,7 @@ class RegisterImport:
                 if code is not None
             }
             try:
-                within = None
-                if (public_id := self._id("contract", contract)) is not None:
-                    within = await projects.find_contract(session, project=self.project, public_id=public_id)
-                self._columns[key] = await classified(session, self.kind, self.project, within, given)
+                self._columns[key] = await classified(session, self.kind, self.project, contract, given)
             except DomainError as refused:
                 self._columns[key] = refused
         found = self._columns[key]
@@ -360,9 +358,9 @@ class RegisterImport:
         else:
             last = history[-1]
             drawing, place, before = head.key, last.place + 1, CurrentPeriod(last.current_from)
-            since = next_period(before, at=self.ctx.now).since
-            rows.ended.append(EndedRevision(head.key, last.key, since, newest.title))
         since = next_period(before, at=self.ctx.now).since
+        if head is not None:
+            rows.ended.append(EndedRevision(head.key, history[-1].key, since, newest.title))
         for step, read in enumerate(new):
             is_current = read is new[-1]
             rows.revisions.append((drawing, self._revision(read, place + step, since, is_current=is_current)))

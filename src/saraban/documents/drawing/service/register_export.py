@@ -7,8 +7,6 @@ from pathlib import Path, PurePath
 from typing import Final
 from zipfile import ZIP_STORED, ZipFile
 
-from sqlalchemy.ext.asyncio import AsyncSession
-
 from saraban.attachments.domain import Storage
 from saraban.documents.drawing.domain import DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
@@ -39,18 +37,24 @@ class ExportTooLarge(DomainError):
     recovery = (Text("กรองให้แคบลงแล้วส่งออกทีละส่วน", "Narrow the filter and export one part at a time."),)
 
 
-async def write_sheet(ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, path: Path) -> None:
+async def write_sheet(
+    ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, path: Path, *, files: bool = False
+) -> list[tuple[str, LinkedDrawingFile]]:
     """
     Write a register as it is filtered, one row for each drawing at its current revision, or at that of a day.
 
     :param path: ends in `.csv` or `.xlsx`
+    :returns: the files of what is listed, each with the folder of its drawing, where `files` are wanted
     :raises Invalid: for a project that the caller may not see
     """
+    found: list[tuple[str, LinkedDrawingFile]] = []
     titles = [column.title for column in columns_of(kind)] + [f"{one.th} / {one.en}" for one in _MORE]
     with SheetWriter(path, titles, "Drawings") as sheet:
-        async for _, rows in _pages(ctx, db, kind, query, files=False):
+        async for attached, rows in _pages(ctx, db, kind, query, files=files):
             for row in rows:
                 sheet.add(_cells(ctx, kind, row))
+                found += [(_folder(row), file) for file in attached.get(row.revision.id, ())]
+    return found
 
 
 async def write_zip(
@@ -61,13 +65,10 @@ async def write_zip(
 
     :raises ExportTooLarge: before any file is read
     """
-    wanted: list[tuple[str, LinkedDrawingFile]] = []
-    async for files, rows in _pages(ctx, db, kind, query, files=True):
-        wanted += [(_folder(row), file) for row in rows for file in files[row.revision.id]]
+    sheet = path.with_name("register.xlsx")
+    wanted = await write_sheet(ctx, db, kind, query, sheet, files=True)
     if sum(file.attachment.file_size for _, file in wanted) > MOST_BYTES:
         raise ExportTooLarge(values={"most": MOST_BYTES >> 30})
-    sheet = path.with_name("register.xlsx")
-    await write_sheet(ctx, db, kind, query, sheet)
     with ZipFile(path, "w", ZIP_STORED) as packed:  # what is in it is compressed already
         await asyncio.to_thread(packed.write, sheet, sheet.name)
         named: set[str] = set()
@@ -85,17 +86,12 @@ async def _pages(
     while True:
         async with db.reading() as session:
             found = await find_page(ctx, session, kind, asked)
-            attached = await _files(session, kind, found.items) if files else {}
+            keys = [row.revision.id for row in found.items] if files else []
+            attached = await repository.files(session, kind, keys) if keys else {}
         yield attached, found.items
         if found.next_cursor is None:
             return
         asked = asked.model_copy(update={"cursor": found.next_cursor})
-
-
-async def _files(
-    session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
-) -> dict[int, list[LinkedDrawingFile]]:
-    return await repository.files(session, kind, [row.revision.id for row in rows])
 
 
 def _cells(ctx: RequestContext, kind: DrawingKind, row: DrawingRow) -> list[object]:

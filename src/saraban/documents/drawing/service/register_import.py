@@ -32,7 +32,7 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.imports import service as imports
 from saraban.imports.domain import MISSING, READY, REFUSED, THERE, ImportState
 from saraban.imports.models import ImportRow
-from saraban.imports.service import Cells, ImportFile, ImportTurn, ResultWorkbook
+from saraban.imports.service import ImportFile, ImportTurn, ResultWorkbook
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import NotFound, unknown
 from saraban.kit.idempotency import Idempotency
@@ -236,10 +236,8 @@ async def _begin(ctx: RequestContext, db: Database, turn: Turn) -> RegisterImpor
 
 
 async def _read(path: Path, kind: DrawingKind) -> tuple[list[list[ReadLine]], list[ReadLine]]:
-    def lines() -> Iterator[Cells]:
-        return imports.sheet_lines(path, columns_of(kind), formulas=True)
-
-    return await asyncio.to_thread(lambda: by_drawing(lines(), kind))
+    columns = columns_of(kind)
+    return await asyncio.to_thread(lambda: by_drawing(imports.sheet_lines(path, columns, formulas=True), kind))
 
 
 def _batches(drawings: Sequence[list[ReadLine]]) -> Iterator[Sequence[list[ReadLine]]]:

@@ -39,37 +39,44 @@ async def check(ctx: RequestContext, session: AsyncSession, *, project: UUID, as
     return list(found.values())
 
 
-async def replace(session: AsyncSession, revision_id: int, carried: Carried) -> None:
+async def replace(session: AsyncSession, revision_id: int, wanted: Carried) -> None:
     """Put other drawings into a draft."""
     pipeline = Pipeline(session)
     repository.remove_drawings(pipeline, revision_id)
-    repository.queue_drawings(pipeline, revision_id, carried)
+    repository.queue_drawings(pipeline, revision_id, wanted)
     await pipeline.send()
 
 
 async def copy(session: AsyncSession, *, before: int, revision_id: int) -> None:
     """Begin the list of a revision with that of the one before, each drawing at its current revision."""
     rows = await repository.carried_drawings(session, revision_ids=[before])
-    carried: Carried = []
+    current: Carried = []
     for kind in KINDS.values():
         keys = await drawings.current_revisions(session, kind, [row.key for row in rows if row.kind is kind])
-        carried += [(kind, key) for key in dict.fromkeys(keys)]
-    await replace(session, revision_id, carried)
+        current += [(kind, key) for key in dict.fromkeys(keys)]
+    await replace(session, revision_id, current)
 
 
 async def issue(session: AsyncSession, revision_id: int) -> None:
     """Write down what each drawing says of itself when it goes along."""
     rows = await repository.carried_drawings(session, revision_ids=[revision_id])
-    for row, one in await _resolved(session, rows):
-        revision = one.revision
-        await repository.fix_drawing(
-            session,
-            row.item_id,
-            number=one.number,
-            label=revision.revision_label,
-            title=revision.title,
-            title_en=revision.title_en,
-        )
+    said = [
+        {
+            "item": row.item_id,
+            "drawing_number": one.number,
+            "revision_label": one.revision.revision_label,
+            "title": one.revision.title,
+            "title_en": one.revision.title_en,
+        }
+        for row, one in await _resolved(session, rows)
+    ]
+    await repository.fix_drawings(session, said)
+
+
+async def carried(session: AsyncSession, revision_id: int) -> list[UUID]:
+    """Return the public ids of the revisions that a transmittal carries, in the order of its list."""
+    rows = await repository.carried_drawings(session, revision_ids=[revision_id])
+    return [one.revision.public_id for _, one in await _resolved(session, rows)]
 
 
 async def answers(session: AsyncSession, revision_ids: Sequence[int]) -> Mapping[int, list[TransmittedDrawing]]:

@@ -223,8 +223,7 @@ async def _change_drawings(
     :raises DocumentAlreadyIssued: as with documents
     """
     key = row.revision.id
-    carried = (await drawings.answers(session, [key])).get(key, [])
-    before, after = [str(one.revision_public_id) for one in carried], [str(one) for one in asked]
+    before, after = [str(one) for one in await drawings.carried(session, key)], [str(one) for one in asked]
     if before != after:
         if row.revision.issued_date is not None:
             says = core.DocumentAlreadyIssued.says
