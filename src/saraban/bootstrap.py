@@ -276,7 +276,7 @@ def document_kinds() -> list[documents.AnyKind]:
 
 def carriers() -> list[NumberedDocuments]:
     """Return the registers whose documents carry numbers, for `number verify`."""
-    return [documents.DOCUMENT_NUMBERS, circulations.CIRCULATION_NUMBERS]
+    return [documents.DOCUMENT_NUMBERS, circulations.CIRCULATION_NUMBERS, *drawings.DRAWING_NUMBERS]
 
 
 def _subjects(zone: ZoneInfo) -> Subjects:

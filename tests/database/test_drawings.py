@@ -9,7 +9,10 @@ from zoneinfo import ZoneInfo
 
 import pytest_asyncio
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.bootstrap import carriers
+from saraban.documents.core.service import DocumentServices
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import CONTRACT, SHOP, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
@@ -23,8 +26,11 @@ from saraban.identity.models import Organization
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
+from saraban.kit.idempotency import Idempotency
+from saraban.kit.locks import DatabaseLocks
 from saraban.kit.operation import Receipt
-from saraban.projects.models import Project
+from saraban.numbering import service as numbering
+from saraban.projects.models import Project, ShopDrawingMainCategory
 from tests.demo_people import fill
 from tests.drawing_imports import begun_import
 from tests.factories.contexts import context
@@ -53,6 +59,12 @@ class Register:
             title="แปลนฐานราก",
         )
         return await self.db.transact(lambda session: drawings.register(ctx, session, kind, new))
+
+    async def issue(self, services: DocumentServices) -> Receipt:
+        """Register a shop drawing with the next number of the format."""
+        ctx = await self.as_("admin")
+        new = NewDrawing(project_public_id=self.project.public_id, category_code="FND", title="แปลนฐานราก")
+        return await drawings.create(ctx, services, SHOP, new)
 
     async def revise(self, account: str, kind: DrawingKind, receipt: Receipt, label: str | None = None) -> Receipt:
         ctx = await self.as_(account)
@@ -90,6 +102,10 @@ async def register(any_db: Database) -> Register:
         return Register(any_db, project, {one.organization_code: one for one in found})
 
 
+async def insert(session: AsyncSession, row: object) -> None:
+    session.add(row)
+
+
 async def told(*those: Any) -> list[str]:
     found = await asyncio.gather(*those, return_exceptions=True)
     for one in found:
@@ -122,6 +138,29 @@ class TestAtOnce:
 
     async def test_each_register_has_it_for_itself(self, register: Register) -> None:
         assert await told(register.create("admin", SHOP, "N-1"), register.create("admin", CONTRACT, "N-1")) == ["", ""]
+
+    async def test_numbers_of_the_format_step_over_those_from_outside(self, register: Register) -> None:
+        allocator = numbering.Allocator(
+            register.db, DatabaseLocks(), budget=numbering.RetryBudget(deadline=60), lock_timeout=60
+        )
+        services = DocumentServices(register.db, Idempotency(register.db), allocator, ())
+        category = ShopDrawingMainCategory(
+            project_id=register.project.id, main_category_code="FND", main_category_name="ฐานราก"
+        )
+        await register.db.transact(lambda session: insert(session, category))
+        stated = [f"LCBP3-C2-GEN-FND-000{place}-0" for place in (2, 4)]
+        try:
+            told_of = await told(
+                *(register.issue(services) for _ in range(4)),
+                *(register.create("admin", SHOP, number) for number in stated),
+            )
+        finally:
+            await allocator.close()
+
+        found = await register.pages("admin", SHOP, limit=10)
+        assert len(found) == 6 - told_of.count("DRAWING_NUMBER_TAKEN")
+        assert len(set(found)) == len(found)
+        assert [one async for one in numbering.check_consistency(register.db, carriers=carriers())] == []
 
     async def test_revisions_follow_each_other(self, register: Register) -> None:
         drawing = await register.create("admin", SHOP, "N-1")

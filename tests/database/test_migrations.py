@@ -81,6 +81,7 @@ STEPS = [
     "0063",
     "0064",
     "0065",
+    "0066",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
@@ -472,7 +473,7 @@ class TestLedger:
         found = rows(
             moved,
             "SELECT document_number, base_number, sequence_number, document_number_status, holder_kind "
-            "FROM document_number_reservations ORDER BY id",
+            "FROM document_number_reservations WHERE register = 'document' ORDER BY id",
         )
 
         assert [tuple(row) for row in found] == [
@@ -483,6 +484,30 @@ class TestLedger:
             (first_schema_rows.TRANSMITTAL, first_schema_rows.TRANSMITTAL, 117, "CONFIRMED", "transmittal"),
             (first_schema_rows.SHEET, first_schema_rows.SHEET, 1, "CONFIRMED", "circulation"),
         ]
+
+    def test_has_the_numbers_of_drawings_each_in_its_register(self, moved: str) -> None:
+        found = rows(
+            moved,
+            "SELECT l.register, l.document_number, r.document_number, l.source, l.holder_kind "
+            "FROM document_number_reservations AS l "
+            "JOIN document_number_renderings AS r ON r.reservation_id = l.id AND r.register = l.register "
+            "WHERE l.register <> 'document' ORDER BY l.id",
+        )
+        held = [
+            rows(
+                moved,
+                f"SELECT count(*) FROM {table} AS d JOIN document_number_reservations AS l ON l.uuid = d.number_uuid "
+                "AND l.holder_public_id = d.uuid",
+            )
+            for table in ("contract_drawings", "shop_drawings", "asbuilt_drawings")
+        ]
+
+        assert [tuple(row) for row in found] == [
+            ("contract", "CD-1", "CD-1", "MIGRATED", "contract_drawing"),
+            ("shop", "SD-1", "SD-1", "MIGRATED", "shop_drawing"),
+            ("asbuilt", "AB-1", "AB-1", "MIGRATED", "asbuilt_drawing"),
+        ]
+        assert held == [[(1,)]] * 3
 
     def test_keeps_the_tokens_and_binds_the_documents(self, moved: str) -> None:
         tokens = {UUID(str(row[0])) for row in rows(moved, "SELECT token FROM document_number_reservations")}
@@ -499,7 +524,8 @@ class TestLedger:
         def reprinted(connection: sa.Connection) -> list[tuple[str, str]]:
             ledger = Base.metadata.tables["document_number_reservations"].c
             columns = ledger.document_number, ledger.format_template, ledger.format_values
-            stored = connection.execute(sa.select(*columns, ledger.sequence_number, ledger.revision_label)).all()
+            printed = sa.select(*columns, ledger.sequence_number, ledger.revision_label)
+            stored = connection.execute(printed.where(ledger.register == "document")).all()
             return [(row[0], Template.parse(row[1]).render(row[2], sequence=row[3], revision=row[4])) for row in stored]
 
         whole_metadata()

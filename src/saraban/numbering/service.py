@@ -22,7 +22,9 @@ from saraban.numbering.imports.service.uploads import (
     upload_import,
 )
 from saraban.numbering.issue.domain import RetryBudget
+from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS
 from saraban.numbering.issue.service.allocator import Allocator, NumberServices, replace_number
+from saraban.numbering.issue.service.external_numbers import ExternalNumber, register_external, taken_in
 from saraban.numbering.issue.service.lifecycle import (
     NumberToVoid,
     any_overdue,
@@ -86,14 +88,16 @@ from saraban.numbering.register.service.ledger import (
 from saraban.numbering.register.service.operations import list_operations
 from saraban.numbering.series.domain.counter import RangeDraft
 from saraban.numbering.series.domain.states import OverflowRule, RangeKind
-from saraban.numbering.series.domain.template import Narrowing
+from saraban.numbering.series.domain.template import Narrowing, NumberUnprintable
 from saraban.numbering.series.models import FormatRow, NumberErrorRow, NumberOperation, RangeRow
 
 __all__ = [
     "ERROR_RETENTION",
+    "NUMBER_CONSTRAINTS",
     "Allocator",
     "CounterMove",
     "Discrepancy",
+    "ExternalNumber",
     "FormatChoice",
     "FormatDraft",
     "FormatEffect",
@@ -116,6 +120,7 @@ __all__ = [
     "NumberRow",
     "NumberServices",
     "NumberToVoid",
+    "NumberUnprintable",
     "NumberedDocuments",
     "OverflowRule",
     "Plan",
@@ -165,6 +170,7 @@ __all__ = [
     "range_effect",
     "read_format",
     "read_import",
+    "register_external",
     "release_range",
     "replace_held_number",
     "replace_number",
@@ -178,6 +184,7 @@ __all__ = [
     "series_ledger",
     "series_printing",
     "start_import",
+    "taken_in",
     "upload_import",
     "void_for",
     "void_number",

@@ -112,6 +112,31 @@ class TestForms:
         assert {one["revision"]["revisionDate"] for one in full} == {"2026-02-28"}
         assert [len(one["revisions"][0]["attachments"]) for one in full] == [1, 2]
 
+    async def test_issues_the_number_by_the_format_for_one_drawing(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        client = await desk.as_("admin")
+        path = f"/api/v1/projects/{desk.project}/drawing-categories/shop-main-categories"
+        await client.post(path, json={"code": "FND", "nameTh": "ฐานราก"})
+        browser = await sit("dc.contractor", "en")
+        form = {
+            **_chosen(html_of(await browser.get("/drawings/shop/new"))),
+            "issuesNumber": "1",
+            "categoryCode": "FND",
+        }
+
+        several = html_of(await browser.post("/drawings/shop/new", data={**form, "lines": "แปลน\nรูปตัด"}))
+        answer = await browser.post("/drawings/shop/new", data={**form, "lines": "แปลนฐานราก อาคาร HW\tPlan"})
+
+        assert "one drawing at a time" in several
+        page = html_of(await browser.get(answer.headers["location"]))
+        assert "<h1>LCBP3-C2-GEN-FND-0001-0</h1>" in page
+        number = (
+            await desk.read("dc.contractor", "drawings/shop", answer.headers["location"].rpartition("/")[2])
+        ).json()
+        assert number["revision"]["title"] == "แปลนฐานราก อาคาร HW"
+        series = html_of(await (await sit("admin", "th")).get("/numbers", params={"project": desk.project}))
+        assert "แบบขยาย: LCBP3-C2-GEN-FND-…-" in series
+
     async def test_says_the_line_and_registers_none(self, sit: Sit, signed_in: SignIn) -> None:
         desk = await desk_of(signed_in)
         await desk.register("admin", "shop", "S-2")

@@ -6,6 +6,7 @@ never false: the unique constraint over it lets one revision be current on both 
 """
 
 from datetime import date, datetime
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
@@ -22,6 +23,7 @@ class Drawing(HasPublicId, Base):
     The head of a drawing.
 
     :param audience_kind: and `audience_id`: who is shown it, as `domain.audience_of` says; they follow from contract and originator
+    :param number_uuid: public id of its number in the ledger
     :param version: raised by every write to what is shown of the drawing
     """
 
@@ -34,6 +36,7 @@ class Drawing(HasPublicId, Base):
     discipline_id: Mapped[int | None] = mapped_column(sa.ForeignKey("disciplines.id"))
     audience_kind: Mapped[int] = mapped_column(sa.SmallInteger, server_default="1")
     audience_id: Mapped[int] = mapped_column(server_default="0")
+    number_uuid: Mapped[UUID | None]
     scale: Mapped[str | None] = mapped_column(sa.String(50))
     sheet_size: Mapped[str | None] = mapped_column(sa.String(20))
     zone: Mapped[str | None] = mapped_column(sa.String(100))
@@ -69,6 +72,7 @@ class DrawingRevision(HasPublicId, Base):
     What a drawing was at one revision.
 
     :param revision_number: its place in the history, from 0; the label is what is printed
+    :param drawing_number: as it is printed on this one, where the number prints the revision; the head has that of the current one
     :param status_code: suitability or status, as the project writes it: `S2`, `A1`
     :param rfa_approve_code_id: what the latest RFA that carried it was answered with; contract drawings have none
     :param current_from: until `current_until` it was the current one; without an end it still is
@@ -79,6 +83,7 @@ class DrawingRevision(HasPublicId, Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     revision_number: Mapped[int]
     revision_label: Mapped[str | None] = mapped_column(Code(10))
+    drawing_number: Mapped[str | None] = mapped_column(Code(255))
     is_current: Mapped[bool | None]
     rfa_approve_code_id: Mapped[int | None] = mapped_column(sa.ForeignKey("rfa_approve_codes.id"))
     revision_date: Mapped[date | None]

@@ -68,7 +68,11 @@ class NewDrawing(_Sheet):
         None, description="Its parties are shown the drawing; without contract and originator the whole project is."
     )
     originator_organization_public_id: UUID | None = Field(None, description="Who drew it.", examples=[EXAMPLE_ID])
-    drawing_number: DrawingNumber = Field(examples=["LP3-HW-ST-001"])
+    drawing_number: DrawingNumber | None = Field(
+        None,
+        description="As it is printed on the sheet. When left out, the next number of the project's format for drawings.",
+        examples=["LP3-HW-ST-001"],
+    )
     title: DrawingTitle = Field(examples=["แปลนฐานราก อาคาร HW"])
     title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
     revision: NewDrawingRevision = Field(default_factory=NewDrawingRevision)

@@ -48,12 +48,16 @@ _ISSUED_BY = (OperationCode.GENERATE, OperationCode.RESERVE, OperationCode.OVERR
 
 
 async def taken_numbers(
-    connected: SessionOrConnection, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
+    connected: SessionOrConnection, *, project_id: int, bases: Sequence[str], numbers: Sequence[str], register: str
 ) -> frozenset[str]:
-    """Return which of these base numbers and renderings exist; plain reads, no locks (REQ-NUM-05)."""
-    held = sa.select(LEDGER.c.base_number).where(LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases))
+    """Return which of these base numbers and renderings a register has; plain reads, no locks (REQ-NUM-05)."""
+    held = sa.select(LEDGER.c.base_number).where(
+        LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases), LEDGER.c.register == register
+    )
     printed = sa.select(RENDERINGS.c.document_number).where(
-        RENDERINGS.c.project_id == project_id, RENDERINGS.c.document_number.in_(numbers)
+        RENDERINGS.c.project_id == project_id,
+        RENDERINGS.c.document_number.in_(numbers),
+        RENDERINGS.c.register == register,
     )
     return frozenset(await connected.scalars(held)) | frozenset(await connected.scalars(printed))
 
@@ -103,11 +107,13 @@ async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> Non
     await session.execute(_INSERT_RENDERING, row)
 
 
-async def printed_by(session: AsyncSession, *, project_id: int, number: str) -> int | None:
-    """Return the key of the ledger entry that was ever printed like this."""
+async def printed_by(session: AsyncSession, *, project_id: int, number: str, register: str) -> int | None:
+    """Return the key of the ledger entry that was ever printed like this in a register."""
     return await session.scalar(
         sa.select(NumberRendering.reservation_id).where(
-            NumberRendering.project_id == project_id, NumberRendering.document_number == number
+            NumberRendering.project_id == project_id,
+            NumberRendering.document_number == number,
+            NumberRendering.register == register,
         )
     )
 
@@ -221,12 +227,18 @@ async def project_and_type_of(session: AsyncSession, entry: LedgerEntry) -> tupl
     return row[0], row[1], row[2]
 
 
-async def by_printed_number(session: AsyncSession, *, project_id: int, number: str) -> LedgerEntry | None:
-    """Return the entry that was ever printed like this."""
+async def by_printed_number(
+    session: AsyncSession, *, project_id: int, number: str, register: str
+) -> LedgerEntry | None:
+    """Return the entry that was ever printed like this in a register."""
     statement = (
         sa.select(LedgerEntry)
         .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
-        .where(NumberRendering.project_id == project_id, NumberRendering.document_number == number)
+        .where(
+            NumberRendering.project_id == project_id,
+            NumberRendering.document_number == number,
+            NumberRendering.register == register,
+        )
     )
     return await session.scalar(statement)
 
@@ -285,8 +297,8 @@ _ADVANCE = (
 )
 # The ledger's rows that the statement before has written, each with its key.
 _PRINT = (
-    f"INSERT INTO {RENDERINGS.name} (project_id, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
-    f"SELECT project_id, id, document_number, revision_label, 'ISSUE', created_at FROM {LEDGER.name}{{}} WHERE {{}} AND ({{}})"
+    f"INSERT INTO {RENDERINGS.name} (project_id, register, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
+    f"SELECT project_id, register, id, document_number, revision_label, 'ISSUE', created_at FROM {LEDGER.name}{{}} WHERE {{}} AND ({{}})"
 )
 _WRITTEN = "(project_id = {} AND series = {} AND `range` = {} AND sequence_number BETWEEN {} AND {})"
 # What the driver says when a number (not a token or anything else) is already there.
@@ -353,6 +365,45 @@ async def advance_counters(driver: DriverConnection, moved: Moved, *, now: datet
     """Move counters that the transaction holds, each from what was seen to its last number, and say whether all were moved."""
     statements = [_filled(driver, _ADVANCE, advance) for advance in _advances(moved, now)]
     return await driver.run(statements) == [1] * len(statements)
+
+
+# Printed forms of the rows just inserted. What somebody else has committed meanwhile has its printed forms already.
+_PRINT_FINAL = (
+    f"INSERT INTO {RENDERINGS.name} (project_id, register, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
+    f"SELECT l.project_id, l.register, l.id, l.document_number, l.revision_label, 'ISSUE', l.created_at FROM {LEDGER.name} AS l "
+    "WHERE l.id >= {} AND l.project_id = {} AND l.source = {} "
+    f"AND NOT EXISTS (SELECT 1 FROM {RENDERINGS.name} AS r WHERE r.reservation_id = l.id)"
+)
+
+
+async def insert_numbers(
+    session: AsyncSession,
+    *,
+    project_id: int,
+    source: str,
+    entries: Sequence[Sequence[object]],
+    audits: Sequence[Sequence[object]],
+) -> None:
+    """
+    Write numbers that no counter issues: ledger and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`, printed forms.
+
+    :param source: of all of them
+    """
+    driver = await DriverConnection.of(session)
+    if driver.on_sqlite:
+        first = int(await session.scalar(sa.select(sa.func.coalesce(sa.func.max(LEDGER.c.id), 0))) or 0) + 1
+        await insert_many(driver, LEDGER, LEDGER_COLUMNS, entries)
+        await driver.run([_filled(driver, _PRINT_FINAL, (first, project_id, source))])
+        await insert_many(driver, AUDIT, AUDIT_COLUMNS, audits)
+        return
+    printed = _PRINT_FINAL.format("LAST_INSERT_ID()", project_id, driver.literal(source))
+    await driver.run(
+        [
+            insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries),
+            SqlStatement(printed),
+            insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits),
+        ]
+    )
 
 
 async def insert_audits(driver: DriverConnection, audits: Sequence[Sequence[object]]) -> None:

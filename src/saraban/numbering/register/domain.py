@@ -331,6 +331,8 @@ def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> Itera
 
 def misprint(values: Mapping[str, str], sequence: int, base: str, number: str, label: str, template: str) -> str | None:
     """:returns: what the stored format prints, where that is not the number of the ledger"""
+    if not template:  # it comes from outside
+        return base if base != number else None
     try:
         parsed = stored_template(template)
         printed = parsed.render(values, sequence=sequence, revision=label)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 import orjson
@@ -30,7 +30,7 @@ from saraban.numbering.register.schemas import (
 )
 from saraban.numbering.register.service import ledger, operations, sheets
 from saraban.numbering.series.domain.counter import LARGEST_STATED
-from saraban.numbering.series.domain.states import OperationCode
+from saraban.numbering.series.domain.states import DOCUMENTS, OperationCode
 from saraban.numbering.series.models import NumberOperation
 
 router = APIRouter(route_class=RecordedRoute)
@@ -43,9 +43,14 @@ async def resolve(
     ctx: Context,
     project_public_id: Project,
     number: Annotated[str, Query(min_length=1, max_length=255)],
+    register: Annotated[
+        Literal["document", "contract", "shop", "asbuilt"], Query(description="Drawings have registers of their own.")
+    ] = DOCUMENTS,
 ) -> NumberResolutionOut:
     """An old number of a renumbered document leads to the document; so does each of its revisions' numbers."""
-    found = await ledger.resolve_number(ctx, session, project_public_id=project_public_id, number=number)
+    found = await ledger.resolve_number(
+        ctx, session, project_public_id=project_public_id, number=number, register=register
+    )
     current = found.current
     choice = await number_plan.format_choice(session, current.public_id)
     assert choice is not None

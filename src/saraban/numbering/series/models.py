@@ -16,13 +16,14 @@ from saraban.imports.domain import ImportState
 from saraban.imports.models import FileImport
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 from saraban.kit.json import Json
-from saraban.numbering.series.domain.states import NumberSource, NumberState, OverflowRule, RangeKind
+from saraban.numbering.series.domain.states import DOCUMENTS, NumberSource, NumberState, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import FormatKey, Narrowing
 
 LEDGER_COLUMNS = (
     "uuid",
     "token",
     "project_id",
+    "register",
     "correspondence_type_id",
     "originator_organization_id",
     "recipient_organization_id",
@@ -183,6 +184,9 @@ class LedgerEntry(HasPublicId, Base):
     """
     Every number ever issued, one row each, with its state, holder, request token and what it was rendered from.
 
+    A number is unique in its register: documents of all kinds together, and each register of drawings for itself (REQ-NUM-27).
+    One that comes from outside has no format: its template is empty, its sequence 0, its series the name of the register.
+
     `user_id` is who issued it. Who voided, cancelled or confirmed it is in `NumberAudit`, under that operation.
     """
 
@@ -190,7 +194,7 @@ class LedgerEntry(HasPublicId, Base):
     __table_args__ = public_id_index(
         "document_number_reservations",
         sa.Index("idx_docnum_ledger_token", "token", unique=True),
-        sa.Index("idx_docnum_ledger_base", "project_id", "base_number", unique=True),
+        sa.Index("idx_docnum_ledger_base", "project_id", "base_number", "register", unique=True),
         sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
         # In which series an organization has numbers, whoever they were begun for.
         sa.Index("idx_docnum_ledger_originator", "originator_organization_id", "project_id", "series"),
@@ -203,6 +207,7 @@ class LedgerEntry(HasPublicId, Base):
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
     token: Mapped[UUID]
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    register: Mapped[str] = mapped_column(Code(10), default=DOCUMENTS, server_default=DOCUMENTS)
     correspondence_type_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_types.id"))
     originator_organization_id: Mapped[int]
     recipient_organization_id: Mapped[int] = mapped_column(default=-1)
@@ -236,16 +241,17 @@ class LedgerEntry(HasPublicId, Base):
 
 
 class NumberRendering(Base):
-    """Each printed form of a number: first issue, revisions, aliases. Unique in its project."""
+    """Each printed form of a number: first issue, revisions, aliases. Unique in its register."""
 
     __tablename__ = "document_number_renderings"
     __table_args__ = (
-        sa.Index("idx_docnum_rendering_number", "project_id", "document_number", unique=True),
+        sa.Index("idx_docnum_rendering_number", "project_id", "document_number", "register", unique=True),
         sa.Index("idx_docnum_rendering_ledger", "reservation_id"),
     )
 
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
+    register: Mapped[str] = mapped_column(Code(10), default=DOCUMENTS, server_default=DOCUMENTS)
     reservation_id: Mapped[int] = mapped_column(sa.ForeignKey("document_number_reservations.id"))
     document_number: Mapped[str] = mapped_column(Code(255))
     revision_label: Mapped[str | None] = mapped_column(sa.String(10))

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import CodeAnswer
+from saraban.documents.drawing.domain import KINDS as DRAWINGS
 from saraban.documents.rfa import service as rfas
 from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.domain.context import Caller, RequestContext
@@ -332,7 +333,9 @@ def version_in(form: FormValues) -> int:
 
 @router.get("/documents/{name}/{public_id}")
 async def by_kind(name: str, public_id: UUID, _page: CurrentPage) -> Response:
-    """The address of links in notifications, which know the kind by its name."""
+    """The address of links in notifications and in the number register, which know the kind by its name."""
+    if (drawing := next((one.path for one in DRAWINGS.values() if one.entity_type == name), None)) is not None:
+        return RedirectResponse(f"/drawings/{drawing}/{public_id}", status_code=303)
     if name not in BY_NAME:
         raise NotFound(f"There is no kind {name}.")
     return RedirectResponse(f"{BY_NAME[name].url}/{public_id}", status_code=303)

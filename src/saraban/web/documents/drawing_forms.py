@@ -11,8 +11,9 @@ from uuid import UUID
 
 from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
+from saraban.documents.core.dependencies import Documents
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
@@ -21,6 +22,7 @@ from saraban.identity import service as identity
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, NotFound, Text, required
 from saraban.kit.http import ReadSession
 from saraban.kit.text import fold
+from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, ProjectDetail
 from saraban.web.shell.forms import (
@@ -30,6 +32,7 @@ from saraban.web.shell.forms import (
     FormValues,
     SentForm,
     form_errors,
+    show_again,
     submit,
     uploaded,
 )
@@ -44,6 +47,10 @@ _ALL: Final = (
     *("volumeCode", "scale", "sheetSize", "zone"),
 )
 _TOO_MANY: Final = Text("ลงทะเบียนได้ครั้งละไม่เกิน {most} แบบ", "At most {most} drawings can be registered at once.")
+_ONE_NUMBER: Final = Text(
+    "ออกเลขที่จากรูปแบบได้ครั้งละ 1 แบบ ระบุชื่อแบบเพียงบรรทัดเดียว",
+    "A number is issued for one drawing at a time: give its title on one line.",
+)
 _STRAY: Final = Text(
     "ชื่อไฟล์ “{file}” ไม่ขึ้นต้นด้วยเลขที่แบบในรายการ", "The name of “{file}” begins with no drawing number of the list."
 )
@@ -166,11 +173,50 @@ def _chosen(form: FormValues, own: Sequence[PartySummary], contracts: Sequence[C
 
 
 @router.post("/{name}/new")
-async def create(name: str, form: CurrentForm) -> Response:
+async def create(name: str, form: CurrentForm, services: Documents) -> Response:
     """Register what was typed, all or nothing; a refusal comes back with every line and file."""
     kind = register_named(name)
+    if not form.text("issuesNumber"):
+        return await submit(form, partial(_register, kind), partial(_form, kind))
+    try:
+        order = _untitled(form)
+        await limit_issuing(form.page.request)
+        receipt = await form.once(lambda ctx: drawings.create(ctx, services, kind, order))
+    except DomainError as error:
+        return await show_again(form, error, partial(_form, kind))
+    return RedirectResponse(f"/drawings/{kind.path}/{receipt.resource_id}", 303)
 
-    return await submit(form, partial(_register, kind), partial(_form, kind))
+
+def _untitled(form: SentForm) -> NewDrawing:
+    """
+    Return the one drawing that gets the next number of the format; its line says title, title in English and revision.
+
+    :raises Invalid: for several lines, naming the field
+    """
+    lines = [one for one in (form.text("lines") or "").splitlines() if one.strip()]
+    if len(lines) > 1:
+        raise Invalid(fields=[FieldProblem("/lines", "too_long", _ONE_NUMBER)])
+    title, title_en, label = [*(cell.strip() for cell in "".join(lines).split("\t")), "", ""][:3]
+    said = {"title": title, "titleEn": title_en}
+    revision = {
+        "label": label,
+        "date": form.text("date"),
+        "attachmentPublicIds": [one for one, _ in uploaded(form.values)],
+    }
+    payload = {
+        "projectPublicId": str(form.project),
+        **form.filled(*_ALL),
+        **{name: value for name, value in said.items() if value},
+        "revision": {name: value for name, value in revision.items() if value},
+    }
+    try:
+        return form.order(NewDrawing, payload)
+    except Invalid as error:
+        error.fields = tuple(
+            replace(one, pointer="/lines") if one.pointer in {"/title", "/titleEn", "/revision/label"} else one
+            for one in error.fields
+        )
+        raise
 
 
 async def _register(kind: DrawingKind, form: SentForm, session: AsyncSession) -> str:

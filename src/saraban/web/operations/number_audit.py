@@ -255,7 +255,7 @@ def sentence(language: str, row: numbering.NumberOperation) -> Sentence:
     values = {
         "who": row.person or row.username,
         "operation": labels.number_operation(code).say(language),
-        "series": (audit.series or "").replace("{SEQ}", "…"),
+        "series": labels.series_name(language, audit.series or ""),
         "stretch": "–".join(map(str, dict.fromkeys((audit.sequence_number, audit.skipped_to)))),
         "type": kind.say(language),
         "template": audit.template_used,

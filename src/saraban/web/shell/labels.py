@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
+from saraban.documents.drawing.domain import KINDS as DRAWINGS
 from saraban.identity.domain.catalogue import PartyRole, role_words
 from saraban.imports.domain import ImportState
 from saraban.kit.errors import Text
@@ -350,3 +351,15 @@ def format_name(type_code: str | None, narrowing: Narrowing) -> Text:
 def kind_of(type_code: str) -> str:
     """Return the name of the register in which documents of a type are kept."""
     return _KINDS.get(type_code, "correspondence")
+
+
+_FROM_OUTSIDE: Final = Text("{register}: เลขที่จากภายนอก", "{register}: numbers from outside")
+
+
+def series_name(language: str, series: str) -> str:
+    """Return a series as people read it; one of drawings with the name of its register."""
+    register, colon, rest = series.partition(":")
+    if not colon or register not in DRAWINGS:
+        return series.replace("{SEQ}", "…")
+    name = DRAWINGS[register].plural.say(language)
+    return f"{name}: {rest.replace('{SEQ}', '…')}" if rest else _FROM_OUTSIDE.say(language, {"register": name})

@@ -183,6 +183,7 @@ def environment(language: str) -> Environment:
         "moment_clock": _moment_clock,
         "size": size_text,
         "say": partial(_say, language),
+        "series": partial(labels.series_name, language),
         "named": partial(_named, language),
         "iso": lambda value: value.isoformat() if value else "",
     }

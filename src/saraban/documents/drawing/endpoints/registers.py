@@ -5,11 +5,12 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.attachments.dependencies import FileStorage
+from saraban.documents.core.dependencies import Documents
 from saraban.documents.drawing import service
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE
 from saraban.documents.drawing.schemas import (
@@ -39,6 +40,7 @@ from saraban.kit.http import (
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
+from saraban.numbering.issue.dependencies import limit_issuing
 
 READ, MANAGE = "document.view", "project.edit"
 router = APIRouter(prefix="/drawings", tags=["Drawings"])
@@ -89,16 +91,15 @@ async def listing(
 
 
 @router.post("/{kind}", status_code=201, response_model=DrawingAnswer, summary="Register a drawing")
-async def create(kind: Kind, body: NewDrawing, db: Db, idempotency: Idempotent, ctx: Registrar) -> Response:
-    """With its first revision and the files of it. The number is unique in its register of the project."""
-
-    async def work(session: AsyncSession) -> Receipt:
-        return await service.register(ctx, session, KINDS[kind], body)
-
-    receipt = await idempotency.run(
-        Operation.of(ctx, "POST /drawings", {"kind": kind, "body": body.model_dump(mode="json")}), work
-    )
-    return await _shown(ctx, db, kind, receipt, status=201, located=True)
+async def create(kind: Kind, body: NewDrawing, services: Documents, ctx: Registrar, request: Request) -> Response:
+    """
+    With its first revision and the files of it. The number is unique in its register of the project; without one the next
+    number of the project's format for drawings is issued.
+    """
+    if body.drawing_number is None:
+        await limit_issuing(request)
+    receipt = await service.create(ctx, services, KINDS[kind], body)
+    return await _shown(ctx, services.db, kind, receipt, status=201, located=True)
 
 
 _EXPORTED: dict[int | str, dict[str, Any]] = {

@@ -27,6 +27,7 @@ class RegisteredDrawing(NamedTuple):
     """A drawing that a register has, with the codes of whose it is."""
 
     key: int
+    public_id: UUID
     number: str
     project_id: int
     contract_id: int | None
@@ -38,6 +39,10 @@ class RegisteredDrawing(NamedTuple):
 
 
 class RegisteredRevision(NamedTuple):
+    """
+    :param printed: the number on it, where each revision is printed with one of its own
+    """
+
     drawing: int
     key: int
     place: int
@@ -45,6 +50,7 @@ class RegisteredRevision(NamedTuple):
     title: str
     day: date | None
     current_from: datetime
+    printed: str | None
 
 
 async def by_number(
@@ -63,6 +69,7 @@ async def by_number(
     statement = (
         sa.select(
             head.id,
+            head.public_id,
             tables.number,
             head.project_id,
             head.contract_id,
@@ -76,7 +83,8 @@ async def by_number(
         .outerjoin(Organization, Organization.id == head.originator_id)
         .where(head.project_id == project_id, tables.number.in_(numbers))
     )
-    return {row[1]: RegisteredDrawing(*row) for row in await session.execute(statement)}
+    found = [RegisteredDrawing._make(row) for row in await session.execute(statement)]
+    return {one.number: one for one in found}
 
 
 async def histories(
@@ -97,6 +105,7 @@ async def histories(
             revision.title,
             revision.revision_date,
             revision.current_from,
+            revision.drawing_number,
         )
         .where(tables.drawing.in_(drawings))
         .order_by(tables.drawing, revision.revision_number)
@@ -160,6 +169,13 @@ async def end_current(
         .values(version=head.c.version + 1, updated_at=now, updated_by=user, **titled)
     )
     await session.execute(touched, [{"of": one.drawing, **({"named": one.title} if titled else {})} for one in ended])
+
+
+async def renumber(session: AsyncSession, kind: DrawingKind, numbers: Mapping[int, str]) -> None:
+    """Let drawings go by the numbers of their current revisions."""
+    tables = tables_of(kind)
+    for key, number in numbers.items():
+        await session.execute(sa.update(tables.head).where(tables.head.id == key).values({tables.number: number}))
 
 
 class CategoryPair(NamedTuple):

@@ -184,6 +184,7 @@ class DrawingRow:
     """
     A drawing as it stands, with one of its revisions and the names of what it refers to.
 
+    :param number: as it is printed on that revision
     :param named: codes and names by `category`, `category_name`, `category_name_en`, and so on for `sub_category`, `volume` and
         `response`, the answer of an RFA
     """
@@ -200,7 +201,8 @@ class DrawingRow:
     @classmethod
     def read(cls, row: AnyRow) -> "DrawingRow":
         head, revision, number, project, contract, originator, discipline, *_ = row
-        return cls(head, revision, number, project, contract, originator, discipline, row._asdict())
+        printed = revision.drawing_number or number
+        return cls(head, revision, printed, project, contract, originator, discipline, row._asdict())
 
     @property
     def period(self) -> CurrentPeriod:

@@ -1,6 +1,8 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
+from saraban.documents.drawing.domain import KINDS
 from saraban.documents.drawing.repository.registers import DrawingRow
+from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.service.register_export import ExportTooLarge, write_sheet, write_zip
 from saraban.documents.drawing.service.register_import import (
     DrawingImportJob,
@@ -24,6 +26,7 @@ from saraban.documents.drawing.service.registration import (
     DrawingNumberTaken,
     DrawingTakesNoAddenda,
     change,
+    create,
     register,
     revise,
 )
@@ -36,8 +39,15 @@ from saraban.documents.drawing.service.revisions import (
     revisions_of_file,
     visible_revisions,
 )
+from saraban.numbering import service as numbering
+
+DRAWING_NUMBERS = [
+    numbering.NumberedDocuments(tables.head, tables.number, tables.head.deleted_at)
+    for tables in map(tables_of, KINDS.values())
+]
 
 __all__ = [
+    "DRAWING_NUMBERS",
     "DrawingChanged",
     "DrawingImportJob",
     "DrawingImportRow",
@@ -47,6 +57,7 @@ __all__ = [
     "ExportTooLarge",
     "change",
     "classifications",
+    "create",
     "current_by_number",
     "current_revisions",
     "hold_revisions",

@@ -24,9 +24,10 @@ from saraban.documents.drawing.repository.imports import (
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingSheetLine
 from saraban.documents.drawing.service import registers
+from saraban.documents.drawing.service.placement import belonging, classified, find_place
 from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.documents.drawing.service.registers import DrawingReader
-from saraban.documents.drawing.service.registration import DrawingNumberTaken, belonging, classified, find_place
+from saraban.documents.drawing.service.registration import DrawingNumberTaken
 from saraban.identity.domain.context import RequestContext
 from saraban.imports.domain import MISSING, READY, REFUSED, cell_text
 from saraban.imports.service import Cells
@@ -35,6 +36,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.problem import field_problems
 from saraban.kit.schema import TYPED
 from saraban.kit.text import FORMULA
+from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
 
@@ -129,9 +131,16 @@ class MissingCodes:
 
 @dataclass(slots=True)
 class RegisterRows:
-    """What a batch adds to the register."""
+    """
+    What a batch adds to the register.
+
+    :param numbers: of the new drawings, for the ledger
+    :param printed: public ids, by key, of the drawings whose number prints the revision
+    """
 
     heads: list[dict[str, Any]] = field(default_factory=list)
+    numbers: list[numbering.ExternalNumber] = field(default_factory=list)
+    printed: dict[int, UUID] = field(default_factory=dict)
     ended: list[EndedRevision] = field(default_factory=list)
     revisions: list[tuple[UUID | int, dict[str, Any]]] = field(default_factory=list)
 
@@ -185,9 +194,14 @@ class RegisterImport:
         numbers = [lines[0].stated.drawing_number for lines in drawings if lines[0].stated is not None]
         there = await repository.by_number(session, self.kind, project_id=self.project.id, numbers=numbers, lock=lock)
         histories = await repository.histories(session, self.kind, [one.key for one in there.values()])
+        new = set(numbers) - there.keys()
+        taken = await numbering.taken_in(session, project_id=self.project.id, register=self.kind.path, numbers=new)
         judged: list[JudgedLine] = []
         rows = RegisterRows()
         for number, lines in zip(numbers, drawings, strict=True):
+            if number in taken:  # a drawing of which the number was printed for an earlier revision
+                judged += [JudgedLine(read, REFUSED, (_taken(number),)) for read in lines]
+                continue
             head = there.get(number)
             history = histories[head.key] if head is not None else []
             judged += await self._judge_drawing(session, lines, head, history, rows)
@@ -265,9 +279,7 @@ class RegisterImport:
         """
         :raises DrawingNumberTaken: by a drawing that the caller is not shown, or may not revise, or that is somebody else's
         """
-        taken = DrawingNumberTaken(
-            fields=[FieldProblem("/drawing_number", "taken", DrawingNumberTaken.says, {"value": head.number})]
-        )
+        taken = DrawingNumberTaken(fields=[_taken(head.number)])
         if not self._reader.sees((AudienceKind(head.audience_kind), head.audience_id)):
             raise taken
         key = head.contract_id, head.originator_id
@@ -354,10 +366,16 @@ class RegisterImport:
         drawing: UUID | int
         if head is None:
             drawing = new_id()
-            rows.heads.append(await self._head(session, newest, drawing))
+            contract, originator = await self._place(session, newest)
+            holder, label = numbering.Holder(self.kind.entity_type, drawing), self._entry(new[0]).label
+            number = numbering.ExternalNumber(newest.drawing_number, holder, label, contract, originator)
+            rows.numbers.append(number)
+            rows.heads.append(await self._head(session, newest, number))
         else:
             last = history[-1]
             drawing, place, before = head.key, last.place + 1, CurrentPeriod(last.current_from)
+            if last.printed is not None:
+                rows.printed[head.key] = head.public_id
         since = next_period(before, at=self.ctx.now).since
         if head is not None:
             rows.ended.append(EndedRevision(head.key, history[-1].key, since, newest.title))
@@ -365,12 +383,15 @@ class RegisterImport:
             is_current = read is new[-1]
             rows.revisions.append((drawing, self._revision(read, place + step, since, is_current=is_current)))
 
-    async def _head(self, session: AsyncSession, stated: DrawingSheetLine, public_id: UUID) -> dict[str, Any]:
+    async def _head(
+        self, session: AsyncSession, stated: DrawingSheetLine, number: numbering.ExternalNumber
+    ) -> dict[str, Any]:
         tables, ctx = tables_of(self.kind), self.ctx
         columns = dict.fromkeys(_CLASSIFYING[self.kind.whole]) | await self._classified(session, stated)
         return {
-            "uuid": public_id,
-            **belonging(self.project, *await self._place(session, stated)),
+            "uuid": number.holder.public_id,
+            "number_uuid": number.public_id,
+            **belonging(self.project, number.contract, number.originator),
             **columns,
             **({"volume_page": stated.page, "title": stated.title} if self.kind.whole else {}),
             tables.number.key: stated.drawing_number,
@@ -389,6 +410,7 @@ class RegisterImport:
             "uuid": new_id(),
             "revision_number": place,
             "revision_label": entry.label,
+            "drawing_number": None,
             "is_current": True if is_current else None,
             "revision_date": stated.revision_date,
             "title": stated.title,
@@ -400,8 +422,12 @@ class RegisterImport:
         }
 
     async def write(self, session: AsyncSession, rows: RegisterRows) -> None:
-        """Add to the register what `judge` has found, in the same transaction."""
+        """Add to register and ledger what `judge` has found, in the same transaction."""
+        await numbering.register_external(
+            self.ctx, session, project=self.project, register=self.kind.path, numbers=rows.numbers
+        )
         keys = await repository.insert_drawings(session, self.kind, rows.heads)
+        await self._print_again(session, rows)
         await repository.end_current(session, self.kind, rows.ended, user=self.ctx.caller.user_id, now=self.ctx.now)
         of_drawing = tables_of(self.kind).drawing.key
         await repository.insert_revisions(
@@ -412,6 +438,21 @@ class RegisterImport:
                 for drawing, row in rows.revisions
             ],
         )
+
+    async def _print_again(self, session: AsyncSession, rows: RegisterRows) -> None:
+        """Print the numbers that print the revision for each revision that is added, in their order."""
+        current: dict[int, str] = {}
+        for drawing, row in rows.revisions:
+            if isinstance(drawing, int) and drawing in rows.printed:
+                holder = numbering.Holder(self.kind.entity_type, rows.printed[drawing])
+                current[drawing] = row["drawing_number"] = await numbering.revise_number(
+                    self.ctx, session, holder=holder, revision_label=row["revision_label"]
+                )
+        await repository.renumber(session, self.kind, current)
+
+
+def _taken(number: str) -> FieldProblem:
+    return FieldProblem("/drawing_number", "taken", DrawingNumberTaken.says, {"value": number})
 
 
 _CLASSIFYING: Final = {

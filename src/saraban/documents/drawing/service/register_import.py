@@ -39,6 +39,7 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
+from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, MasterKind
 from saraban.setup.service import master_data, master_import
@@ -269,7 +270,7 @@ async def import_drawings(
         try:
             return await db.transact(partial(_write, run, turn, drawings))
         except IntegrityError as error:
-            if not violates_constraint(error, *tables_of(run.kind).taken):
+            if not violates_constraint(error, *tables_of(run.kind).taken, *numbering.NUMBER_CONSTRAINTS):
                 raise
     return await db.transact(partial(_write, run, turn, drawings))
 

@@ -1,6 +1,8 @@
 """Writing drawings: registering one, classifying it otherwise, and issuing its next revision, which is the current one from then on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -11,8 +13,9 @@ from saraban.attachments import service as attachments
 from saraban.attachments.domain import DWG, PDF, AttachmentRow
 from saraban.audit import service as audit
 from saraban.audit.service import AuditEntry
-from saraban.documents.core.domain import field_changes, may_write_in
-from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, CurrentPeriod, DrawingKind, audience_of, next_period
+from saraban.documents.core.domain import field_changes
+from saraban.documents.core.service.kind import DocumentServices
+from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, CurrentPeriod, DrawingKind, next_period
 from saraban.documents.drawing.domain.settings import DrawingSettings
 from saraban.documents.drawing.models import ContractDrawing, Drawing
 from saraban.documents.drawing.repository import registers as repository
@@ -21,16 +24,21 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision
 from saraban.documents.drawing.service import registers
+from saraban.documents.drawing.service.placement import ORIGINATOR, belonging, classified, find_place
 from saraban.documents.drawing.service.register_settings import settings_of
-from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
+from saraban.identity.domain.catalogue import PartyRole
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import violates_constraint
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid, unknown
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid, required, unknown
 from saraban.kit.etags import matches
-from saraban.kit.operation import Receipt
+from saraban.kit.ids import new_id
+from saraban.kit.operation import Operation, Receipt
+from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import fetch
+from saraban.numbering import service as numbering
+from saraban.numbering.series.domain.tokens import REV
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
-
-ORIGINATOR = "/originatorOrganizationPublicId"
 
 
 class DrawingNumberTaken(DomainError):
@@ -59,14 +67,159 @@ class DrawingChanged(DomainError):
     recovery = (Text("โหลดข้อมูลใหม่แล้วแก้ไขอีกครั้ง", "Load it again, then change it."),)
 
 
+@dataclass(frozen=True, slots=True)
+class DrawingDraft:
+    """
+    A new drawing with everything resolved and checked; only its number may be missing.
+
+    :param columns: of its head, but for the number
+    :param revision: the first one, with label and titles
+    """
+
+    project: ProjectRef
+    contract: ContractRef | None
+    originator: OrganizationRef | None
+    columns: Mapping[str, Any]
+    revision: NewDrawingRevision
+    public_id: UUID = field(default_factory=new_id)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionPlace:
+    """
+    Where a new revision stands in the history of its drawing.
+
+    :param number: from 0
+    :param printed: the number on it, where the number prints the revision
+    """
+
+    number: int
+    period: CurrentPeriod
+    printed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingNumber:
+    """
+    What a drawing is numbered with.
+
+    :param public_id: of its row in the ledger
+    :param prints_revision: each revision is printed with a number of its own
+    """
+
+    text: str
+    public_id: UUID
+    prints_revision: bool = False
+
+
+async def create(ctx: RequestContext, services: DocumentServices, kind: DrawingKind, new: NewDrawing) -> Receipt:
+    """
+    Register a drawing under the number that it states, otherwise under the next one of the project's format for drawings.
+
+    :raises: what `register` raises, and what issuing a number raises
+    """
+    asked = {"kind": kind.path, "body": new.model_dump(mode="json")}
+    operation = Operation.of(ctx, "POST /drawings", asked)
+    if new.drawing_number is not None:
+        return await services.idempotency.run(operation, lambda session: register(ctx, session, kind, new))
+    async with services.idempotency.claim(operation) as claim:
+        if claim.receipt is not None:
+            return claim.receipt
+        async with services.db.reading() as session:
+            draft = await _check(ctx, session, kind, new)
+            plan = await _plan(ctx, session, kind, draft, new)
+        request = numbering.IssueRequest(
+            ctx,
+            plan,
+            operation.token,
+            claim,
+            holder=numbering.Holder(kind.entity_type, draft.public_id),
+            write=partial(_write, ctx, kind, draft, plan),
+        )
+        return request.receipt(await services.allocator.issue(request))
+
+
+async def _write(
+    ctx: RequestContext,
+    kind: DrawingKind,
+    draft: DrawingDraft,
+    plan: numbering.Plan,
+    pipeline: Pipeline,
+    issued: numbering.Issued,
+) -> None:
+    await pipeline.send()
+    number = DrawingNumber(issued.number, issued.public_id, REV in plan.template.tokens)
+    await _insert(ctx, pipeline.session, kind, draft, number)
+
+
+async def _plan(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, draft: DrawingDraft, new: NewDrawing
+) -> numbering.Plan:
+    """
+    Plan a number of the register; one that concerns the whole project is issued for the organization of who registers it.
+
+    :raises Invalid: naming the field that the format prints and that has no value, and where the format prints a recipient
+    """
+    by = draft.originator.public_id if draft.originator else await _registrar(ctx, session, draft.project)
+    request = numbering.NumberRequest(
+        project_public_id=draft.project.public_id,
+        correspondence_type_code="DRAWING",
+        originator_organization_public_id=by,
+        contract_public_id=draft.contract.public_id if draft.contract else None,
+        discipline_code=new.discipline_code,
+        category_code=new.category_code,
+        revision=draft.revision.label,
+        register=kind.path,
+    )
+    try:
+        return await numbering.plan(ctx, session, request)
+    except numbering.NumberUnprintable as refused:
+        if any(one.pointer == "/recipientOrganizationPublicId" for one in refused.fields):
+            raise invalid(
+                "/drawingNumber",
+                "no_format",
+                "โครงการนี้ยังไม่มีรูปแบบเลขที่แบบก่อสร้าง จึงต้องระบุเลขที่แบบ",
+                "This project has no number format for drawings: the number must be given.",
+            ) from refused
+        raise
+
+
+async def _registrar(ctx: RequestContext, session: AsyncSession, project: ProjectRef) -> UUID:
+    parties = await fetch(session, projects.parties_query(project.id, None))
+    own = [one for one in parties if one.id in ctx.caller.organization_ids]
+    owners = [one for one in parties if one.role == PartyRole.OWNER]
+    if not own + owners:
+        raise required(ORIGINATOR)
+    return (own + owners)[0].public_id
+
+
 async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, new: NewDrawing) -> Receipt:
     """
-    Add a drawing with its first revision.
+    Add a drawing under the number that it states, with its first revision.
 
     :raises Invalid: naming the field
     :raises Forbidden: when the caller does not register for the originator, or nobody's drawings for the whole project
     :raises DrawingNumberTaken: when the register has the number
     """
+    if new.drawing_number is None:
+        raise required("/drawingNumber")
+    draft = await _check(ctx, session, kind, new)
+    holder = numbering.Holder(kind.entity_type, draft.public_id)
+    stated = numbering.ExternalNumber(
+        new.drawing_number, holder, draft.revision.label or "", draft.contract, draft.originator
+    )
+    try:
+        await numbering.register_external(ctx, session, project=draft.project, register=kind.path, numbers=[stated])
+    except IntegrityError as fault:
+        if not violates_constraint(fault, *numbering.NUMBER_CONSTRAINTS):
+            raise
+        values = {"value": new.drawing_number}
+        problem = FieldProblem("/drawingNumber", "taken", DrawingNumberTaken.says, values)
+        raise DrawingNumberTaken(fields=[problem], values=values) from fault
+    return await _insert(ctx, session, kind, draft, DrawingNumber(stated.number, stated.public_id))
+
+
+async def _check(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, new: NewDrawing) -> DrawingDraft:
     project = await _project(ctx, session, new.project_public_id)
     contract, originator = await find_place(
         ctx,
@@ -77,7 +230,7 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
         originator=new.originator_organization_public_id,
     )
     settings = await settings_of(session, project.id, kind)
-    if settings.pattern is not None:
+    if settings.pattern is not None and new.drawing_number is not None:
         settings.pattern.require(new.drawing_number)
     label = new.revision.label or settings.scheme.next_labels(None)[0]
     settings.scheme.require_next(label, after=None, pointer="/revision/label")
@@ -88,37 +241,36 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
             "title_en": new.revision.title_en or new.title_en,
         }
     )
-    tables = tables_of(kind)
-    head = tables.head(
+    columns = {
         **belonging(project, contract, originator),
         **await classified(session, kind, project, contract, new.model_dump(exclude_unset=True)),
-        **{tables.number.key: new.drawing_number},
         **({"title": titled.title} if kind.whole else {}),
+    }
+    return DrawingDraft(project, contract, originator, columns, titled)
+
+
+async def _insert(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, draft: DrawingDraft, number: DrawingNumber
+) -> Receipt:
+    """Write a drawing whose number stands in the ledger, with its first revision."""
+    tables = tables_of(kind)
+    head = tables.head(
+        public_id=draft.public_id,
+        number_uuid=number.public_id,
         version=1,
         created_at=ctx.now,
         updated_at=ctx.now,
         updated_by=ctx.caller.user_id,
+        **{tables.number.key: number.text},
+        **draft.columns,
     )
-    await _insert(session, kind, head, new.drawing_number)
-    await _add_revision(ctx, session, kind, head, titled, CurrentPeriod(ctx.now), place=0, pointer="/revision")
-    told = {"number": new.drawing_number, "revision": label, "project": project.code}
-    await _record(ctx, session, kind, "create", head.public_id, told)
-    return Receipt("drawing", head.public_id)
-
-
-def belonging(
-    project: ProjectRef, contract: ContractRef | None, originator: OrganizationRef | None
-) -> dict[str, int | None]:
-    """Return whose a drawing is, and whom it concerns."""
-    contract_id, originator_id = contract.id if contract else None, originator.id if originator else None
-    audience_kind, audience_id = audience_of(contract=contract_id, originator=originator_id)
-    return {
-        "project_id": project.id,
-        "contract_id": contract_id,
-        "originator_id": originator_id,
-        "audience_kind": int(audience_kind),
-        "audience_id": audience_id,
-    }
+    session.add(head)
+    await session.flush()
+    place = RevisionPlace(0, CurrentPeriod(ctx.now), number.text if number.prints_revision else None)
+    await _add_revision(ctx, session, kind, head, draft.revision, place, pointer="/revision")
+    told = {"number": number.text, "revision": draft.revision.label, "project": draft.project.code}
+    await _record(ctx, session, kind, "create", draft.public_id, told)
+    return Receipt(kind.entity_type, draft.public_id)
 
 
 async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
@@ -127,94 +279,6 @@ async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID) 
     except NotFound:
         raise unknown("/projectPublicId", str(public_id)) from None
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
-
-
-async def find_place(
-    ctx: RequestContext,
-    session: AsyncSession,
-    kind: DrawingKind,
-    project: ProjectRef,
-    *,
-    contract: UUID | None,
-    originator: UUID | None,
-) -> tuple[ContractRef | None, OrganizationRef | None]:
-    """
-    Return the contract and the originator that are stated.
-
-    :raises Invalid: for one that is none of the project's
-    :raises Forbidden: when the caller may not register for them
-    """
-    within = by = None
-    if contract is not None:
-        within = await projects.find_contract(session, project=project, public_id=contract)
-    if originator is not None:
-        by = await projects.find_organization(session, project=project, public_id=originator, pointer=ORIGINATOR)
-    scope = await registers.scope_of(ctx, session, tables_of(kind).head(**belonging(project, within, by)))
-    everything = ctx.caller.may(EVERYTHING, Scope())
-    if by is not None and by.id not in ctx.caller.organization_ids and not everything:
-        raise NotYourOrganization.at(ORIGINATOR)
-    ctx.caller.require(CREATE, scope)
-    if within is not None and by is not None:
-        await _require_party(session, project, within, by)
-    return within, by
-
-
-async def _require_party(
-    session: AsyncSession, project: ProjectRef, contract: ContractRef, originator: OrganizationRef
-) -> None:
-    of_contract = await projects.parties(session, project_id=project.id, contract_id=contract.id)
-    of_project = await projects.parties(session, project_id=project.id, contract_id=None)
-    if not may_write_in(originator.id, of_contract=of_contract, of_project=of_project):
-        raise invalid(
-            "/contractPublicId",
-            "not_a_party",
-            "{organization} ไม่ใช่คู่สัญญาของสัญญานี้",
-            "{organization} is not a party to this contract.",
-            organization=originator.code,
-        )
-
-
-async def classified(
-    session: AsyncSession,
-    kind: DrawingKind,
-    project: ProjectRef,
-    contract: ContractRef | None,
-    given: Mapping[str, Any],
-) -> dict[str, Any]:
-    """
-    Return the columns of what is stated of a drawing's place in its register.
-
-    :param given: by the names of the fields; what is absent gives no column
-    """
-    columns = {name: given[name] for name in ("scale", "sheet_size", "zone") if name in given}
-    if "discipline_code" in given:
-        code, discipline = given["discipline_code"], None
-        if code is not None:
-            discipline = await projects.find_discipline(session, project=project, contract=contract, code=code)
-        columns["discipline_id"] = discipline and discipline.id
-    if kind.whole:
-        return columns | await writes.contract_columns(session, project.id, given)
-    for name in ("volume_code", "volume_page"):
-        if given.get(name) is not None:
-            raise invalid(
-                f"/{'volumeCode' if name == 'volume_code' else 'volumePage'}",
-                "not_for_this",
-                "เล่มและหน้าใช้กับแบบคู่สัญญาเท่านั้น",
-                "Volume and page belong to contract drawings only.",
-            )
-    return columns | await writes.shop_columns(session, project.id, given)
-
-
-async def _insert(session: AsyncSession, kind: DrawingKind, head: Drawing, number: str) -> None:
-    session.add(head)
-    try:
-        await session.flush()
-    except IntegrityError as fault:
-        if not violates_constraint(fault, *tables_of(kind).taken):
-            raise
-        values = {"value": number}
-        problem = FieldProblem("/drawingNumber", "taken", DrawingNumberTaken.says, values)
-        raise DrawingNumberTaken(fields=[problem], values=values) from fault
 
 
 async def revise(
@@ -238,13 +302,23 @@ async def revise(
     current.is_current, current.current_until = None, period.since
     await session.flush()  # before the next one is current: one may be at a time
     revision = new.model_copy(update={**taken_over, "label": label})
-    await _add_revision(ctx, session, kind, head, revision, period, place=current.revision_number + 1, pointer="")
+    printed = await _print_again(ctx, session, kind, head, label) if current.drawing_number is not None else None
+    place = RevisionPlace(current.revision_number + 1, period, printed)
+    await _add_revision(ctx, session, kind, head, revision, place, pointer="")
     if isinstance(head, ContractDrawing):
         head.title = revision.title or head.title
     _touch(ctx, head)
     told = {"number": before.number, "revision": label, "before": current.revision_label}
     await _record(ctx, session, kind, "revise", public_id, told)
-    return Receipt("drawing", public_id, {"revision": label})
+    return Receipt(kind.entity_type, public_id, {"revision": label})
+
+
+async def _print_again(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, head: Drawing, label: str) -> str:
+    """Print the number for the next revision; the drawing goes by that from then on (REQ-NUM-06)."""
+    holder = numbering.Holder(kind.entity_type, head.public_id)
+    number = await numbering.revise_number(ctx, session, holder=holder, revision_label=label)
+    setattr(head, tables_of(kind).number.key, number)
+    return number
 
 
 async def change(
@@ -283,7 +357,7 @@ async def change(
     if told:
         _touch(ctx, head)
         await _record(ctx, session, kind, "change", public_id, {"number": before.number, "changes": told})
-    return Receipt("drawing", public_id)
+    return Receipt(kind.entity_type, public_id)
 
 
 async def _held(
@@ -311,15 +385,15 @@ async def _add_revision(
     kind: DrawingKind,
     head: Drawing,
     new: NewDrawingRevision,
-    period: CurrentPeriod,
+    at: RevisionPlace,
     *,
-    place: int,
     pointer: str,
 ) -> None:
     tables = tables_of(kind)
     row = tables.revision(
-        revision_number=place,
+        revision_number=at.number,
         revision_label=new.label,
+        drawing_number=at.printed,
         is_current=True,
         revision_date=new.date,
         title=new.title,
@@ -327,8 +401,8 @@ async def _add_revision(
         description=new.reason,
         status_code=new.status_code,
         legacy_drawing_number=new.legacy_number,
-        current_from=period.since,
-        current_until=period.until,
+        current_from=at.period.since,
+        current_until=at.period.until,
         created_at=ctx.now,
         created_by=ctx.caller.user_id,
         **{tables.drawing.key: head.id},

@@ -15,12 +15,13 @@ from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
+from saraban.numbering.issue.repository import insert_numbers
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.issue.service.manual_number import sequence_of
 from saraban.numbering.issue.service.number_plan import Plan, key_in_codes, plan
 from saraban.numbering.issue.service.number_request import NumberParties, NumberRequest, check_permission, resolve
 from saraban.numbering.series.domain.counter import NO_RECIPIENT, SequenceExhausted, year_of_issue
-from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
+from saraban.numbering.series.domain.states import DOCUMENTS, NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import AUDIT_COLUMNS, LEDGER_COLUMNS
 from saraban.projects import service as projects
@@ -292,9 +293,10 @@ async def write_rows(
     ids = [new_id() for _ in numbers]
     entries = [_entry(ctx, place, key, number) for key, number in zip(ids, numbers, strict=True)]
     audits = [_audit(ctx, place, key, number) for key, number in zip(ids, numbers, strict=True)]
-    await repository.insert_imported(
+    await insert_numbers(
         session,
         project_id=place.project.id,
+        source=NumberSource.IMPORT,
         entries=[[row.get(column) for column in LEDGER_COLUMNS] for row in entries],
         audits=[[row.get(column) for column in AUDIT_COLUMNS] for row in audits],
     )
@@ -308,6 +310,7 @@ def _entry(ctx: RequestContext, place: ImportTarget, key: UUID, number: Imported
         "uuid": key,
         "token": number.token,
         "project_id": place.project.id,
+        "register": DOCUMENTS,
         "correspondence_type_id": parties.type.id,
         "originator_organization_id": parties.originator.id,
         "recipient_organization_id": plan.key.recipient_organization_id if plan else recipient,

@@ -80,13 +80,15 @@ async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: H
 
     What was printed stays taken.
 
-    :returns: the new rendering; the same number where the format has no `{REV}`
+    :returns: the new rendering; the same number where the format has no `{REV}`, and where it comes from outside
     :raises NumberTaken: when another document's number already looks like it
     """
     entry = await _held(session, holder)
-    printed = stored_template(entry.format_template).render(
-        entry.format_values, sequence=entry.sequence_number, revision=revision_label
-    )
+    printed = entry.document_number
+    if entry.format_template:
+        printed = stored_template(entry.format_template).render(
+            entry.format_values, sequence=entry.sequence_number, revision=revision_label
+        )
     if printed != entry.document_number and not await _printed_before(session, entry, printed):
         await _insert_rendering(session, entry, printed, revision_label, ctx.now)
     old = entry.document_number
@@ -112,7 +114,8 @@ async def _held(session: AsyncSession, holder: Holder) -> LedgerEntry:
 
 async def _printed_before(session: AsyncSession, entry: LedgerEntry, printed: str) -> bool:
     """Whether a revision that was withdrawn has printed the same already."""
-    return await repository.printed_by(session, project_id=entry.project_id, number=printed) == entry.id
+    holder = await repository.printed_by(session, project_id=entry.project_id, number=printed, register=entry.register)
+    return holder == entry.id
 
 
 async def _insert_rendering(
@@ -123,6 +126,7 @@ async def _insert_rendering(
             session,
             {
                 "project_id": entry.project_id,
+                "register": entry.register,
                 "reservation_id": entry.id,
                 "document_number": printed,
                 "revision_label": revision_label,

@@ -154,7 +154,7 @@ async def manual_number_effect(
     last = await last_number(session, project_id=plan.project.id, series=plan.series)
     number, base = plan.number(sequence), plan.base(sequence)
     found = await repository.taken_numbers(
-        session, project_id=plan.project.id, bases=[base, number], numbers=[base, number]
+        session, project_id=plan.project.id, bases=[base, number], numbers=[base, number], register=plan.register
     )
     closed = await _closed(session, plan, sequence)
     return ManualNumberEffect(number, sequence, plan.series, last, max(sequence - last, 0), bool(found), closed)
@@ -263,6 +263,7 @@ def _entry(ctx: RequestContext, plan: Plan, effect: ManualNumberEffect, *, token
         public_id=new_id(),
         token=token,
         project_id=plan.project.id,
+        register=plan.register,
         correspondence_type_id=plan.type.id,
         originator_organization_id=plan.originator.id,
         recipient_organization_id=plan.key.recipient_organization_id,
@@ -295,6 +296,7 @@ async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None
             session,
             {
                 "project_id": entry.project_id,
+                "register": entry.register,
                 "reservation_id": entry.id,
                 "document_number": entry.document_number,
                 "revision_label": entry.revision_label,

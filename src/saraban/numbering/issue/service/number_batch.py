@@ -388,8 +388,9 @@ async def _taken(
             for sequence in candidates
         }
         names = sorted(set().union(*printed.values()))
+        place = batch[0].plan
         found = await repository.taken_numbers(
-            connected, project_id=batch[0].plan.project.id, bases=names, numbers=names
+            connected, project_id=place.project.id, bases=names, numbers=names, register=place.register
         )
         taken |= {sequence for sequence, forms in printed.items() if forms & found}
         free += sum(sequence not in taken for sequence in printed)
@@ -417,6 +418,7 @@ def _ledger_row(pending: PendingIssue, issued: Issued) -> tuple[object, ...]:
         issued.public_id,
         request.token,
         plan.project.id,
+        plan.register,
         plan.type.id,
         plan.originator.id,
         plan.key.recipient_organization_id,

@@ -46,7 +46,7 @@ from saraban.numbering.series.domain.counter import (
     printed_values,
     token_values,
 )
-from saraban.numbering.series.domain.states import FormatSource, NumberSource
+from saraban.numbering.series.domain.states import DOCUMENTS, FormatSource, NumberSource, series_in
 from saraban.numbering.series.domain.template import (
     LONGEST_NUMBER,
     FormatKey,
@@ -146,6 +146,10 @@ class Plan:
     @property
     def project(self) -> ProjectRef:
         return self.parties.project
+
+    @property
+    def register(self) -> str:
+        return self.request.register
 
     @property
     def type(self) -> TypeRef:
@@ -250,8 +254,8 @@ def _made(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> 
 
 def _made_anew(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
     parties, template, year = resolved.parties, resolved.template, period.year
-    values = token_values(printed_codes(parties, request.category_code), period=period)
-    series = template.series(values, resets=resolved.resets)
+    values = token_values(printed_codes(parties, request.category_code, register=request.register), period=period)
+    series = series_in(request.register, template.series(values, resets=resolved.resets))
     if resolved.range_series is not None and resolved.range_series != series:
         raise unknown("/rangePublicId", str(request.range_public_id))
     codes = key_in_codes(parties, year, request)
@@ -283,8 +287,8 @@ def _made_anew(request: NumberRequest, resolved: ResolvedRequest, period: Period
     )
 
 
-def printed_codes(parties: NumberParties, category: str | None = None) -> PrintedCodes:
-    if category and category not in DRAWING_CATEGORIES:
+def printed_codes(parties: NumberParties, category: str | None = None, *, register: str = DOCUMENTS) -> PrintedCodes:
+    if category and register == DOCUMENTS and category not in DRAWING_CATEGORIES:
         raise unknown("/categoryCode", category)
     return PrintedCodes(
         project=parties.project.code,
@@ -344,7 +348,9 @@ async def preview(session: AsyncSession, *, plan: Plan) -> NumberPreview:
     """
     key = plan.series_key
     state = await counter_or_new(session, key)
-    (sequence,) = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=1)
+    (sequence,) = await free_sequences(
+        session, key, state, number=plan.number, base=plan.base, count=1, register=plan.register
+    )
     if sequence > (LARGEST if state.end is None else state.end) or (
         plan.refuses_overflow and plan.template.overflows(sequence)
     ):
@@ -360,6 +366,7 @@ async def free_sequences(
     number: Callable[[int], str],
     base: Callable[[int], str],
     count: int,
+    register: str = DOCUMENTS,
 ) -> list[int]:
     """Return the next sequences that are neither closed nor taken by whatever prints alike."""
     after, found = state.last_number, list[int]()
@@ -370,6 +377,7 @@ async def free_sequences(
             project_id=key.project_id,
             bases=[base(sequence) for sequence in candidates],
             numbers=[number(sequence) for sequence in candidates],
+            register=register,
         )
         found += [one for one in candidates if base(one) not in names and number(one) not in names]
         after = candidates[-1]

@@ -20,7 +20,7 @@ from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_of
 from saraban.kit.errors import Forbidden, Invalid, invalid, unknown
 from saraban.numbering.series.domain.counter import Period, ad_year, year_of_issue
-from saraban.numbering.series.domain.states import FormatSource, OverflowRule, RangeKind
+from saraban.numbering.series.domain.states import DOCUMENTS, FormatSource, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import (
     FALLBACK,
     FormatKey,
@@ -45,7 +45,7 @@ from saraban.projects.service import (
 DRAWING_CATEGORIES = frozenset({"DRW", "CDW", "SDW", "ADW"})
 DRAWING = "DRAWING"
 OTHER_YEAR_PERMISSION = "numbering.manage_formats"
-_LABEL = re.compile(r"[A-Z]{1,3}\Z|[0-9]{1,3}\Z")
+_LABEL = re.compile(r"[A-Z]{1,3}\Z|[A-Z]{0,3}[0-9]{1,3}\Z")
 _RECIPIENT_TYPES = frozenset({"OWNER", "CONTRACTOR", "CONSULTANT"})
 _REMEMBERED_FOR = 2.0  # seconds
 _MOST = 5000
@@ -60,7 +60,11 @@ _BELONGS = {"rfa_type_code": ("RFA", "/rfaTypeCode"), "category_code": (DRAWING,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberRequest:
-    """What a number is asked for; public ids and codes as the API takes them."""
+    """
+    What a number is asked for; public ids and codes as the API takes them.
+
+    :param register: in which the number is unique; a register of drawings takes the categories of its project
+    """
 
     project_public_id: UUID
     correspondence_type_code: str
@@ -76,6 +80,7 @@ class NumberRequest:
     year_reason: str | None = None
     revision: str | None = None
     range_public_id: UUID | None = None
+    register: str = DOCUMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +206,8 @@ def requested_revision(label: str | None) -> str:
         raise invalid(
             "/revision",
             "malformed",
-            "รหัสฉบับแก้ไขต้องเป็น A-Z (หรือ AA) หรือตัวเลข",
-            "A revision is letters A-Z (or AA) or a number.",
+            "รหัสฉบับแก้ไขต้องเป็น A-Z (หรือ AA) หรือตัวเลข หรือตัวอักษรนำหน้าตัวเลข เช่น P01",
+            "A revision is letters A-Z (or AA), a number, or letters before a number, as P01.",
         )
     return label
 

@@ -153,18 +153,20 @@ class NumberedDocuments:
 
     :param document: the mapped class of the documents
     :param printed: its attribute with the number as it is printed now
+    :param ended: its attribute with the moment at which the document, and its number with it, was cancelled
     """
 
-    def __init__(self, document: Any, printed: Any) -> None:
+    def __init__(self, document: Any, printed: Any, ended: Any = None) -> None:
         self.key = document.id
-        carried = (document.public_id, document.number_uuid, printed, document.cancelled_at.is_not(None))
+        ended = document.cancelled_at if ended is None else ended
+        carried = (document.public_id, document.number_uuid, printed, ended.is_not(None))
         self.named = PreparedStatement(sa.select(*carried).where(document.public_id.in_(_KEYS)))
         # Of a number of the ledger: whether its holder is one of these, and prints it.
         self.hold = sa.exists().where(
             document.public_id == LEDGER.c.holder_public_id,
             document.number_uuid == LEDGER.c.uuid,
             printed == LEDGER.c.document_number,
-            document.cancelled_at.is_(None),
+            ended.is_(None),
         )
         self.page_end = _page_end(self.key)
         holder = LEDGER.c.holder_public_id

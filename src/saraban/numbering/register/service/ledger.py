@@ -41,7 +41,7 @@ from saraban.numbering.register.domain import (
 from saraban.numbering.register.repository import ledger, search
 from saraban.numbering.register.repository.ledger import RegisterPlace
 from saraban.numbering.series.domain.counter import LARGEST, SequenceRange
-from saraban.numbering.series.domain.states import NumberState
+from saraban.numbering.series.domain.states import DOCUMENTS, NumberState
 from saraban.numbering.series.domain.template import Template, TemplateInvalid
 from saraban.numbering.series.domain.tokens import RFA_TYPE
 from saraban.numbering.series.models import LedgerEntry, NumberOperation, NumberRendering
@@ -302,15 +302,15 @@ class NumberResolution:
 
 
 async def resolve_number(
-    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, number: str
+    ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, number: str, register: str = DOCUMENTS
 ) -> NumberResolution:
     """
-    Find what a printed number became, however often it was replaced since.
+    Find what a number printed in a register became, however often it was replaced since.
 
     :raises NotFound: also where the caller neither administers the project nor is one of the number's parties
     """
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    entry = await by_printed_number(session, project_id=project.id, number=fold(number))
+    entry = await by_printed_number(session, project_id=project.id, number=fold(number), register=register)
     if entry is None or not may_see(ctx, entry):
         raise NotFound("No such number is known here.")
     current = await _last_in_place(ctx, session, entry.replaced_by_uuid) if entry.replaced_by_uuid else None

@@ -1,6 +1,18 @@
 """What the columns of numbering can hold: states, kinds and operations. Stored and JSON texts are the values."""
 
 from enum import StrEnum
+from typing import Final
+
+DOCUMENTS: Final = "document"  # the register of all that is no drawing; each register of drawings has a name of its own
+
+
+def series_in(register: str, series: str) -> str:
+    """
+    Return the name of a series in a register: what two registers print alike they count apart (REQ-NUM-27).
+
+    No format prints a colon, so the name of a series of documents never begins like one of drawings.
+    """
+    return series if register == DOCUMENTS else f"{register}:{series}"
 
 
 class NumberState(StrEnum):

@@ -1,0 +1,209 @@
+"""Numbers of drawings in the ledger: each register for itself, from outside or from the format, printed again for each revision."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+
+from saraban.bootstrap import carriers
+from saraban.kit.db import Database
+from saraban.numbering import service as numbering
+from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberFormat, NumberRendering
+from saraban.projects.models import CorrespondenceType
+from tests.drawing_imports import DrawingImports
+from tests.features.documents.conftest import Desk, pointers
+
+KINDS = ("contract", "shop", "asbuilt")
+NUMBER = "LP3-HW-ST-001"
+
+
+@pytest.fixture
+async def db(app: FastAPI) -> Database:
+    return app.state.db  # type: ignore[no-any-return]
+
+
+async def register(desk: Desk, account: str = "admin", kind: str = "shop", **body: Any) -> httpx.Response:
+    sent = {"projectPublicId": desk.project, "title": "แปลนฐานราก", **body}
+    return await (await desk.as_(account)).post(f"/api/v1/drawings/{kind}", json=sent)
+
+
+async def issued(desk: Desk, **body: Any) -> dict[str, Any]:
+    """Register a shop drawing with a number of the format."""
+    answer = await register(desk, categoryCode="FND", **body)
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    return answer.json()  # type: ignore[no-any-return]
+
+
+async def revise(desk: Desk, drawing: dict[str, Any], **body: Any) -> dict[str, Any]:
+    path = f"/api/v1/drawings/{drawing['kind']}/{drawing['publicId']}/revisions"
+    answer = await (await desk.as_("admin")).post(path, json=body)
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    return answer.json()  # type: ignore[no-any-return]
+
+
+@pytest.fixture(autouse=True)
+async def category(desk: Desk) -> None:
+    client = await desk.as_("admin")
+    path = f"/api/v1/projects/{desk.project}/drawing-categories/shop-main-categories"
+    made = await client.post(path, json={"code": "FND", "nameTh": "ฐานราก"})
+    assert made.status_code == httpx.codes.CREATED, made.text
+
+
+async def ledger(db: Database, kind: str) -> list[tuple[Any, ...]]:
+    entry = LedgerEntry
+    statement = (
+        sa.select(entry.document_number, entry.source, entry.document_number_status, entry.holder_kind)
+        .where(entry.register == kind)
+        .order_by(entry.id)
+    )
+    async with db.reading() as session:
+        return [tuple(row) for row in await session.execute(statement)]
+
+
+async def consistent(db: Database) -> bool:
+    return [found async for found in numbering.check_consistency(db, carriers=carriers())] == []
+
+
+class TestFromOutside:
+    @pytest.mark.parametrize("kind", KINDS)
+    async def test_stands_in_the_ledger_as_stated_by_hand(self, desk: Desk, db: Database, kind: str) -> None:
+        drawing = await desk.register("admin", kind, NUMBER)
+
+        assert await ledger(db, kind) == [(NUMBER, "OVERRIDE", "CONFIRMED", f"{kind}_drawing")]
+        async with db.reading() as session:
+            audit = (await session.scalars(sa.select(NumberAudit).where(NumberAudit.generated_number == NUMBER))).one()
+        assert (audit.operation, str(audit.holder_public_id)) == ("OVERRIDE", drawing["publicId"])
+        assert await consistent(db)
+
+    async def test_is_the_same_in_three_registers(self, desk: Desk, db: Database) -> None:
+        for kind in KINDS:
+            await desk.register("admin", kind, NUMBER)
+
+        assert [len(await ledger(db, kind)) for kind in KINDS] == [1, 1, 1]
+        client = await desk.as_("admin")
+        asked = {"projectPublicId": desk.project, "number": NUMBER}
+        path = "/api/v1/document-numbering/resolve"
+        found = [(await client.get(path, params={**asked, "register": kind})).json()["documentKind"] for kind in KINDS]
+        assert found == [f"{kind}_drawing" for kind in KINDS]
+        assert (await client.get(path, params=asked)).status_code == httpx.codes.NOT_FOUND
+
+    async def test_stays_the_same_on_each_revision(self, desk: Desk, db: Database) -> None:
+        drawing = await desk.register("admin", "shop", NUMBER)
+
+        revised = await revise(desk, drawing)
+
+        assert revised["drawingNumber"] == NUMBER
+        assert len(await ledger(db, "shop")) == 1
+        assert await consistent(db)
+
+
+class TestFromTheFormat:
+    async def test_is_the_next_of_its_register(self, desk: Desk, db: Database) -> None:
+        found = [(await issued(desk, disciplineCode="TER"))["drawingNumber"] for _ in "12"]
+        asbuilt = (await register(desk, kind="asbuilt", categoryCode="FND", disciplineCode="TER")).json()
+
+        assert found == ["LCBP3-C2-TER-FND-0001-0", "LCBP3-C2-TER-FND-0002-0"]
+        assert asbuilt["drawingNumber"] == "LCBP3-C2-TER-FND-0001-0"
+        assert await ledger(db, "shop") == [(one, "DRAW", "CONFIRMED", "shop_drawing") for one in found]
+        assert await consistent(db)
+
+    async def test_is_printed_again_for_each_revision(self, desk: Desk, db: Database) -> None:
+        drawing = await issued(desk)
+
+        revised = await revise(desk, drawing)
+
+        assert (drawing["drawingNumber"], revised["drawingNumber"]) == (
+            "LCBP3-C2-GEN-FND-0001-0",
+            "LCBP3-C2-GEN-FND-0001-1",
+        )
+        async with db.reading() as session:
+            printed = await session.scalars(sa.select(NumberRendering.document_number).order_by(NumberRendering.id))
+            assert list(printed)[-2:] == [drawing["drawingNumber"], revised["drawingNumber"]]
+        assert await consistent(db)
+
+    async def test_steps_over_what_came_from_outside(self, desk: Desk, db: Database) -> None:
+        await desk.register("admin", "shop", "LCBP3-C2-GEN-FND-0001-0")
+        await desk.register("admin", "asbuilt", "LCBP3-C2-GEN-FND-0002-0")
+
+        assert (await issued(desk))["drawingNumber"] == "LCBP3-C2-GEN-FND-0002-0"
+        async with db.reading() as session:
+            skipped = (await session.scalars(sa.select(NumberAudit).where(NumberAudit.operation == "SKIP"))).all()
+        assert [(one.sequence_number, one.skipped_to) for one in skipped] == [(1, 1)]
+        assert await consistent(db)
+
+    async def test_is_not_taken_again_from_outside(self, desk: Desk) -> None:
+        drawing = await issued(desk)
+        await revise(desk, drawing)
+
+        for number in (drawing["drawingNumber"], "LCBP3-C2-GEN-FND-0001-1"):
+            answer = await register(desk, drawingNumber=number)
+            assert (answer.status_code, answer.json()["code"]) == (409, "DRAWING_NUMBER_TAKEN")
+            assert pointers(answer) == ["/drawingNumber"]
+
+    async def test_is_issued_once_for_a_key(self, desk: Desk) -> None:
+        client = await desk.as_("admin")
+        body = {"projectPublicId": desk.project, "title": "ก", "categoryCode": "FND"}
+        answers = [
+            await client.post("/api/v1/drawings/shop", json=body, headers={"Idempotency-Key": "one"}) for _ in "12"
+        ]
+
+        assert [one.json()["publicId"] for one in answers] == [answers[0].json()["publicId"]] * 2
+        assert answers[1].headers["Idempotent-Replay"] == "true"
+
+    async def test_names_what_the_format_prints_and_is_missing(self, desk: Desk, db: Database) -> None:
+        answer = await register(desk)
+
+        assert (answer.status_code, pointers(answer)) == (422, ["/categoryCode"])
+        assert await ledger(db, "shop") == []
+
+    async def test_needs_a_format(self, desk: Desk, db: Database) -> None:
+        drawings = sa.select(CorrespondenceType.id).where(CorrespondenceType.type_code == "DRAWING")
+        formats = sa.delete(NumberFormat).where(NumberFormat.correspondence_type_id.in_(drawings))
+        await db.transact(lambda session: session.execute(formats))
+
+        answer = await register(desk, categoryCode="FND")
+
+        assert (answer.status_code, pointers(answer)) == (422, ["/drawingNumber"])
+
+    async def test_is_issued_for_ones_own_organization_alone(self, desk: Desk) -> None:
+        own = await register(
+            desk, "dc.contractor", categoryCode="FND", originatorOrganizationPublicId=desk.organizations["ผรม.2"]
+        )
+        other = await register(
+            desk, "dc.contractor", categoryCode="FND", originatorOrganizationPublicId=desk.organizations["คคง."]
+        )
+        nobodys = await register(desk, "dc.contractor", categoryCode="FND")
+
+        assert [one.status_code for one in (own, other, nobodys)] == [201, 403, 403]
+
+
+class TestImport:
+    @pytest.fixture
+    async def imports(self, desk: Desk, app: FastAPI, tmp_path: Path) -> DrawingImports:
+        return DrawingImports(await desk.as_("admin"), app, desk.project, tmp_path)
+
+    async def test_brings_the_numbers_of_new_drawings_into_the_ledger(
+        self, imports: DrawingImports, db: Database
+    ) -> None:
+        await imports.imported([NUMBER, "", "", "0", "", "แปลน"], [NUMBER, "", "", "1", "", "แปลน"])
+        await imports.imported([NUMBER, "", "", "2", "", "แปลน"])
+
+        assert await ledger(db, "shop") == [(NUMBER, "OVERRIDE", "CONFIRMED", "shop_drawing")]
+        assert await consistent(db)
+
+    async def test_prints_the_number_of_the_format_for_each_revision(
+        self, imports: DrawingImports, desk: Desk, db: Database
+    ) -> None:
+        drawing = await issued(desk)
+        number = drawing["drawingNumber"]
+
+        await imports.imported([number, "", "", "1", "", "แปลน"], [number, "", "", "2", "", "แปลน"])
+        again = await imports.checked([number, "", "", "3", "", "แปลน"])
+
+        read = (await (await desk.as_("admin")).get(f"/api/v1/drawings/shop/{drawing['publicId']}")).json()
+        assert read["drawingNumber"] == "LCBP3-C2-GEN-FND-0001-2"
+        assert [(one["column"], one["code"]) for one in again["report"]["faults"]] == [("drawing_number", "taken")]
+        assert await consistent(db)
