@@ -30,6 +30,7 @@ from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.demo import service as demo_documents
 from saraban.documents.demo.service import generate as demo_generation
 from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import ASBUILT, SHOP
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
@@ -285,6 +286,7 @@ def _subjects(zone: ZoneInfo) -> Subjects:
         rfas.RFA.subject(zone),
         transmittals.TRANSMITTAL.subject(zone),
         circulations.CIRCULATION.subject(),
+        *(drawings.DrawingSubject(kind, zone) for kind in (SHOP, ASBUILT)),
     )
 
 

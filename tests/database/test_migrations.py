@@ -82,6 +82,7 @@ STEPS = [
     "0064",
     "0065",
     "0066",
+    "0067",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

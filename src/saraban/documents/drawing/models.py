@@ -227,6 +227,7 @@ class DrawingSettingsRow(Base):
     revision_scheme: Mapped[str] = mapped_column(Code(100))
     number_pattern: Mapped[str | None] = mapped_column(Code(100))
     addenda: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    own_workflow: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     updated_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     updated_at: Mapped[datetime]
 

@@ -20,8 +20,10 @@ from saraban.documents.core.schemas import (
 from saraban.imports.domain import ImportState
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
+from saraban.workflow.runtime.schemas import WorkflowOut
 
 KindName = Literal["contract", "shop", "asbuilt"]
+Approval = Literal["rfa", "workflow"]
 DrawingNumber = Annotated[str, CodeLine(100)]
 DrawingTitle = Annotated[str, SingleLine(255)]
 RevisionLabel = Annotated[str, CodeLine(10)]
@@ -97,6 +99,10 @@ class RegisterSettings(Schema):
     takes_addenda: bool = Field(
         default=False, strict=True, description="Of contract drawings: addenda are revisions of them."
     )
+    approval: Approval = Field(
+        "rfa",
+        description="Of shop and as-built drawings: revisions are carried by RFAs, or each goes through a workflow of its own.",
+    )
 
 
 class DrawingQuery(Schema):
@@ -163,6 +169,9 @@ class FullRevisionAnswer(DrawingRevisionAnswer):
     attachments: list[DrawingFileAnswer]
     derived_from: list[DrawingReferenceAnswer]
     recorded_by: list[DrawingReferenceAnswer] = Field(description="The drawings that refer to this one.")
+    workflow: WorkflowOut | None = Field(
+        description="Its own, where the project has chosen that; null where RFAs carry it."
+    )
 
 
 class DrawingSummary(Schema):
@@ -189,6 +198,7 @@ class DrawingAnswer(DrawingSummary):
     next_labels: list[str] = Field(description="What may be offered as the next revision.", examples=[["2"]])
     can_change: bool
     can_revise: bool
+    can_start_approval: bool = Field(description="The current revision has no workflow yet, and is to have one.")
     revisions: list[FullRevisionAnswer] = Field(description="Newest first.")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from saraban.documents.core import domain as core
 from saraban.documents.core.domain import KindRules, RegisterCode
 from saraban.kit.errors import invalid
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
@@ -54,14 +55,13 @@ STATES = {
     "terminated": RfaVerdict("TRM"),
 }
 VERDICTS: Mapping[Outcome, RfaVerdict] = {
-    "approved": RfaVerdict("FCO", "1A", approved=True),
-    "approved_with_comments": RfaVerdict("FCO", "1N", approved=True),
-    "revise_resubmit": RfaVerdict("FRE", "3R"),
-    "rejected": RfaVerdict("FRE", "4X"),
-    "closed": RfaVerdict("FRE", "5N"),
+    **{
+        outcome: RfaVerdict("FCO", code, approved=True) if code.startswith("1") else RfaVerdict("FRE", code)
+        for outcome, code in core.APPROVE_CODES.items()
+    },
     "withdrawn": RfaVerdict("CC"),
 }
-BY_CONSULTANT = RfaVerdict("FCO", "1C", approved=True)
+BY_CONSULTANT = RfaVerdict("FCO", core.APPROVED_BY_CONSULTANT, approved=True)
 # The groups of approve codes by their first digit: what an end means that neither its definition nor its name explains.
 GROUPS: Mapping[str, Outcome] = {"1": "approved", "3": "revise_resubmit", "4": "rejected", "5": "closed"}
 UNDER_WAY = RfaVerdict("FRE")

@@ -9,11 +9,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant
 from saraban.kit.dates import local_date
+from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.outcome import BY_NAME, NOTHING, OUTCOMES, Meaning, Outcome
 
 DRAFT = "draft"
@@ -282,6 +284,26 @@ def may_see(reach: Reach, place: Placement) -> bool:
     if not place.issued:
         return at_contract and place.originator in reach.member_of
     return at_contract or bool(reach.organizations & (place.recipients | place.parties))
+
+
+# The approve code that a final answer stands for, where none was answered.
+APPROVE_CODES: Mapping[Outcome, str] = MappingProxyType(
+    {"approved": "1A", "approved_with_comments": "1N", "revise_resubmit": "3R", "rejected": "4X", "closed": "5N"}
+)
+APPROVED_BY_CONSULTANT = "1C"
+
+
+def approve_code(meaning: Meaning, *, answered: str | None) -> str | None:
+    """
+    Return the approve code that an end leaves on what was asked approval for; None for an end that says nothing of it.
+
+    :param answered: the response code of the last step; one that is no approve code says nothing
+    """
+    if answered in {offer.code for offer in RFA_APPROVE_CODES}:
+        return answered
+    if meaning.outcome == "approved" and meaning.decided_by == "CONSULTANT":
+        return APPROVED_BY_CONSULTANT
+    return APPROVE_CODES.get(meaning.outcome) if meaning.outcome else None
 
 
 LONGEST = 500

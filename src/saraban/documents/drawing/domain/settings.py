@@ -55,11 +55,13 @@ class DrawingSettings:
     """
     :param pattern: None takes any number
     :param addenda: contract drawings take addenda as revisions; other registers always take revisions
+    :param own_workflow: each revision goes through a workflow of its own, in place of being carried by RFAs
     """
 
     scheme: RevisionScheme
     pattern: NumberPattern | None = None
     addenda: bool = False
+    own_workflow: bool = False
 
 
 DEFAULT_SCHEME: Final = "0"

@@ -185,6 +185,26 @@ async def revise(
     return await _shown(ctx, db, kind, receipt, status=201, located=True)
 
 
+@router.post(
+    "/{kind}/{publicId}/approval",
+    status_code=201,
+    response_model=DrawingAnswer,
+    summary="Start the workflow of a revision",
+)
+async def start_approval(kind: Kind, public_id: PathId, db: Db, idempotency: Idempotent, ctx: Reviser) -> Response:
+    """
+    Of the current revision, where the project has chosen workflows for the register and the revision has none yet. New revisions
+    start theirs by themselves; its steps are taken at `/workflow/instances`.
+    """
+
+    async def work(session: AsyncSession) -> Receipt:
+        return await service.start_approval(ctx, session, KINDS[kind], public_id)
+
+    asked = {"kind": kind, "id": str(public_id)}
+    receipt = await idempotency.run(Operation.of(ctx, "POST /drawings/{publicId}/approval", asked), work)
+    return await _shown(ctx, db, kind, receipt, status=201, located=True)
+
+
 async def _shown(
     ctx: RequestContext, db: Db, kind: KindName, receipt: Receipt, *, status: int = 200, located: bool = False
 ) -> Response:

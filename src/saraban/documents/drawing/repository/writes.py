@@ -10,15 +10,19 @@ from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from saraban.documents.drawing.domain import Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing, DrawingSettingsRow
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
+from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
+from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import (
     ContractDrawingCategory,
     ContractDrawingCategoryPair,
     ContractDrawingSubCategory,
     ContractDrawingVolume,
+    RfaApproveCode,
     ShopDrawingMainCategory,
     ShopDrawingSubCategory,
 )
@@ -121,6 +125,27 @@ async def _key(session: AsyncSession, column: Any, project_id: int, given: Mappi
     if (key := await session.scalar(statement)) is None:
         raise unknown(f"/{to_camel(field)}", code)
     return int(key)
+
+
+def answer(pipeline: Pipeline, kind: DrawingKind, revision_id: int, *, code: str) -> None:
+    """Write down what a revision was answered with, when the pipeline is sent."""
+    for statement in _ANSWERS[kind]:
+        pipeline.execute(statement, revision=revision_id, code=code)
+
+
+def _answering(kind: DrawingKind) -> tuple[PreparedStatement, PreparedStatement]:
+    tables = tables_of(kind)
+    revision, head = table_of(tables.revision), table_of(tables.head)
+    named = revision.c.id == sa.bindparam("revision", type_=sa.Integer)
+    key = sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == sa.bindparam("code"))
+    drawn = sa.select(aliased(tables.revision)).subquery()
+    of = sa.select(drawn.c[tables.drawing.key]).where(drawn.c.id == sa.bindparam("revision", type_=sa.Integer))
+    touched = sa.update(head).where(head.c.id == of.scalar_subquery()).values(version=head.c.version + 1)
+    answered = sa.update(revision).where(named).values(rfa_approve_code_id=key.scalar_subquery())
+    return PreparedStatement(answered), PreparedStatement(touched)
+
+
+_ANSWERS = {kind: _answering(kind) for kind in KINDS.values()}
 
 
 async def link(session: AsyncSession, kind: DrawingKind, revision_id: int, targets: Sequence[int]) -> None:

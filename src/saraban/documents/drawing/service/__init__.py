@@ -3,6 +3,7 @@
 from saraban.documents.drawing.domain import KINDS
 from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.service.approval import ApprovalStarted, ApprovedByRfa, DrawingSubject
 from saraban.documents.drawing.service.register_export import ExportTooLarge, write_sheet, write_zip
 from saraban.documents.drawing.service.register_import import (
     DrawingImportJob,
@@ -13,7 +14,7 @@ from saraban.documents.drawing.service.register_import import (
     start_import,
     upload_import,
 )
-from saraban.documents.drawing.service.register_settings import read_settings, save_settings
+from saraban.documents.drawing.service.register_settings import read_settings, save_settings, settings_of
 from saraban.documents.drawing.service.registers import (
     classifications,
     list_drawings,
@@ -29,6 +30,7 @@ from saraban.documents.drawing.service.registration import (
     create,
     register,
     revise,
+    start_approval,
 )
 from saraban.documents.drawing.service.revisions import (
     current_by_number,
@@ -48,11 +50,14 @@ DRAWING_NUMBERS = [
 
 __all__ = [
     "DRAWING_NUMBERS",
+    "ApprovalStarted",
+    "ApprovedByRfa",
     "DrawingChanged",
     "DrawingImportJob",
     "DrawingImportRow",
     "DrawingNumberTaken",
     "DrawingRow",
+    "DrawingSubject",
     "DrawingTakesNoAddenda",
     "ExportTooLarge",
     "change",
@@ -75,6 +80,8 @@ __all__ = [
     "revisions_by_key",
     "revisions_of_file",
     "save_settings",
+    "settings_of",
+    "start_approval",
     "start_import",
     "upload_import",
     "visible_revisions",

@@ -11,6 +11,7 @@ from saraban.documents.drawing.domain.settings import DEFAULTS, DrawingSettings,
 from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.schemas import RegisterSettings
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.errors import invalid
 from saraban.projects import service as projects
 
 
@@ -19,7 +20,7 @@ async def settings_of(session: AsyncSession, project_id: int, kind: DrawingKind)
     if row is None:
         return DEFAULTS
     pattern = NumberPattern(row.number_pattern) if row.number_pattern else None
-    return DrawingSettings(RevisionScheme.parse(row.revision_scheme), pattern, row.addenda)
+    return DrawingSettings(RevisionScheme.parse(row.revision_scheme), pattern, row.addenda, row.own_workflow)
 
 
 def _shown(settings: DrawingSettings) -> RegisterSettings:
@@ -27,6 +28,7 @@ def _shown(settings: DrawingSettings) -> RegisterSettings:
         revision_scheme=str(settings.scheme),
         number_pattern=settings.pattern.text if settings.pattern else None,
         takes_addenda=settings.addenda,
+        approval="workflow" if settings.own_workflow else "rfa",
     )
 
 
@@ -59,7 +61,14 @@ async def save_settings(
     before = _shown(await settings_of(session, project.id, kind))
     scheme = RevisionScheme.parse(wanted.revision_scheme)
     pattern = NumberPattern.parse(wanted.number_pattern) if wanted.number_pattern else None
-    after = _shown(DrawingSettings(scheme, pattern, wanted.takes_addenda))
+    if kind.whole and wanted.approval == "workflow":
+        raise invalid(
+            "/approval",
+            "not_for_this",
+            "แบบคู่สัญญาไม่มีขั้นตอนอนุมัติ",
+            "Contract drawings are not approved: they are what was signed.",
+        )
+    after = _shown(DrawingSettings(scheme, pattern, wanted.takes_addenda, wanted.approval == "workflow"))
     if changes := field_changes(before.model_dump(), after.model_dump()):
         await writes.save_settings(
             session,
@@ -69,6 +78,7 @@ async def save_settings(
                 "revision_scheme": after.revision_scheme,
                 "number_pattern": after.number_pattern,
                 "addenda": after.takes_addenda,
+                "own_workflow": after.approval == "workflow",
                 "updated_by_user_id": ctx.caller.user_id,
                 "updated_at": ctx.now,
             },

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Protocol
@@ -26,6 +26,7 @@ from saraban.documents.drawing.schemas import (
     DrawingSummary,
     FullRevisionAnswer,
 )
+from saraban.documents.drawing.service import approval
 from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import RequestContext, Scope
@@ -34,6 +35,8 @@ from saraban.kit.pagination import Page, list_mark
 from saraban.kit.text import fold
 from saraban.projects import service as projects
 from saraban.projects.models import Discipline
+from saraban.workflow import service as workflow
+from saraban.workflow.runtime.schemas import WorkflowOut
 
 _DAY = timedelta(days=1)
 _LISTS = ("category", "sub_category", "volume")
@@ -199,12 +202,16 @@ async def read(
     head, settings = newest.head, await settings_of(session, newest.head.project_id, kind)
     scope = await scope_of(ctx, session, head)
     takes_more = kind.derives_from is not None or settings.addenda
+    states = await approval.states(ctx, session, kind, rows)
+    is_missing = settings.own_workflow and str(newest.revision.public_id) not in states
+    may_revise = newest.project.is_active and ctx.caller.may(REVISE, scope)
     answer = DrawingAnswer(
         **summary(kind, newest).model_dump(),
         next_labels=settings.scheme.next_labels(newest.revision.revision_label) if takes_more else [],
         can_change=newest.project.is_active and ctx.caller.may(CREATE, scope),
-        can_revise=takes_more and newest.project.is_active and ctx.caller.may(REVISE, scope),
-        revisions=await _full_revisions(ctx, session, kind, rows),
+        can_revise=takes_more and may_revise,
+        can_start_approval=is_missing and may_revise and head.originator_id is not None,
+        revisions=await _full_revisions(ctx, session, kind, rows, states),
     )
     return answer, version_tag(newest)
 
@@ -220,26 +227,33 @@ async def list_revisions(
     """
     :raises NotFound: also when the caller may not know of the drawing
     """
-    return await _full_revisions(ctx, session, kind, await find(ctx, session, kind, public_id))
+    rows = await find(ctx, session, kind, public_id)
+    return await _full_revisions(ctx, session, kind, rows, await approval.states(ctx, session, kind, rows))
 
 
 async def _full_revisions(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    rows: Sequence[DrawingRow],
+    states: Mapping[str, workflow.InstanceState],
 ) -> list[FullRevisionAnswer]:
     keys = [row.revision.id for row in rows]
     files = await repository.files(session, kind, keys)
     reader = await reader_of(ctx, session, rows[0].head.project_id)
     derived = await _derived_from(session, kind, reader, keys)
     recorded = await _recorded_by(session, kind, reader, rows)
+    envelopes = await workflow.envelopes(ctx, session, states)
     return [
         FullRevisionAnswer(
             **revision_answer(row).model_dump(),
             reason=row.revision.description,
             legacy_number=row.revision.legacy_drawing_number,
             created_at=row.revision.created_at,
-            attachments=[file_shown(one) for one in files[row.revision.id]],
+            attachments=[file_shown(file) for file in files[row.revision.id]],
             derived_from=derived[row.revision.id],
             recorded_by=recorded[row.revision.id],
+            workflow=WorkflowOut.model_validate(one) if (one := envelopes.get(str(row.revision.public_id))) else None,
         )
         for row in rows
     ]

@@ -23,7 +23,7 @@ from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision
-from saraban.documents.drawing.service import registers
+from saraban.documents.drawing.service import approval, registers
 from saraban.documents.drawing.service.placement import ORIGINATOR, belonging, classified, find_place
 from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.identity.domain.catalogue import PartyRole
@@ -74,6 +74,7 @@ class DrawingDraft:
 
     :param columns: of its head, but for the number
     :param revision: the first one, with label and titles
+    :param has_workflow: its revisions go through a workflow of their own
     """
 
     project: ProjectRef
@@ -81,6 +82,7 @@ class DrawingDraft:
     originator: OrganizationRef | None
     columns: Mapping[str, Any]
     revision: NewDrawingRevision
+    has_workflow: bool
     public_id: UUID = field(default_factory=new_id)
 
 
@@ -246,7 +248,8 @@ async def _check(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, 
         **await classified(session, kind, project, contract, new.model_dump(exclude_unset=True)),
         **({"title": titled.title} if kind.whole else {}),
     }
-    return DrawingDraft(project, contract, originator, columns, titled)
+    has_workflow = settings.own_workflow and originator is not None
+    return DrawingDraft(project, contract, originator, columns, titled, has_workflow)
 
 
 async def _insert(
@@ -267,7 +270,9 @@ async def _insert(
     session.add(head)
     await session.flush()
     place = RevisionPlace(0, CurrentPeriod(ctx.now), number.text if number.prints_revision else None)
-    await _add_revision(ctx, session, kind, head, draft.revision, place, pointer="/revision")
+    revision = await _add_revision(ctx, session, kind, head, draft.revision, place, pointer="/revision")
+    if draft.has_workflow:
+        await approval.start(ctx, session, kind, revision)
     told = {"number": number.text, "revision": draft.revision.label, "project": draft.project.code}
     await _record(ctx, session, kind, "create", draft.public_id, told)
     return Receipt(kind.entity_type, draft.public_id)
@@ -304,7 +309,11 @@ async def revise(
     revision = new.model_copy(update={**taken_over, "label": label})
     printed = await _print_again(ctx, session, kind, head, label) if current.drawing_number is not None else None
     place = RevisionPlace(current.revision_number + 1, period, printed)
-    await _add_revision(ctx, session, kind, head, revision, place, pointer="")
+    added = await _add_revision(ctx, session, kind, head, revision, place, pointer="")
+    if kind in approval.KINDS:
+        await approval.supersede(ctx, session, kind, current.public_id, by=label)
+    if settings.own_workflow and head.originator_id is not None:
+        await approval.start(ctx, session, kind, added)
     if isinstance(head, ContractDrawing):
         head.title = revision.title or head.title
     _touch(ctx, head)
@@ -319,6 +328,26 @@ async def _print_again(ctx: RequestContext, session: AsyncSession, kind: Drawing
     number = await numbering.revise_number(ctx, session, holder=holder, revision_label=label)
     setattr(head, tables_of(kind).number.key, number)
     return number
+
+
+async def start_approval(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID) -> Receipt:
+    """
+    Start the workflow of a current revision that has none yet: it was imported, or the project has chosen workflows since.
+
+    :raises NotFound: also when the caller may not know of the drawing
+    :raises ApprovedByRfa: where the register has no workflows, or the drawing no originator
+    :raises ApprovalStarted: the second time
+    """
+    newest, head, settings = await _held(ctx, session, kind, public_id, REVISE)
+    if not settings.own_workflow:
+        raise approval.ApprovedByRfa
+    if await approval.states(ctx, session, kind, [newest]):
+        raise approval.ApprovalStarted
+    await approval.start(ctx, session, kind, newest.revision.public_id)
+    _touch(ctx, head)
+    told = {"number": newest.number, "revision": newest.revision.revision_label}
+    await _record(ctx, session, kind, "start_approval", public_id, told)
+    return Receipt(kind.entity_type, public_id)
 
 
 async def change(
@@ -365,6 +394,8 @@ async def _held(
 ) -> tuple[DrawingRow, Drawing, DrawingSettings]:
     """Return a drawing at its newest revision, held until the end of the transaction, which the caller may write."""
     found = (await registers.find(ctx, session, kind, public_id))[0]
+    if kind in approval.KINDS:
+        await approval.hold(session, kind, found.revision.public_id)
     head = await writes.lock(session, kind, found.head.id)
     newest = (await repository.history(session, kind, repository.named(kind, public_id)))[0]
     scope = await registers.scope_of(ctx, session, head)
@@ -388,7 +419,8 @@ async def _add_revision(
     at: RevisionPlace,
     *,
     pointer: str,
-) -> None:
+) -> UUID:
+    """:returns: its public id"""
     tables = tables_of(kind)
     row = tables.revision(
         revision_number=at.number,
@@ -405,6 +437,7 @@ async def _add_revision(
         current_until=at.period.until,
         created_at=ctx.now,
         created_by=ctx.caller.user_id,
+        public_id=new_id(),
         **{tables.drawing.key: head.id},
     )
     session.add(row)
@@ -416,6 +449,7 @@ async def _add_revision(
         )
     await writes.link_files(session, kind, row.id, [(file.id, _file_type(file)) for file in claimed])
     await _derive(ctx, session, kind, head.project_id, row.id, new.derived_from_public_ids, pointer)
+    return row.public_id
 
 
 def _file_type(file: AttachmentRow) -> str:

@@ -95,6 +95,7 @@ async def check(
         )
         for kind in KINDS
     }
+    await _refuse_own_workflows(session, project, asked, seen)
     letters = [one.document_public_id for one in asked if one.document_public_id]
     documents = await core.visible(ctx, session, public_ids=letters) if letters else {}
     named: set[UUID] = set()
@@ -108,6 +109,30 @@ async def check(
         else:
             found.append(_drawing(seen, project, one.public_id, f"{pointer}/drawingRevisionPublicId"))
     return found
+
+
+async def _refuse_own_workflows(
+    session: AsyncSession,
+    project: UUID,
+    asked: Sequence[NewRfaItem],
+    seen: Mapping[DrawingKind, Mapping[UUID, drawings.DrawingRow]],
+) -> None:
+    """
+    :raises Invalid: naming the first drawing of a register whose revisions go through workflows of their own
+    """
+    for kind, rows in seen.items():
+        place, row = next(
+            ((at, rows[one.public_id]) for at, one in enumerate(asked) if one.public_id in rows), (0, None)
+        )
+        if row is None or row.project.public_id != project:
+            continue
+        if (await drawings.settings_of(session, row.head.project_id, kind)).own_workflow:
+            raise invalid(
+                f"/items/{place}/drawingRevisionPublicId",
+                "own_workflow",
+                f"{kind.singular.th}ของโครงการนี้อนุมัติตามกระบวนงานของแต่ละฉบับ จึงใส่ใน RFA ไม่ได้",
+                f"The {kind.singular.en}s of this project are approved by workflows of their own, not by RFAs.",
+            )
 
 
 def _document(rows: Mapping[UUID, core.DocumentRow], project: UUID, public_id: UUID, at: str) -> CheckedItem:

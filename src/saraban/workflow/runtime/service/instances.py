@@ -132,7 +132,15 @@ async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[
         await repository.instances_of(session, entity_type, entity_ids, lock=True)
 
 
-async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str, entity_id: str, reason: str) -> None:
+async def cancel(
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    entity_type: str,
+    entity_id: str,
+    reason: str,
+    even_ended: bool = True,
+) -> None:
     """
     Put an instance into `cancelled`, wherever it stands; what was cancelled before stays as it is.
 
@@ -141,6 +149,8 @@ async def cancel(ctx: RequestContext, session: AsyncSession, *, entity_type: str
     found = await repository.instances_of(session, entity_type, [entity_id], lock=True)
     row = found.get(entity_id)
     if row is None or row.status == InstanceStatus.CANCELLED:
+        return
+    if row.status != InstanceStatus.ACTIVE and not even_ended:
         return
     now = row.not_before(ctx.now)
     gone = {"due_on": None, "assigned_user_id": None}

@@ -1,0 +1,202 @@
+"""
+Approval of a revision by a workflow of its own, where the project has chosen that for a register instead of RFAs; the workflow
+knows a revision by its public id.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core import service as core
+from saraban.documents.core.domain import Reach, approve_code, reach
+from saraban.documents.drawing.domain import ASBUILT, REVISE, SHOP, AudienceKind, DrawingKind
+from saraban.documents.drawing.repository import registers as repository
+from saraban.documents.drawing.repository import writes
+from saraban.documents.drawing.repository.registers import DrawingRow
+from saraban.documents.drawing.repository.tables import tables_of
+from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import fetch
+from saraban.projects import service as projects
+from saraban.projects.domain.master_data import Party
+from saraban.workflow import service as workflow
+
+KINDS: Final[tuple[DrawingKind, ...]] = (SHOP, ASBUILT)
+CODE: Final = "SHOP_DRAWING_FLOW_V1"
+_SUPERSEDED: Final = "Superseded by revision {label}."
+
+
+class ApprovalStarted(DomainError):
+    """A revision goes through its workflow once; what was sent back is drawn anew as the next revision."""
+
+    kind, code = ErrorKind.CONFLICT, "DRAWING_APPROVAL_STARTED"
+    says = Text("ฉบับแก้ไขนี้มีกระบวนงานอยู่แล้ว", "This revision has its workflow already.")
+    recovery = (Text("เปิดหน้าแบบเพื่อดูสถานะ", "Open the drawing to see where it stands."),)
+
+
+class ApprovedByRfa(DomainError):
+    """The project approves the revisions of this register by RFA, or the drawing has no originator who could submit it."""
+
+    kind, code = ErrorKind.CONFLICT, "DRAWING_APPROVED_BY_RFA"
+    says = Text(
+        "แบบนี้ไม่ได้อนุมัติด้วยกระบวนงานของแบบเอง",
+        "The revisions of this drawing are not approved by a workflow of their own.",
+    )
+    recovery = (Text("ยื่นขออนุมัติด้วย RFA", "Submit the drawing in an RFA."),)
+
+
+def entity_type(kind: DrawingKind) -> str:
+    return f"{kind.entity_type}_revision"
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionContext:
+    """A revision with who takes part in its contract, or in its project where it has none."""
+
+    row: DrawingRow
+    kind: DrawingKind
+    parties: Sequence[Party]
+
+    @property
+    def concerned(self) -> frozenset[int]:
+        """The organizations that are shown the drawing in their own right."""
+        head = self.row.head
+        own = {head.originator_id} if head.originator_id is not None else set()
+        if head.audience_kind == AudienceKind.ORGANIZATION:
+            return frozenset(own)
+        return frozenset(own | {party.id for party in self.parties})
+
+    def is_shown(self, person: Reach) -> bool:
+        head = self.row.head
+        if person.everything or head.project_id in person.projects or head.contract_id in person.contracts:
+            return True
+        return bool(person.organizations & self.concerned)
+
+
+def facts_in(around: RevisionContext, zone: ZoneInfo) -> workflow.SubjectFacts:
+    row, concerned = around.row, around.concerned
+    head, revision, originator = row.head, row.revision, row.originator
+    assert originator is not None  # only what somebody can submit has a workflow
+    return workflow.SubjectFacts(
+        entity_id=str(revision.public_id),
+        scope=Scope(concerned, head.project_id, head.contract_id),
+        originator_organization_id=originator.id,
+        recipient_organization_ids=frozenset(),
+        parties=projects.by_role(around.parties),
+        submitter_user_id=revision.created_by,
+        assignee_user_ids=frozenset(),
+        kind=around.kind.entity_type,
+        public_id=head.public_id,
+        number=row.number,
+        title=revision.title,
+        priority="MEDIUM",
+        context={
+            "documentType": "DRAWING",
+            "projectPublicId": str(row.project.public_id),
+            "projectCode": row.project.project_code,
+            "originatorCode": originator.organization_code,
+            "revision": revision.revision_label,
+            "discipline": row.discipline.discipline_code if row.discipline else None,
+        },
+        organizations={
+            **{party.id: (party.public_id, party.code) for party in around.parties},
+            originator.id: (originator.public_id, originator.organization_code),
+        },
+        edit_permission=REVISE,
+        zone=zone,
+        seen_by=lambda person, _state: around.is_shown(reach(person)),
+        open_to=lambda organization, _state: organization in concerned,
+        source=around,
+    )
+
+
+async def _around(session: AsyncSession, kind: DrawingKind, revisions: Collection[UUID]) -> dict[str, RevisionContext]:
+    if not revisions:
+        return {}
+    rows = await repository.revisions(session, kind, tables_of(kind).revision.public_id.in_(revisions))
+    places = {(row.head.project_id, row.head.contract_id) for row in rows}
+    parties = {place: await fetch(session, projects.parties_query(*place)) for place in sorted(places, key=str)}
+    return {
+        str(row.revision.public_id): RevisionContext(row, kind, parties[row.head.project_id, row.head.contract_id])
+        for row in rows
+        if row.originator is not None
+    }
+
+
+@dataclass(frozen=True)
+class DrawingSubject:
+    """The port of one register."""
+
+    kind: DrawingKind
+    zone: ZoneInfo
+
+    @property
+    def entity_type(self) -> str:
+        return entity_type(self.kind)
+
+    async def facts(
+        self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
+    ) -> dict[str, workflow.SubjectFacts]:
+        return await self.facts_for(session, dict.fromkeys(entity_ids, caller))
+
+    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:
+        around = await _around(session, self.kind, core.ids_of(callers))
+        return {key: facts_in(one, self.zone) for key, one in around.items() if one.is_shown(reach(callers[key]))}
+
+    async def apply(self, pipeline: Pipeline, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
+        """Write the answer of a final step to its revision."""
+        for one in steps:
+            code = approve_code(one.meaning, answered=one.step.response_code) if one.step.terminal else None
+            if code is not None:
+                around = one.facts.source
+                assert isinstance(around, RevisionContext)  # it was this port that gave the facts
+                writes.answer(pipeline, self.kind, around.row.revision.id, code=code)
+        return ()
+
+
+async def start(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, revision: UUID) -> None:
+    """
+    Start the workflow of a revision, in the transaction that writes it.
+
+    :raises ApprovedByRfa: for a drawing that names no originator
+    """
+    around = (await _around(session, kind, [revision])).get(str(revision))
+    if around is None:
+        raise ApprovedByRfa
+    await workflow.start(ctx, session, code=CODE, entity_type=entity_type(kind), facts=facts_in(around, ctx.zone))
+
+
+async def supersede(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, revision: UUID, *, by: str | None
+) -> None:
+    """End the workflow of a revision that another one takes the place of, unless it has come to its end."""
+    reason = _SUPERSEDED.format(label=by or "-")
+    await workflow.cancel(
+        ctx, session, entity_type=entity_type(kind), entity_id=str(revision), reason=reason, even_ended=False
+    )
+
+
+async def hold(session: AsyncSession, kind: DrawingKind, revision: UUID) -> None:
+    """Hold a workflow before its drawing: a step holds the two in this order, and in another one they would wait for each other."""
+    await workflow.lock(session, entity_type=entity_type(kind), entity_ids=[str(revision)])
+
+
+async def states(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
+) -> dict[str, workflow.InstanceState]:
+    """Return where the workflows of revisions stand, by public id, of those that have one; `rows` are shown to the caller."""
+    if kind not in KINDS:
+        return {}
+    ids = [row.revision.public_id for row in rows]
+
+    async def facts() -> Mapping[str, workflow.SubjectFacts]:
+        return {key: facts_in(one, ctx.zone) for key, one in (await _around(session, kind, ids)).items()}
+
+    return await workflow.states_of(
+        ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts(), now=ctx.now
+    )
