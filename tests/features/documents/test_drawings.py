@@ -199,7 +199,7 @@ class TestRegisterSettings:
 
     async def test_decide_what_is_registered_from_then_on(self, desk: Desk) -> None:
         client = await desk.as_("padmin")
-        wanted = {"revisionScheme": "P01, C01", "numberPattern": "LP3-*-###", "takesAddenda": True}
+        wanted = {"revisionScheme": "P01, C01", "numberPattern": "LP3-*-###", "takesAddenda": True, "approval": "rfa"}
         before = (await client.get(self.path(desk, "contract"))).json()
         old = await desk.register("admin", "contract", "ANY")
 
@@ -210,7 +210,7 @@ class TestRegisterSettings:
         addendum = await client.post(f"/api/v1/drawings/contract/{new['publicId']}/revisions", json={"label": "C01"})
         onward = await client.post(f"/api/v1/drawings/contract/{old['publicId']}/revisions", json={})
 
-        assert before == {"revisionScheme": "0", "numberPattern": None, "takesAddenda": False}
+        assert before == {"revisionScheme": "0", "numberPattern": None, "takesAddenda": False, "approval": "rfa"}
         assert saved.json() == (await client.get(self.path(desk, "contract"))).json() == wanted
         assert (number.status_code, pointers(number)) == (422, ["/drawingNumber"])
         assert (label.status_code, pointers(label)) == (422, ["/revision/label"])

@@ -236,3 +236,39 @@ class TestSettings:
 
 def selected_project(page: str) -> str:
     return page.split('name="project" value="')[1].partition('"')[0]
+
+
+class TestApproval:
+    async def test_is_taken_step_by_step_on_the_page(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        admin = await sit("admin", "en")
+        chosen = {"project": desk.project, "revisionScheme": "0", "ownWorkflow": "1"}
+        saved = await admin.post("/drawings/shop/settings", data=chosen)
+        contracts = (await (await desk.as_("admin")).get(f"/api/v1/projects/{desk.project}/contracts")).json()["items"]
+        place = {
+            "originatorOrganizationPublicId": desk.organizations["ผรม.2"],
+            "contractPublicId": next(one["publicId"] for one in contracts if one["contractCode"] == "LCBP3-C2"),
+        }
+        path = f"/drawings/shop/{await registered(desk, 'shop', 'S-1', 'dc.contractor', **place)}"
+        contractor, consultant = await sit("dc.contractor", "en"), await sit("reviewer.consultant", "en")
+
+        submitted = await contractor.post(f"{path}/actions", data=_step(html_of(await contractor.get(path)), "submit"))
+        form = _step(html_of(await consultant.get(path)), "approve-as-noted")
+        refused = html_of(await consultant.post(f"{path}/actions", data=form))
+        done = await consultant.post(f"{path}/actions", data={**form, "comment": "Lower the beam"})
+        page = html_of(await consultant.get(path))
+        late = html_of(await consultant.post(f"{path}/actions", data={**form, "key": "another", "comment": "Again"}))
+
+        assert saved.status_code == submitted.status_code == done.status_code == httpx.codes.SEE_OTHER
+        assert 'data-reopen="act-approve-as-noted"' in refused
+        assert "Approved as noted" in page
+        assert "1N" in page
+        assert "Lower the beam" in page
+        assert 'data-dialog="act-' not in page
+        assert "WORKFLOW_VERSION_CONFLICT" in late
+
+
+def _step(page: str, action: str) -> dict[str, str]:
+    """Return what the dialog of a step sends as it is opened."""
+    dialog = page.partition(f'id="act-{action}"')[2].partition("</dialog>")[0]
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', dialog)) | {"action": action}

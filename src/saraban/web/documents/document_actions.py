@@ -17,10 +17,10 @@ from saraban.documents.core.dependencies import Documents
 from saraban.documents.core.schemas import Cancellation, NewRevision
 from saraban.kit.errors import CHECK_INPUT, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.notifications import service as notifications
-from saraban.web.documents.document_page import needs_files, show_document, version_in
+from saraban.web.documents.document_page import needs_files, show_document
 from saraban.web.documents.registers import DocumentRegister, register_at
 from saraban.web.documents.rfa_items import answers_of
-from saraban.web.documents.step_form import payload_of_step
+from saraban.web.documents.step_form import step_order, version_in
 from saraban.web.shell import labels
 from saraban.web.shell.forms import CurrentForm, FormState, SentForm, has_own_page, texts
 from saraban.web.shell.page import CurrentPage
@@ -29,7 +29,7 @@ from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, Ter
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.runtime.dependencies import InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
-from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
+from saraban.workflow.runtime.schemas import BranchAnswerIn
 from saraban.workflow.runtime.service import review
 from saraban.workflow.runtime.service.step_data import step_data_of
 from saraban.workflow.service import Command, Subjects, Transitioned, Transitions
@@ -205,17 +205,7 @@ async def _act(form: DocumentForm) -> None:
         values = await step_data_of(session, public_id=instance)
     if needs_files(form.register.web, found.data, found.workflow) and not (form.text("withoutFiles") or files):
         raise NothingAttached(fields=[FieldProblem("/withoutFiles", "required", NothingAttached.says)])
-    items = answers_of(form.values)
-    said = {
-        "action": form.text("action") or "",
-        "comment": form.text("comment"),
-        "payload": {**payload_of_step(values, form.values), **({"itemResults": items} if items else {})},
-        "attachmentPublicIds": files,
-        "responseCode": form.text("responseCode"),
-        "clientVersionNo": version_in(form.values),
-        "onBehalfOf": form.text("onBehalfOf"),
-    }
-    order = form.order(TransitionIn, said)
+    order = step_order(form, values, items=answers_of(form.values))
     command = Command.of(order)
     await form.once(lambda ctx: form.transitions.take(ctx, public_id=instance, command=command))
 

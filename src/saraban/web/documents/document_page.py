@@ -24,7 +24,7 @@ from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.web.documents.document_forms import replying_organization
 from saraban.web.documents.registers import DocumentRegister, register_at, state_of
-from saraban.web.documents.step_form import StepForm, step_form
+from saraban.web.documents.step_form import StepForm, step_form, version_in
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
 from saraban.web.shell.forms import FormState, FormValues, form_errors, text
@@ -323,12 +323,6 @@ def _is_for_the_form(error: DomainError, form: FormValues) -> bool:
 def _is_overtaken(error: DomainError | None, dialog: str) -> bool:
     """Whether a step was refused because of another one; the version of a branch counts its own answers alone."""
     return error is not None and error.kind in _OVERTAKEN and dialog.startswith("act-")
-
-
-def version_in(form: FormValues) -> int:
-    """What is no version is an old one: the reader is asked to look again."""
-    shown = text(form, "version")
-    return int(shown) if shown and shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
 @router.get("/documents/{name}/{public_id}")

@@ -76,6 +76,7 @@ async def _settings(
     stands = await drawings.read_settings(page.context, session, kind, project_public_id=place.public_id)
     said = stands.model_dump(mode="json", by_alias=True, exclude_none=True)
     said["takesAddenda"] = "1" if stands.takes_addenda else ""
+    said["ownWorkflow"] = "1" if stands.approval == "workflow" else ""
     form = state.form if state.error is not None else ImmutableMultiDict(said)
     model = RegisterSettingsPage(register=kind, place=place, form=form, faults=form_errors(state.error, page.language))
     return page.show(model)
@@ -90,7 +91,9 @@ async def save_settings(name: str, form: CurrentForm) -> Response:
 async def _save_settings(kind: DrawingKind, form: SentForm, session: AsyncSession) -> str:
     given = form.filled("revisionScheme", "numberPattern")
     addenda = kind.whole and form.text("takesAddenda") == "1"
-    wanted = form.order(RegisterSettings, {"revisionScheme": "", **given, "takesAddenda": addenda})
+    approval = "workflow" if form.text("ownWorkflow") == "1" else "rfa"
+    asked = {"revisionScheme": "", **given, "takesAddenda": addenda, "approval": approval}
+    wanted = form.order(RegisterSettings, asked)
     await drawings.save_settings(form.context, session, kind, project_public_id=form.project, wanted=wanted)
     return f"/drawings/{kind.path}"
 

@@ -1,6 +1,6 @@
 """The registers of drawings as pages: what is current, or was on a day, and one drawing with its history and its links."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final
@@ -18,11 +18,15 @@ from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, Drawi
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import RfaOfDrawing
 from saraban.identity.domain.context import Scope
+from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import ReadSession
+from saraban.kit.ids import new_id
+from saraban.notifications import service as notifications
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary
 from saraban.web.documents.drawing_edits import MANAGE
 from saraban.web.documents.drawing_forms import register_named
+from saraban.web.documents.step_form import StepForm, step_form, step_order
 from saraban.web.shell.forms import (
     NEW_FORM,
     CurrentForm,
@@ -30,13 +34,18 @@ from saraban.web.shell.forms import (
     FormValues,
     SentForm,
     form_errors,
+    show_again,
     submit,
+    text,
     texts,
     uploaded,
     usable_query,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
+from saraban.workflow.runtime.dependencies import InstanceTransitions
+from saraban.workflow.runtime.service.step_data import NO_STEP_DATA, step_data_of
+from saraban.workflow.service import Command, HistoryStep, Transitions
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings")
 
@@ -91,7 +100,10 @@ class DrawingDetailPage(PageModel):
     rfas: Mapping[UUID, Sequence[RfaOfDrawing]]
     form: FormValues
     files: Sequence[tuple[str, str]]
-    dialog: bool
+    dialog: str
+    steps: Sequence[HistoryStep]
+    asked: Callable[[str], StepForm]
+    keys: Callable[[], str]
 
 
 @router.get("")
@@ -136,7 +148,7 @@ async def listing(
 
 @router.get("/{name}/{public_id}")
 async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
-    """One drawing: its sheet, its revisions with their files, what it derives from and what refers to it."""
+    """One drawing: its sheet, its revisions with their files, where they stand, and what they derive from."""
     page.caller.require_somewhere(VIEW)
     return await _show(register_named(name), public_id, page, session)
 
@@ -145,6 +157,8 @@ async def _show(
     kind: DrawingKind, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
 ) -> Response:
     drawing, _ = await drawings.read(page.context, session, kind, public_id)
+    flow = drawing.revisions[0].workflow
+    values = await step_data_of(session, public_id=flow.instance_public_id) if flow is not None else NO_STEP_DATA
     page.within(drawing.project.public_id)
     carried: dict[UUID, list[RfaOfDrawing]] = {one.public_id: [] for one in drawing.revisions}
     for one in await rfas.rfas_of_revisions(page.context, session, kind, list(carried)):
@@ -156,10 +170,21 @@ async def _show(
         rfas=carried,
         form=state.form,
         files=uploaded(state.form),
-        dialog=state.error is not None,
+        dialog=_refused_dialog(state, flow.available_actions if flow is not None else ()),
+        steps=await drawings.steps_taken(page.context, session, kind, public_id),
+        asked=lambda action: step_form(values, state.form, action),
+        keys=lambda: str(new_id()),
         faults=form_errors(state.error, page.language),
     )
     return page.show(model)
+
+
+def _refused_dialog(state: FormState, actions: Sequence[str]) -> str:
+    """Return the dialog that is open again: the one in which something can be put right."""
+    action = text(state.form, "action")
+    if state.error is None or not state.error.fields or (action and action not in actions):
+        return ""
+    return f"act-{action}" if action else "revise"
 
 
 @router.post("/{name}/{public_id}/revisions")
@@ -167,6 +192,41 @@ async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
     """The next revision of a drawing, with its files."""
     kind = register_named(name)
     return await submit(form, partial(_revise, kind, public_id), partial(_show, kind, public_id))
+
+
+@router.post("/{name}/{public_id}/actions")
+async def act(name: str, public_id: UUID, form: CurrentForm, transitions: InstanceTransitions) -> Response:
+    """One step of the workflow of the current revision, by the version that the reader saw."""
+    kind = register_named(name)
+    try:
+        await _act(kind, public_id, form, transitions)
+    except DomainError as error:
+        return await show_again(form, error, partial(_show, kind, public_id))
+    await form.db.transact(partial(notifications.settle, form.page.context, entity_id=str(public_id)))
+    return RedirectResponse(f"/drawings/{kind.path}/{public_id}", 303)
+
+
+async def _act(kind: DrawingKind, public_id: UUID, form: SentForm, transitions: Transitions) -> None:
+    async with form.db.reading() as session:
+        drawing, _ = await drawings.read(form.context, session, kind, public_id)
+        flow = drawing.revisions[0].workflow
+        if flow is None:
+            raise NotFound("No workflow runs for this revision.")
+        values = await step_data_of(session, public_id=flow.instance_public_id)
+    command = Command.of(step_order(form, values))
+    await form.once(lambda ctx: transitions.take(ctx, public_id=flow.instance_public_id, command=command))
+
+
+@router.post("/{name}/{public_id}/approval")
+async def start_approval(name: str, public_id: UUID, form: CurrentForm) -> Response:
+    """The workflow of a current revision that has none yet."""
+    kind = register_named(name)
+    return await submit(form, partial(_start_approval, kind, public_id), partial(_show, kind, public_id))
+
+
+async def _start_approval(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    await drawings.start_approval(form.context, session, kind, public_id)
+    return f"/drawings/{kind.path}/{public_id}"
 
 
 async def _revise(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import FieldProblem, Invalid, Text
-from saraban.web.shell.forms import read_json, text
+from saraban.web.shell.forms import FormValues, SentForm, read_json, text, texts
 from saraban.workflow.engine.step_data import same
 from saraban.workflow.language.schema.fields import Field, figure, written
 from saraban.workflow.language.subject import Value
+from saraban.workflow.runtime.schemas import TransitionIn
 from saraban.workflow.runtime.service.step_data import StepData
 
 STEP_PREFIX: Final = "payload."
@@ -125,6 +126,32 @@ def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
     if payload or judged:
         values.check(payload)
     return payload
+
+
+def step_order(form: SentForm, values: StepData, *, items: Sequence[Mapping[str, object]] = ()) -> TransitionIn:
+    """
+    Return the step that a dialog asks for, by the version that its reader saw.
+
+    :param items: answers to single items
+    :raises Invalid: naming every field
+    """
+    payload = payload_of_step(values, form.values)
+    said = {
+        "action": form.text("action") or "",
+        "comment": form.text("comment"),
+        "payload": {**payload, **({"itemResults": items} if items else {})},
+        "attachmentPublicIds": texts(form.values, "attachment"),
+        "responseCode": form.text("responseCode"),
+        "clientVersionNo": version_in(form.values),
+        "onBehalfOf": form.text("onBehalfOf"),
+    }
+    return form.order(TransitionIn, said)
+
+
+def version_in(form: FormValues) -> int:
+    """What is no version is an old one: the reader is asked to look again."""
+    shown = text(form, "version")
+    return int(shown) if shown and shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
 def _changed(

@@ -21,6 +21,7 @@ from saraban.documents.drawing.service.registers import (
     list_revisions,
     read,
     reads_file,
+    steps_taken,
 )
 from saraban.documents.drawing.service.registration import (
     DrawingChanged,
@@ -83,6 +84,7 @@ __all__ = [
     "settings_of",
     "start_approval",
     "start_import",
+    "steps_taken",
     "upload_import",
     "visible_revisions",
     "write_sheet",

@@ -259,6 +259,18 @@ async def _full_revisions(
     ]
 
 
+async def steps_taken(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
+) -> tuple[workflow.HistoryStep, ...]:
+    """
+    Return the steps of the workflows of a drawing's revisions, oldest first.
+
+    :raises NotFound: also when the caller may not know of the drawing
+    """
+    rows = await find(ctx, session, kind, public_id)
+    return await workflow.steps_of(session, (await approval.states(ctx, session, kind, rows)).values())
+
+
 References = defaultdict[int, list[DrawingReferenceAnswer]]
 
 

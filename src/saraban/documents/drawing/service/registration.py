@@ -1,6 +1,6 @@
 """Writing drawings: registering one, classifying it otherwise, and issuing its next revision, which is the current one from then on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -9,13 +9,11 @@ from uuid import UUID
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments import service as attachments
-from saraban.attachments.domain import DWG, PDF, AttachmentRow
 from saraban.audit import service as audit
 from saraban.audit.service import AuditEntry
 from saraban.documents.core.domain import field_changes
 from saraban.documents.core.service.kind import DocumentServices
-from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, CurrentPeriod, DrawingKind, next_period
+from saraban.documents.drawing.domain import CREATE, REVISE, CurrentPeriod, DrawingKind, next_period
 from saraban.documents.drawing.domain.settings import DrawingSettings
 from saraban.documents.drawing.models import ContractDrawing, Drawing
 from saraban.documents.drawing.repository import registers as repository
@@ -26,6 +24,7 @@ from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDra
 from saraban.documents.drawing.service import approval, registers
 from saraban.documents.drawing.service.placement import ORIGINATOR, belonging, classified, find_place
 from saraban.documents.drawing.service.register_settings import settings_of
+from saraban.documents.drawing.service.revision_rows import RevisionPlace, add_revision
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import violates_constraint
@@ -84,20 +83,6 @@ class DrawingDraft:
     revision: NewDrawingRevision
     has_workflow: bool
     public_id: UUID = field(default_factory=new_id)
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionPlace:
-    """
-    Where a new revision stands in the history of its drawing.
-
-    :param number: from 0
-    :param printed: the number on it, where the number prints the revision
-    """
-
-    number: int
-    period: CurrentPeriod
-    printed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +255,7 @@ async def _insert(
     session.add(head)
     await session.flush()
     place = RevisionPlace(0, CurrentPeriod(ctx.now), number.text if number.prints_revision else None)
-    revision = await _add_revision(ctx, session, kind, head, draft.revision, place, pointer="/revision")
+    revision = await add_revision(ctx, session, kind, head, draft.revision, place, pointer="/revision")
     if draft.has_workflow:
         await approval.start(ctx, session, kind, revision)
     told = {"number": number.text, "revision": draft.revision.label, "project": draft.project.code}
@@ -309,7 +294,7 @@ async def revise(
     revision = new.model_copy(update={**taken_over, "label": label})
     printed = await _print_again(ctx, session, kind, head, label) if current.drawing_number is not None else None
     place = RevisionPlace(current.revision_number + 1, period, printed)
-    added = await _add_revision(ctx, session, kind, head, revision, place, pointer="")
+    added = await add_revision(ctx, session, kind, head, revision, place, pointer="")
     if kind in approval.KINDS:
         await approval.supersede(ctx, session, kind, current.public_id, by=label)
     if settings.own_workflow and head.originator_id is not None:
@@ -408,85 +393,6 @@ async def _held(
 def _touch(ctx: RequestContext, head: Drawing) -> None:
     head.version += 1
     head.updated_at, head.updated_by = ctx.now, ctx.caller.user_id
-
-
-async def _add_revision(
-    ctx: RequestContext,
-    session: AsyncSession,
-    kind: DrawingKind,
-    head: Drawing,
-    new: NewDrawingRevision,
-    at: RevisionPlace,
-    *,
-    pointer: str,
-) -> UUID:
-    """:returns: its public id"""
-    tables = tables_of(kind)
-    row = tables.revision(
-        revision_number=at.number,
-        revision_label=new.label,
-        drawing_number=at.printed,
-        is_current=True,
-        revision_date=new.date,
-        title=new.title,
-        title_en=new.title_en,
-        description=new.reason,
-        status_code=new.status_code,
-        legacy_drawing_number=new.legacy_number,
-        current_from=at.period.since,
-        current_until=at.period.until,
-        created_at=ctx.now,
-        created_by=ctx.caller.user_id,
-        public_id=new_id(),
-        **{tables.drawing.key: head.id},
-    )
-    session.add(row)
-    await session.flush()
-    claimed: Sequence[AttachmentRow] = []
-    if new.attachment_public_ids:
-        claimed = await attachments.claim(
-            ctx, session, public_ids=new.attachment_public_ids, pointer=f"{pointer}/attachmentPublicIds"
-        )
-    await writes.link_files(session, kind, row.id, [(file.id, _file_type(file)) for file in claimed])
-    await _derive(ctx, session, kind, head.project_id, row.id, new.derived_from_public_ids, pointer)
-    return row.public_id
-
-
-def _file_type(file: AttachmentRow) -> str:
-    """A picture is something else; all that is edited on is a source."""
-    if file.mime_type == PDF.mime_type:
-        return "PDF"
-    if file.mime_type == DWG.mime_type:
-        return "DWG"
-    return "OTHER" if file.mime_type.startswith("image/") else "SOURCE"
-
-
-async def _derive(
-    ctx: RequestContext,
-    session: AsyncSession,
-    kind: DrawingKind,
-    project_id: int,
-    revision_id: int,
-    public_ids: Sequence[UUID],
-    pointer: str,
-) -> None:
-    """
-    Write down what a revision derives from.
-
-    :raises Invalid: naming each id that is none of the project's, or none that the caller is shown
-    """
-    at = f"{pointer}/derivedFromPublicIds"
-    if not public_ids:
-        return
-    if kind.derives_from is None:
-        raise invalid(at, "not_for_this", "แบบคู่สัญญาไม่อ้างถึงแบบอื่น", "A contract drawing derives from no other.")
-    other = KINDS[kind.derives_from]
-    reader = await registers.reader_of(ctx, session, project_id)
-    known = await writes.targets_by_public_id(session, other, public_ids, project_id=project_id)
-    for place, public_id in enumerate(public_ids):
-        if public_id not in known or not reader.sees(known[public_id].audience):
-            raise unknown(f"{at}/{place}", str(public_id))
-    await writes.link(session, kind, revision_id, sorted({known[one].key for one in public_ids}))
 
 
 async def _record(

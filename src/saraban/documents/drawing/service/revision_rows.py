@@ -1,0 +1,112 @@
+"""The rows of a new revision: itself, its files and what it derives from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments import service as attachments
+from saraban.attachments.domain import DWG, PDF, AttachmentRow
+from saraban.documents.drawing.domain import KINDS, CurrentPeriod, DrawingKind
+from saraban.documents.drawing.models import Drawing
+from saraban.documents.drawing.repository import writes
+from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.schemas import NewDrawingRevision
+from saraban.documents.drawing.service import registers
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.errors import invalid, unknown
+from saraban.kit.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionPlace:
+    """
+    Where a new revision stands in the history of its drawing.
+
+    :param number: from 0
+    :param printed: the number on it, where the number prints the revision
+    """
+
+    number: int
+    period: CurrentPeriod
+    printed: str | None = None
+
+
+async def add_revision(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    head: Drawing,
+    new: NewDrawingRevision,
+    at: RevisionPlace,
+    *,
+    pointer: str,
+) -> UUID:
+    """:returns: its public id"""
+    tables = tables_of(kind)
+    row = tables.revision(
+        revision_number=at.number,
+        revision_label=new.label,
+        drawing_number=at.printed,
+        is_current=True,
+        revision_date=new.date,
+        title=new.title,
+        title_en=new.title_en,
+        description=new.reason,
+        status_code=new.status_code,
+        legacy_drawing_number=new.legacy_number,
+        current_from=at.period.since,
+        current_until=at.period.until,
+        created_at=ctx.now,
+        created_by=ctx.caller.user_id,
+        public_id=new_id(),
+        **{tables.drawing.key: head.id},
+    )
+    session.add(row)
+    await session.flush()
+    claimed: Sequence[AttachmentRow] = []
+    if new.attachment_public_ids:
+        claimed = await attachments.claim(
+            ctx, session, public_ids=new.attachment_public_ids, pointer=f"{pointer}/attachmentPublicIds"
+        )
+    await writes.link_files(session, kind, row.id, [(file.id, _file_type(file)) for file in claimed])
+    await _derive(ctx, session, kind, head.project_id, row.id, new.derived_from_public_ids, pointer)
+    return row.public_id
+
+
+def _file_type(file: AttachmentRow) -> str:
+    """A picture is something else; all that is edited on is a source."""
+    if file.mime_type == PDF.mime_type:
+        return "PDF"
+    if file.mime_type == DWG.mime_type:
+        return "DWG"
+    return "OTHER" if file.mime_type.startswith("image/") else "SOURCE"
+
+
+async def _derive(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    project_id: int,
+    revision_id: int,
+    public_ids: Sequence[UUID],
+    pointer: str,
+) -> None:
+    """
+    Write down what a revision derives from.
+
+    :raises Invalid: naming each id that is none of the project's, or none that the caller is shown
+    """
+    at = f"{pointer}/derivedFromPublicIds"
+    if not public_ids:
+        return
+    if kind.derives_from is None:
+        raise invalid(at, "not_for_this", "แบบคู่สัญญาไม่อ้างถึงแบบอื่น", "A contract drawing derives from no other.")
+    other = KINDS[kind.derives_from]
+    reader = await registers.reader_of(ctx, session, project_id)
+    known = await writes.targets_by_public_id(session, other, public_ids, project_id=project_id)
+    for place, public_id in enumerate(public_ids):
+        if public_id not in known or not reader.sees(known[public_id].audience):
+            raise unknown(f"{at}/{place}", str(public_id))
+    await writes.link(session, kind, revision_id, sorted({known[one].key for one in public_ids}))
