@@ -137,6 +137,20 @@ class TestForms:
         series = html_of(await (await sit("admin", "th")).get("/numbers", params={"project": desk.project}))
         assert "แบบขยาย: LCBP3-C2-GEN-FND-…-" in series
 
+    async def test_numbers_from_outside_lead_from_the_number_register_to_theirs(
+        self, sit: Sit, signed_in: SignIn
+    ) -> None:
+        desk = await desk_of(signed_in)
+        drawing = await registered(desk, "shop", "S-1")
+        admin = await sit("admin", "en")
+        series = html_of(await admin.get("/numbers", params={"project": desk.project}))
+        account = await admin.get("/numbers/account", params={"project": desk.project, "series": "shop:"})
+        holder = await admin.get(f"/documents/shop_drawing/{drawing}")
+
+        assert "Shop drawings: numbers from outside" in series
+        assert account.headers["location"] == f"/drawings/shop?project={desk.project}"
+        assert holder.headers["location"] == f"/drawings/shop/{drawing}"
+
     async def test_says_the_line_and_registers_none(self, sit: Sit, signed_in: SignIn) -> None:
         desk = await desk_of(signed_in)
         await desk.register("admin", "shop", "S-2")

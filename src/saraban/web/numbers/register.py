@@ -21,6 +21,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import Numbers, limit_issuing
 from saraban.numbering.issue.schemas import CancelReservationIn, VoidIn
 from saraban.projects.service import ProjectRef
+from saraban.web.shell import labels
 from saraban.web.shell.forms import (
     CurrentForm,
     FormState,
@@ -122,6 +123,8 @@ async def account(
 ) -> Response:
     """Every number of a series with its state and holder, every hole with its reason."""
     page.caller.require_somewhere(VIEW_COUNTERS)
+    if (drawings := labels.external_register(series)) is not None:  # they were not counted: their register has them
+        return RedirectResponse(f"/drawings/{drawings}?project={project}", status_code=303)
     begin = int(first) if first.isascii() and first.isdigit() and 0 < int(first) < 10**9 else 1
     found = await numbering.series_ledger(
         page.context, session, project_public_id=project, series=series, first=begin, cursor=cursor, limit=ROWS

@@ -353,13 +353,18 @@ def kind_of(type_code: str) -> str:
     return _KINDS.get(type_code, "correspondence")
 
 
+def external_register(series: str) -> str | None:
+    """Return the register of drawings whose numbers from outside a series is, None for one that counts."""
+    register = series.removesuffix(":")
+    return register if series.endswith(":") and register in DRAWINGS else None
+
+
 _FROM_OUTSIDE: Final = Text("{register}: เลขที่จากภายนอก", "{register}: numbers from outside")
 
 
 def series_name(language: str, series: str) -> str:
     """Return a series as people read it; one of drawings with the name of its register."""
-    register, colon, rest = series.partition(":")
-    if not colon or register not in DRAWINGS:
-        return series.replace("{SEQ}", "…")
-    name = DRAWINGS[register].plural.say(language)
-    return f"{name}: {rest.replace('{SEQ}', '…')}" if rest else _FROM_OUTSIDE.say(language, {"register": name})
+    if (outside := external_register(series)) is not None:
+        return _FROM_OUTSIDE.say(language, {"register": DRAWINGS[outside].plural.say(language)})
+    register, colon, rest = series.replace("{SEQ}", "…").partition(":")
+    return f"{DRAWINGS[register].plural.say(language)}: {rest}" if colon and register in DRAWINGS else register

@@ -22,7 +22,7 @@ from saraban.numbering.series.models import AUDIT_COLUMNS, LEDGER_COLUMNS
 from saraban.projects import service as projects
 from saraban.projects.service import ContractRef, OrganizationRef, ProjectRef
 
-_REASON = "Given from outside."
+_REASON = "เลขที่จากภายนอก / Given from outside"
 
 
 @dataclass(frozen=True, slots=True)
