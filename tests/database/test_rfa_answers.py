@@ -1,4 +1,7 @@
-"""An RFA with 200 drawings whose server is killed while it is answered: the whole answer is there, or nothing of it."""
+"""
+An RFA with 200 drawings whose server is killed while it is answered: the whole answer is there, or nothing of it. And what an answer
+reads of the registers.
+"""
 
 import threading
 import time
@@ -9,6 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
+from benchmarks.drawings import fill
+from saraban.documents.rfa.repository import items
+from saraban.kit.db import Database
+from saraban.kit.pipeline import Pipeline
+from tests.database.test_registers import rows_read
 from tests.drawing_imports import SHOP_HEAD
 from tests.processes import RunningSaraban, read_until, signed_in_client
 
@@ -36,6 +44,23 @@ def test_is_whole_or_not_there(any_demo_url: str, tmp_path: Path) -> None:
     whole, nothing = (DRAWINGS, 1), (0, 0)
     assert set(found) <= {whole, nothing}
     assert end == whole
+
+
+@pytest.mark.servers
+async def test_looks_at_its_own_drawings_alone(mariadb_demo_url: str) -> None:
+    """A register has a million revisions, and most RFAs carry none of them."""
+    db = Database(mariadb_demo_url)
+    try:
+        await fill(db, 1_000)
+        async with db.writing() as session:
+            before, pipeline = await rows_read(session), Pipeline(session)
+            items.close(pipeline, [1])
+            await pipeline.send()
+            read = await rows_read(session) - before
+    finally:
+        await db.close()
+
+    assert read < 100
 
 
 def _submitted(server: RunningSaraban) -> dict[str, Any]:

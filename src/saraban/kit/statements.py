@@ -26,6 +26,7 @@ from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, databas
 from saraban.kit.driver import Convert, DriverConnection, flush_pending
 
 Found = TypeVar("Found")
+_UNKNOWN = SafeUUID.unknown  # a member of an enumeration is looked up slowly
 # Of a select: its columns by their order.
 Rows = Sequence[Any]
 
@@ -129,7 +130,7 @@ def _public_id(text: str | None) -> UUID | None:
         return None
     made = object.__new__(UUID)
     object.__setattr__(made, "int", int(text.replace("-", ""), 16))
-    object.__setattr__(made, "is_safe", SafeUUID.unknown)
+    object.__setattr__(made, "is_safe", _UNKNOWN)
     return made
 
 
@@ -265,4 +266,6 @@ def _quoted(
 
 def _list(driver: DriverConnection, convert: Convert, values: Sequence[object]) -> str:
     """What nothing is among, where there is no value."""
+    if convert is None and values and all(type(value) is int for value in values):
+        return f"({', '.join(map(str, values))})"  # keys, of which there are many
     return f"({', '.join(driver.quoted(convert, value) for value in values) or 'NULL'})"

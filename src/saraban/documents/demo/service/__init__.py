@@ -328,7 +328,7 @@ async def _draw_anew(ctx: RequestContext, stage: DemoServices, found: DemoProjec
     for number, revision in (await _current(ctx, stage, found, script.drawings)).items():
         async with stage.db.reading() as session:
             row = (await drawings.visible_revisions(ctx, session, SHOP, [revision]))[revision]
-        await _revise(ctx, stage, SHOP, row.head.public_id, number, None)
+        await _revise(ctx, stage, SHOP, row.drawing_public_id, number, None)
 
 
 async def _current(
@@ -345,7 +345,7 @@ async def _sources(ctx: RequestContext, stage: DemoServices, found: DemoProject,
     revisions = list((await _current(ctx, stage, found, [script.drawn_from], CONTRACT)).values())
     async with stage.db.reading() as session:
         rows = await drawings.visible_revisions(ctx, session, CONTRACT, revisions)
-    return [row.head.public_id for row in rows.values()]
+    return [row.drawing_public_id for row in rows.values()]
 
 
 def _at(stage: DemoServices, day: datetime, hour: int, spice: str) -> datetime:

@@ -15,10 +15,10 @@ from saraban.kit.errors import Text
 CREATE, REVISE = "drawing.create", "drawing.manage_revisions"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DrawingKind:
     """
-    One register.
+    One register; there are three, compared by identity.
 
     :param path: its word in addresses, in settings and in the audit trail: `drawings/shop`
     :param derives_from: path of the register whose drawings or revisions a revision refers to

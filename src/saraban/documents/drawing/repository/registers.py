@@ -15,11 +15,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.models import Attachment
-from saraban.documents.drawing.domain import Audience, CurrentPeriod, DrawingKind
+from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, CurrentPeriod, DrawingKind
 from saraban.documents.drawing.models import Drawing, DrawingRevision
 from saraban.documents.drawing.repository.tables import REFERENCES, Condition, DrawingTables, tables_of
 from saraban.identity.models import Organization
 from saraban.kit.db import AnyRow, AnySelect
+from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -30,24 +31,44 @@ from saraban.projects.models import (
 )
 
 
+def _among(name: str) -> Any:
+    return sa.bindparam(name, expanding=True)
+
+
+_READER_CONTRACTS: Final = PreparedStatement(
+    sa.select(Contract.id).where(
+        Contract.project_id == sa.bindparam("project"),
+        sa.or_(
+            Contract.id.in_(_among("contracts")),
+            Contract.id.in_(
+                sa.select(ContractOrganization.contract_id).where(
+                    ContractOrganization.organization_id.in_(_among("organizations"))
+                )
+            ),
+        ),
+    )
+)
+_MEMBERS: Final = PreparedStatement(
+    sa.select(ProjectOrganization.organization_id, ProjectOrganization.role_in_project).where(
+        ProjectOrganization.project_id == sa.bindparam("project"),
+        ProjectOrganization.organization_id.in_(_among("organizations")),
+    )
+)
+
+
 async def reader_contracts(
     session: AsyncSession, *, project_id: int, contracts: Collection[int], organizations: Collection[int]
 ) -> set[int]:
     """Return the contracts of a project that a reader has a right in, or an organization of theirs is a party to."""
-    party = sa.select(ContractOrganization.contract_id).where(ContractOrganization.organization_id.in_(organizations))
-    statement = sa.select(Contract.id).where(
-        Contract.project_id == project_id, sa.or_(Contract.id.in_(contracts), Contract.id.in_(party))
+    found = await _READER_CONTRACTS.rows(
+        session, project=project_id, contracts=list(contracts), organizations=list(organizations)
     )
-    return set(await session.scalars(statement))
+    return {key for (key,) in found}
 
 
 async def members(session: AsyncSession, *, project_id: int, organizations: Collection[int]) -> dict[int, str]:
     """Return which of the organizations take part in a project, with their roles there."""
-    member = ProjectOrganization
-    statement = sa.select(member.organization_id, member.role_in_project).where(
-        member.project_id == project_id, member.organization_id.in_(organizations)
-    )
-    return {row[0]: row[1] for row in await session.execute(statement)}
+    return dict(await _MEMBERS.rows(session, project=project_id, organizations=list(organizations)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +256,79 @@ def of_revision(kind: DrawingKind, public_id: UUID) -> Condition:
     return tables.head.id.in_(sa.select(tables.drawing).where(tables.revision.public_id == public_id))
 
 
-async def revisions(session: AsyncSession, kind: DrawingKind, condition: Condition) -> list[DrawingRow]:
-    """Return revisions of any drawings, each with its drawing."""
-    return [DrawingRow.read(row) for row in await session.execute(_wide(kind).where(condition))]
+class CarriedRevision(NamedTuple):
+    """A revision with as much of its drawing as a document needs that carries it."""
+
+    key: int
+    public_id: UUID
+    label: str | None
+    title: str
+    title_en: str | None
+    is_current: bool | None
+    number: str
+    drawing_public_id: UUID
+    project_id: int
+    project_public_id: UUID
+    originator_id: int | None
+    audience_kind: int
+    audience_id: int
+
+    @property
+    def audience(self) -> Audience:
+        return AudienceKind(self.audience_kind), self.audience_id
+
+
+def _carried(kind: DrawingKind) -> AnySelect:
+    tables = tables_of(kind)
+    head, revision = tables.head, tables.revision
+    return (
+        sa.select(
+            revision.id,
+            revision.public_id,
+            revision.revision_label,
+            revision.title,
+            revision.title_en,
+            revision.is_current,
+            sa.func.coalesce(revision.drawing_number, tables.number).label("number"),
+            head.public_id.label("drawing"),
+            head.project_id,
+            Project.public_id.label("project"),
+            head.originator_id,
+            head.audience_kind,
+            head.audience_id,
+        )
+        .join(head, head.id == tables.drawing)
+        .join(Project, Project.id == head.project_id)
+    )
+
+
+def _sought(kind: DrawingKind, column: Any) -> PreparedStatement:
+    return PreparedStatement(_carried(kind).where(column.in_(_among("sought"))))
+
+
+_BY_PUBLIC_ID: Final = {kind: _sought(kind, tables_of(kind).revision.public_id) for kind in KINDS.values()}
+_BY_KEY: Final = {kind: _sought(kind, tables_of(kind).revision.id) for kind in KINDS.values()}
+
+
+async def revisions_by_public_id(
+    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]
+) -> list[CarriedRevision]:
+    rows = await _BY_PUBLIC_ID[kind].rows(session, sought=list(public_ids))
+    return [CarriedRevision(*row) for row in rows]
+
+
+async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[CarriedRevision]:
+    return [CarriedRevision(*row) for row in await _BY_KEY[kind].rows(session, sought=list(keys))]
+
+
+async def current_by_number(
+    session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
+) -> list[CarriedRevision]:
+    """Return what is current of the drawings with these numbers."""
+    tables = tables_of(kind)
+    current = sa.and_(tables.revision.is_current == sa.true())
+    statement = _carried(kind).where(tables.head.project_id == project_id, tables.number.in_(numbers), current)
+    return [CarriedRevision(*row) for row in await session.execute(statement)]
 
 
 async def referred(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[DrawingRow]:
@@ -263,19 +354,34 @@ class LinkedDrawingFile(NamedTuple):
     is_main: bool
 
 
+def _files(kind: DrawingKind) -> PreparedStatement:
+    tables = tables_of(kind)
+    file = tables.file
+    of = tables.of_file.in_(_among("keys"))
+    return PreparedStatement(
+        sa.select(tables.of_file, file.attachment_id, file.file_type, file.is_main_document).where(of)
+    )
+
+
+_FILES: Final = {kind: _files(kind) for kind in KINDS.values()}
+
+
 async def files(
     session: AsyncSession, kind: DrawingKind, revision_ids: Collection[int]
 ) -> dict[int, list[LinkedDrawingFile]]:
     """Return the files of each revision, the main one first."""
-    tables, found = tables_of(kind), {key: list[LinkedDrawingFile]() for key in revision_ids}
-    statement = (
-        sa.select(tables.of_file, Attachment, tables.file.file_type, tables.file.is_main_document)
-        .join(Attachment, Attachment.id == tables.file.attachment_id)
-        .where(tables.of_file.in_(revision_ids))
-        .order_by(tables.file.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
-    )
-    for key, file, sort, is_main in await session.execute(statement):
-        found[key].append(LinkedDrawingFile(file, sort, is_main))
+    found = {key: list[LinkedDrawingFile]() for key in revision_ids}
+    linked = await _FILES[kind].rows(session, keys=list(revision_ids))
+    if not linked:
+        return found
+    attachments = {
+        one.id: one
+        for one in await session.scalars(sa.select(Attachment).where(Attachment.id.in_({row[1] for row in linked})))
+    }
+    for key, attachment, file_type, is_main in linked:
+        found[key].append(LinkedDrawingFile(attachments[attachment], file_type, is_main))
+    for listed in found.values():
+        listed.sort(key=lambda one: (not one.is_main, one.attachment.created_at, one.attachment.public_id))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -36,8 +36,18 @@ async def lock(session: AsyncSession, kind: DrawingKind, drawing_id: int) -> Dra
 
 
 async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> None:
+    await _LOCKED[kind].rows(session, keys=list(keys))
+
+
+def _locked(kind: DrawingKind) -> PreparedStatement:
     revision = tables_of(kind).revision
-    await session.execute(sa.select(revision.id).where(revision.id.in_(keys)).order_by(revision.id).with_for_update())
+    among: sa.BindParameter[int] = sa.bindparam("keys", expanding=True)
+    return PreparedStatement(
+        sa.select(revision.id).where(revision.id.in_(among)).order_by(revision.id).with_for_update()
+    )
+
+
+_LOCKED: Final = {kind: _locked(kind) for kind in KINDS.values()}
 
 
 async def current_by_revision(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, int]:

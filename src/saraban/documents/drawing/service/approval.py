@@ -118,7 +118,7 @@ def facts_in(around: RevisionContext, zone: ZoneInfo) -> workflow.SubjectFacts:
 async def _around(session: AsyncSession, kind: DrawingKind, revisions: Collection[UUID]) -> dict[str, RevisionContext]:
     if not revisions:
         return {}
-    rows = await repository.revisions(session, kind, tables_of(kind).revision.public_id.in_(revisions))
+    rows = await repository.history(session, kind, tables_of(kind).revision.public_id.in_(revisions))
     places = {(row.head.project_id, row.head.contract_id) for row in rows}
     parties = {place: await fetch(session, projects.parties_query(*place)) for place in sorted(places, key=str)}
     return {

@@ -3,31 +3,27 @@
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import DrawingKind
 from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository import writes
-from saraban.documents.drawing.repository.registers import DrawingRow
-from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.repository.registers import CarriedRevision
 from saraban.documents.drawing.schemas import DrawingFileAnswer
-from saraban.documents.drawing.service.registers import audience_of_row, file_shown, reader_of
+from saraban.documents.drawing.service.registers import file_shown, reader_of
 from saraban.identity.domain.context import RequestContext
 from saraban.projects import service as projects
 
 
 async def visible_revisions(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]
-) -> dict[UUID, DrawingRow]:
+) -> dict[UUID, CarriedRevision]:
     """Return the revisions among `public_ids` whose drawing the caller is shown."""
     if not public_ids:
         return {}
-    rows = await repository.revisions(session, kind, tables_of(kind).revision.public_id.in_(public_ids))
-    readers = {
-        project: await reader_of(ctx, session, project) for project in sorted({row.head.project_id for row in rows})
-    }
-    return {row.revision.public_id: row for row in rows if readers[row.head.project_id].sees(audience_of_row(row))}
+    rows = await repository.revisions_by_public_id(session, kind, public_ids)
+    readers = {project: await reader_of(ctx, session, project) for project in sorted({row.project_id for row in rows})}
+    return {row.public_id: row for row in rows if readers[row.project_id].sees(row.audience)}
 
 
 async def current_by_number(
@@ -37,20 +33,18 @@ async def current_by_number(
     if not numbers:
         return {}
     place = await projects.visible_project(ctx, session, project)
-    tables = tables_of(kind)
-    condition = sa.and_(
-        tables.head.project_id == place.id, tables.number.in_(numbers), tables.revision.is_current == sa.true()
-    )
-    rows, reader = await repository.revisions(session, kind, condition), await reader_of(ctx, session, place.id)
-    return {row.number: row.revision.public_id for row in rows if reader.sees(audience_of_row(row))}
+    rows = await repository.current_by_number(session, kind, project_id=place.id, numbers=numbers)
+    reader = await reader_of(ctx, session, place.id)
+    return {row.number: row.public_id for row in rows if reader.sees(row.audience)}
 
 
-async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, DrawingRow]:
+async def revisions_by_key(
+    session: AsyncSession, kind: DrawingKind, keys: Collection[int]
+) -> dict[int, CarriedRevision]:
     """Return revisions for a document that carries them, whose readers are shown what it carries."""
     if not keys:
         return {}
-    rows = await repository.revisions(session, kind, tables_of(kind).revision.id.in_(keys))
-    return {row.revision.id: row for row in rows}
+    return {row.key: row for row in await repository.revisions_by_key(session, kind, keys)}
 
 
 async def current_revisions(session: AsyncSession, kind: DrawingKind, keys: Sequence[int]) -> list[int]:

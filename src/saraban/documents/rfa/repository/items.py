@@ -8,7 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute, aliased
+from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
@@ -39,6 +39,7 @@ class ItemColumns:
     revision: type[DrawingRevision]
     head: type[ShopDrawing | AsbuiltDrawing]
     drawing: InstrumentedAttribute[int]
+    number: InstrumentedAttribute[str]
 
 
 DRAWINGS: Final[Mapping[DrawingKind, ItemColumns]] = {
@@ -49,6 +50,7 @@ DRAWINGS: Final[Mapping[DrawingKind, ItemColumns]] = {
         ShopDrawingRevision,
         ShopDrawing,
         ShopDrawingRevision.shop_drawing_id,
+        ShopDrawing.drawing_number,
     ),
     ASBUILT: ItemColumns(
         "AS_BUILT",
@@ -57,6 +59,7 @@ DRAWINGS: Final[Mapping[DrawingKind, ItemColumns]] = {
         AsbuiltDrawingRevision,
         AsbuiltDrawing,
         AsbuiltDrawingRevision.asbuilt_drawing_id,
+        AsbuiltDrawing.drawing_number,
     ),
 }
 
@@ -74,77 +77,91 @@ class ItemKey(NamedTuple):
 
 
 class RfaItemRow(NamedTuple):
+    """
+    An item with what it is called.
+
+    :param public_id: of the revision of the drawing, or of the document
+    :param drawing: public id of the drawing, None for a document
+    """
+
     rfa_revision_id: int
-    shop: int | None
-    asbuilt: int | None
-    document: int | None
+    carries: ItemKey
     approve_code: str | None
     approve_name: str | None
     approve_name_en: str | None
     comment: str | None
+    public_id: UUID
+    number: str
+    label: str | None
+    title: str
+    title_en: str | None
+    is_current: bool | None
+    drawing: UUID | None
 
-    @property
-    def carries(self) -> ItemKey:
-        for kind, key in ((SHOP, self.shop), (ASBUILT, self.asbuilt), (None, self.document)):
-            if key is not None:
-                return ItemKey(kind, key)
-        raise AssertionError("an item names one thing")
 
+def _items() -> PreparedStatement:
+    of_rfa = RfaItem.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True))
 
-_ITEMS = PreparedStatement(
-    sa.select(
-        RfaItem.rfa_revision_id,
-        RfaItem.shop_drawing_revision_id,
-        RfaItem.asbuilt_drawing_revision_id,
-        RfaItem.document_revision_id,
-        RfaApproveCode.approve_code,
-        RfaApproveCode.approve_name,
-        RfaApproveCode.approve_name_en,
-        RfaItem.comment,
+    def named(key: Any, *columns: Any) -> Any:
+        return (
+            sa.select(
+                RfaItem.id.label("item"),
+                RfaItem.item_type,
+                RfaItem.rfa_revision_id,
+                key.label("carried"),
+                RfaApproveCode.approve_code,
+                RfaApproveCode.approve_name,
+                RfaApproveCode.approve_name_en,
+                RfaItem.comment,
+                *columns,
+            )
+            .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
+            .where(of_rfa, key.is_not(None))
+        )
+
+    listed = [
+        named(
+            columns.item,
+            columns.revision.public_id,
+            columns.number,
+            columns.revision.revision_label,
+            columns.revision.title,
+            columns.revision.title_en,
+            columns.revision.is_current,
+            columns.head.public_id.label("drawing"),
+        )
+        .join(columns.revision, columns.revision.id == columns.item)
+        .join(columns.head, columns.head.id == columns.drawing)
+        for columns in DRAWINGS.values()
+    ]
+    revision = DocumentRevision
+    listed.append(
+        named(
+            RfaItem.document_revision_id,
+            Document.public_id,
+            revision.correspondence_number,
+            revision.revision_label,
+            revision.subject,
+            sa.null(),
+            revision.is_current,
+            sa.null(),
+        )
+        .join(revision, revision.id == RfaItem.document_revision_id)
+        .join(Document, Document.id == revision.correspondence_id)
     )
-    .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
-    .where(RfaItem.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True)))
-    .order_by(RfaItem.id)
-)
+    return PreparedStatement(sa.union_all(*listed).order_by("item"))
+
+
+_ITEMS = _items()
+_KINDS: Final = {columns.item_type: kind for kind, columns in DRAWINGS.items()}
 
 
 async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[RfaItemRow]]:
     """Return what revisions of RFAs carry, each in the order of its list."""
     found: dict[int, list[RfaItemRow]] = defaultdict(list)
-    for row in await _ITEMS.rows(session, revisions=list(revision_ids)):
-        one = RfaItemRow(*row)
-        found[one.rfa_revision_id].append(one)
+    for _, item_type, rfa_revision_id, key, *named in await _ITEMS.rows(session, revisions=list(revision_ids)):
+        found[rfa_revision_id].append(RfaItemRow(rfa_revision_id, ItemKey(_KINDS.get(item_type), key), *named))
     return found
-
-
-class ItemDocument(NamedTuple):
-    """An issued document among the items."""
-
-    key: int
-    public_id: UUID
-    number: str
-    label: str | None
-    subject: str
-    is_current: bool
-
-
-async def documents(session: AsyncSession, keys: Collection[int]) -> dict[int, ItemDocument]:
-    """Return documents by the keys of the revisions that are carried."""
-    if not keys:
-        return {}
-    statement = (
-        sa.select(
-            DocumentRevision.id,
-            Document.public_id,
-            DocumentRevision.correspondence_number,
-            DocumentRevision.revision_label,
-            DocumentRevision.subject,
-            DocumentRevision.is_current,
-        )
-        .join(Document, Document.id == DocumentRevision.correspondence_id)
-        .where(DocumentRevision.id.in_(keys))
-    )
-    return {row[0]: ItemDocument(*row) for row in await session.execute(statement)}
 
 
 class ClaimedRevision(NamedTuple):
@@ -161,14 +178,21 @@ async def claims(
 
     :param but: a revision of an RFA that does not count
     """
-    column = DRAWINGS[kind].claim
-    statement = (
+    rows = await _CLAIMS[kind].rows(session, keys=list(keys), but=but) if keys else ()
+    return [ClaimedRevision(*row) for row in rows]
+
+
+def _claims(kind: DrawingKind) -> PreparedStatement:
+    column, but = DRAWINGS[kind].claim, sa.bindparam("but", type_=sa.Integer)
+    return PreparedStatement(
         sa.select(column, Document.public_id, Document.correspondence_number)
         .join(DocumentRevision, DocumentRevision.id == RfaItemClaim.rfa_revision_id)
         .join(Document, Document.id == DocumentRevision.correspondence_id)
-        .where(column.in_(keys), RfaItemClaim.rfa_revision_id != but)
+        .where(column.in_(sa.bindparam("keys", expanding=True)), RfaItemClaim.rfa_revision_id != but)
     )
-    return [ClaimedRevision(*row) for row in await session.execute(statement)] if keys else []
+
+
+_CLAIMS: Final = {kind: _claims(kind) for kind in DRAWINGS}
 
 
 def queue(pipeline: Pipeline, revision: NewKey | int, keys: Sequence[ItemKey]) -> None:
@@ -225,31 +249,27 @@ def answer(pipeline: Pipeline, revision_id: int, carried: Sequence[ItemKey], *, 
 
 
 def _statements() -> tuple[PreparedStatement, ...]:
-    """The statements by which a final answer reaches the items that have none, and all of them their drawings."""
+    """
+    The statements by which a final answer reaches the items that have none, and all of them their drawings.
+
+    They join, and start from the items: MariaDB would look at every row of a register for an `IN` with a subquery.
+    """
     item = table_of(RfaItem)
-    of_rfa: Any = sa.bindparam("revisions", expanding=True)
+    of_rfa: Any = item.c.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True))
     verdict = sa.select(RfaRevision.rfa_approve_code_id).where(RfaRevision.id == item.c.rfa_revision_id)
     found: list[Any] = [
         sa.update(item)
-        .where(item.c.rfa_revision_id.in_(of_rfa), item.c.rfa_approve_code_id.is_(None))
+        .where(of_rfa, item.c.rfa_approve_code_id.is_(None))
         .values(rfa_approve_code_id=verdict.scalar_subquery())
     ]
     for columns in DRAWINGS.values():
         revision, head = table_of(columns.revision), table_of(columns.head)
-        code = sa.select(RfaItem.rfa_approve_code_id).where(
-            columns.item == revision.c.id, RfaItem.rfa_revision_id.in_(of_rfa)
-        )
-        answered = RfaItem.rfa_approve_code_id.is_not(None)
-        carried = sa.select(columns.item).where(
-            RfaItem.rfa_revision_id.in_(of_rfa), columns.item.is_not(None), answered
-        )
-        drawn = aliased(columns.revision)
-        drawings = sa.select(getattr(drawn, columns.drawing.key)).where(drawn.id.in_(carried))
+        carried = (of_rfa, item.c[columns.item.key] == revision.c.id, item.c.rfa_approve_code_id.is_not(None))
         found += [
-            sa.update(revision)
-            .where(revision.c.id.in_(carried))
-            .values(rfa_approve_code_id=code.correlate(revision).scalar_subquery()),
-            sa.update(head).where(head.c.id.in_(drawings)).values(version=head.c.version + 1),
+            sa.update(revision).where(*carried).values({revision.c.rfa_approve_code_id: item.c.rfa_approve_code_id}),
+            sa.update(head)
+            .where(*carried, revision.c[columns.drawing.key] == head.c.id)
+            .values({head.c.version: head.c.version + 1}),
         ]
     return tuple(PreparedStatement(one) for one in found)
 

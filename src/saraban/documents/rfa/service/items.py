@@ -22,6 +22,7 @@ from saraban.documents.rfa.schemas import NewRfaItem, RfaItemAnswer, RfaOfDrawin
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import together
 from saraban.workflow.language.subject import ItemResult
 
 KINDS: Final[tuple[DrawingKind, ...]] = (SHOP, ASBUILT)
@@ -89,25 +90,24 @@ async def check(
     found: list[CheckedItem] = []
     if not asked:
         return found
-    seen = {
-        kind: await drawings.visible_revisions(
-            ctx, session, kind, {one.public_id for one in asked if one.drawing_revision_public_id}
-        )
-        for kind in KINDS
-    }
+    sought = {one.public_id for one in asked if one.drawing_revision_public_id}
+    seen: dict[UUID, tuple[DrawingKind, drawings.CarriedRevision]] = {}
+    for kind in KINDS:
+        rows = await drawings.visible_revisions(ctx, session, kind, sought - seen.keys())
+        seen |= {public_id: (kind, row) for public_id, row in rows.items()}
     await _refuse_own_workflows(session, project, asked, seen)
     letters = [one.document_public_id for one in asked if one.document_public_id]
     documents = await core.visible(ctx, session, public_ids=letters) if letters else {}
     named: set[UUID] = set()
     for place, one in enumerate(asked):
-        pointer = f"/items/{place}"
-        if one.public_id in named:
+        pointer, public_id = f"/items/{place}", one.public_id
+        if public_id in named:
             raise invalid(pointer, "duplicate", "ระบุรายการนี้ซ้ำ", "This item is listed twice.")
-        named.add(one.public_id)
+        named.add(public_id)
         if one.document_public_id is not None:
-            found.append(_document(documents, project, one.document_public_id, pointer))
+            found.append(_document(documents, project, public_id, pointer))
         else:
-            found.append(_drawing(seen, project, one.public_id, f"{pointer}/drawingRevisionPublicId"))
+            found.append(_drawing(seen.get(public_id), project, public_id, f"{pointer}/drawingRevisionPublicId"))
     return found
 
 
@@ -115,18 +115,18 @@ async def _refuse_own_workflows(
     session: AsyncSession,
     project: UUID,
     asked: Sequence[NewRfaItem],
-    seen: Mapping[DrawingKind, Mapping[UUID, drawings.DrawingRow]],
+    seen: Mapping[UUID, tuple[DrawingKind, drawings.CarriedRevision]],
 ) -> None:
     """
     :raises Invalid: naming the first drawing of a register whose revisions go through workflows of their own
     """
-    for kind, rows in seen.items():
-        place, row = next(
-            ((at, rows[one.public_id]) for at, one in enumerate(asked) if one.public_id in rows), (0, None)
-        )
-        if row is None or row.project.public_id != project:
-            continue
-        if (await drawings.settings_of(session, row.head.project_id, kind)).own_workflow:
+    first: dict[DrawingKind, tuple[int, int]] = {}
+    for place, one in enumerate(asked):
+        if one.public_id in seen and seen[one.public_id][1].project_public_id == project:
+            kind, row = seen[one.public_id]
+            first.setdefault(kind, (place, row.project_id))
+    for kind, (place, project_id) in first.items():
+        if (await drawings.settings_of(session, project_id, kind)).own_workflow:
             raise invalid(
                 f"/items/{place}/drawingRevisionPublicId",
                 "own_workflow",
@@ -147,18 +147,16 @@ def _document(rows: Mapping[UUID, core.DocumentRow], project: UUID, public_id: U
 
 
 def _drawing(
-    seen: Mapping[DrawingKind, Mapping[UUID, drawings.DrawingRow]], project: UUID, public_id: UUID, pointer: str
+    seen: tuple[DrawingKind, drawings.CarriedRevision] | None, project: UUID, public_id: UUID, pointer: str
 ) -> CheckedItem:
-    for kind, rows in seen.items():
-        row = rows.get(public_id)
-        if row is None or row.project.public_id != project:
-            continue
-        if not row.revision.is_current:
-            values = {"number": row.number, "revision": row.revision.revision_label or ""}
-            problem = FieldProblem(pointer, "superseded", DrawingSuperseded.says, values)
-            raise DrawingSuperseded(fields=[problem], values=values)
-        return CheckedItem(ItemKey(kind, row.revision.id), pointer, row.number, row.head.originator_id)
-    raise unknown(pointer, str(public_id))
+    if seen is None or seen[1].project_public_id != project:
+        raise unknown(pointer, str(public_id))
+    kind, row = seen
+    if not row.is_current:
+        values = {"number": row.number, "revision": row.label or ""}
+        problem = FieldProblem(pointer, "superseded", DrawingSuperseded.says, values)
+        raise DrawingSuperseded(fields=[problem], values=values)
+    return CheckedItem(ItemKey(kind, row.key), pointer, row.number, row.originator_id)
 
 
 async def hold(
@@ -169,9 +167,8 @@ async def hold(
 
     :raises DrawingRevisionInRfa: for who comes second
     """
-    for kind in KINDS:
-        await drawings.hold_revisions(session, kind, _keys(checked, kind))
-    await require_free(ctx, session, checked, rfa_revision=rfa_revision)
+    held = [drawings.hold_revisions(session, kind, _keys(checked, kind)) for kind in KINDS]
+    await together(session, *held, require_free(ctx, session, checked, rfa_revision=rfa_revision))
 
 
 async def require_free(
@@ -236,7 +233,7 @@ async def replace_items(
 async def carried(session: AsyncSession, revision_id: int) -> dict[UUID, ItemKey]:
     """Return what a revision of an RFA carries, by public id, in the order of its list."""
     rows = (await repository.items(session, revision_ids=[revision_id])).get(revision_id, [])
-    return {shown.public_id: row.carries for row, shown in await _resolved(session, rows)}
+    return {row.public_id: row.carries for row in rows}
 
 
 async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemResult]) -> None:
@@ -270,43 +267,6 @@ async def item_codes(session: AsyncSession) -> list[CodeAnswer]:
     return [core.coded(one.approve_code, one.approve_name_en, one.approve_name) for one in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class _ItemName:
-    public_id: UUID
-    kind: str
-    number: str
-    label: str | None
-    title: str
-    is_current: bool
-    title_en: str | None = None
-    drawing: UUID | None = None
-
-
-async def _resolved(session: AsyncSession, rows: Sequence[RfaItemRow]) -> list[tuple[RfaItemRow, _ItemName]]:
-    """Return items with what they are called."""
-    known: dict[ItemKey, _ItemName] = {}
-    for kind in KINDS:
-        keys = {row.carries.key for row in rows if row.carries.kind is kind}
-        for key, one in (await drawings.revisions_by_key(session, kind, keys)).items():
-            revision = one.revision
-            known[ItemKey(kind, key)] = _ItemName(
-                revision.public_id,
-                kind.path,
-                one.number,
-                revision.revision_label,
-                revision.title,
-                bool(revision.is_current),
-                revision.title_en,
-                one.head.public_id,
-            )
-    keys = {row.document for row in rows if row.document is not None}
-    for key, document in (await repository.documents(session, keys)).items():
-        known[ItemKey(None, key)] = _ItemName(
-            document.public_id, "document", document.number, document.label, document.subject, document.is_current
-        )
-    return [(row, known[row.carries]) for row in rows]
-
-
 async def answers(
     session: AsyncSession, by_revision: Mapping[int, Sequence[RfaItemRow]]
 ) -> dict[int, list[RfaItemAnswer]]:
@@ -319,21 +279,21 @@ async def answers(
         for kind in KINDS
     }
     found: dict[int, list[RfaItemAnswer]] = {key: [] for key in by_revision}
-    for row, one in await _resolved(session, rows):
-        kind = row.carries.kind
+    for row in rows:
+        kind, key = row.carries
         found[row.rfa_revision_id].append(
             RfaItemAnswer(
-                public_id=one.public_id,
-                kind=one.kind,
-                drawing_public_id=one.drawing,
-                number=one.number,
-                revision_label=one.label,
-                title=one.title,
-                title_en=one.title_en,
-                is_superseded=not one.is_current,
+                public_id=row.public_id,
+                kind="document" if kind is None else kind.path,
+                drawing_public_id=row.drawing,
+                number=row.number,
+                revision_label=row.label,
+                title=row.title,
+                title_en=row.title_en,
+                is_superseded=not row.is_current,
                 response_code=_code(row.approve_code, row.approve_name, row.approve_name_en),
                 comment=row.comment,
-                attachments=files[kind].get(row.carries.key, []) if kind is not None else [],
+                attachments=files[kind].get(key, []) if kind is not None else [],
             )
         )
     return found
@@ -349,14 +309,12 @@ async def rfas_of_revisions(
     """Return the RFAs that carry revisions of a drawing, as far as the caller may see them, the newest first."""
     if kind not in KINDS:
         return []
-    by_key = {
-        row.revision.id: row for row in (await drawings.visible_revisions(ctx, session, kind, public_ids)).values()
-    }
+    by_key = {row.key: row for row in (await drawings.visible_revisions(ctx, session, kind, public_ids)).values()}
     carriers = await repository.carriers(session, kind, list(by_key))
     visible = await core.visible(ctx, session, public_ids=[one.rfa_public_id for one in carriers])
     return [
         RfaOfDrawing(
-            revision_public_id=by_key[one.key].revision.public_id,
+            revision_public_id=by_key[one.key].public_id,
             rfa_public_id=one.rfa_public_id,
             document_number=visible[one.rfa_public_id].number,
             subject=visible[one.rfa_public_id].subject,

@@ -33,9 +33,9 @@ async def check(ctx: RequestContext, session: AsyncSession, *, project: UUID, as
         if public_id in found:
             raise invalid(pointer, "duplicate", "ระบุแบบนี้ซ้ำ", "This drawing is listed twice.")
         match = next(((kind, rows[public_id]) for kind, rows in seen.items() if public_id in rows), None)
-        if match is None or match[1].project.public_id != project:
+        if match is None or match[1].project_public_id != project:
             raise unknown(pointer, str(public_id))
-        found[public_id] = match[0], match[1].revision.id
+        found[public_id] = match[0], match[1].key
     return list(found.values())
 
 
@@ -64,9 +64,9 @@ async def issue(session: AsyncSession, revision_id: int) -> None:
         {
             "item": row.item_id,
             "drawing_number": one.number,
-            "revision_label": one.revision.revision_label,
-            "title": one.revision.title,
-            "title_en": one.revision.title_en,
+            "revision_label": one.label,
+            "title": one.title,
+            "title_en": one.title_en,
         }
         for row, one in await _resolved(session, rows)
     ]
@@ -76,7 +76,7 @@ async def issue(session: AsyncSession, revision_id: int) -> None:
 async def carried(session: AsyncSession, revision_id: int) -> list[UUID]:
     """Return the public ids of the revisions that a transmittal carries, in the order of its list."""
     rows = await repository.carried_drawings(session, revision_ids=[revision_id])
-    return [one.revision.public_id for _, one in await _resolved(session, rows)]
+    return [one.public_id for _, one in await _resolved(session, rows)]
 
 
 async def answers(session: AsyncSession, revision_ids: Sequence[int]) -> Mapping[int, list[TransmittedDrawing]]:
@@ -92,13 +92,13 @@ async def answers(session: AsyncSession, revision_ids: Sequence[int]) -> Mapping
         found[row.carrier_id].append(
             TransmittedDrawing(
                 kind=row.kind.path,
-                drawing_public_id=one.head.public_id,
-                revision_public_id=one.revision.public_id,
+                drawing_public_id=one.drawing_public_id,
+                revision_public_id=one.public_id,
                 drawing_number=row.number or one.number,
-                revision_label=row.label if is_issued else one.revision.revision_label,
-                title=row.title or one.revision.title,
-                title_en=row.title_en if is_issued else one.revision.title_en,
-                is_superseded=not one.revision.is_current,
+                revision_label=row.label if is_issued else one.label,
+                title=row.title or one.title,
+                title_en=row.title_en if is_issued else one.title_en,
+                is_superseded=not one.is_current,
                 attachments=files[row.kind].get(row.key, []),
             )
         )
@@ -107,7 +107,7 @@ async def answers(session: AsyncSession, revision_ids: Sequence[int]) -> Mapping
 
 async def _resolved(
     session: AsyncSession, rows: Sequence[CarriedDrawing]
-) -> list[tuple[CarriedDrawing, drawings.DrawingRow]]:
+) -> list[tuple[CarriedDrawing, drawings.CarriedRevision]]:
     known = {
         kind: await drawings.revisions_by_key(session, kind, {row.key for row in rows if row.kind is kind})
         for kind in KINDS.values()

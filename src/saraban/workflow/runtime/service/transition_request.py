@@ -3,7 +3,7 @@ What a client asks of an instance, what is known of the instance while it is dec
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
@@ -325,5 +325,5 @@ class DecisionPolicy:
 
     def operation(self, ctx: RequestContext, instance_id: UUID, command: Command) -> Operation:
         # If-Match is no part of what is asked for: a client that repeats a request may have refreshed it.
-        asked = {name: value for name, value in asdict(command).items() if name != "if_match"}
+        asked = {one.name: getattr(command, one.name) for one in fields(command) if one.name != "if_match"}
         return Operation.of(ctx, f"POST /workflow/instances/{instance_id}/{self.path}", asked | dict(self.said))
