@@ -17,6 +17,7 @@ from benchmarks import (
     number_import,
     numbering,
     registers,
+    rfa_items,
     setup,
     workflow,
 )
@@ -48,6 +49,7 @@ SUITES = joined(
     controllers.SUITES,
     setup.SUITES,
     drawings.SUITES,
+    rfa_items.SUITES,
 )
 FULL = joined(full.SUITES, registers.FULL, controllers.FULL, drawings.FULL)
 

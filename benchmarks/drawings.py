@@ -193,7 +193,7 @@ async def imports(b: Bench, *, revisions: int = IMPORTED) -> list[Row]:
         for number in range(b.rounds):
             b.say(f"import of {revisions:,} revisions")
             before = await last_rows(connection, ("shop_drawings", "shop_drawing_revisions"))
-            ours.append(await _imported(db, project, _lines(revisions, number)))
+            ours.append(await imported(db, project, lines_of(revisions, number)))
             b.say("the same rows, inserted")
             bare.append(await insert_bare(connection, before, batch=BATCH))
     finally:
@@ -206,7 +206,7 @@ async def imports(b: Bench, *, revisions: int = IMPORTED) -> list[Row]:
     ]
 
 
-def _lines(revisions: int, number: int) -> list[Cells]:
+def lines_of(revisions: int, number: int) -> list[Cells]:
     """The revisions of each drawing follow each other in any order, as in a register that was kept by hand."""
     empty = [None] * (len(columns_of(SHOP)) - 6)
     return [
@@ -226,7 +226,7 @@ def _lines(revisions: int, number: int) -> list[Cells]:
     ]
 
 
-async def _imported(db: Database, project: Project, lines: list[Cells]) -> float:
+async def imported(db: Database, project: Project, lines: list[Cells]) -> float:
     async with db.reading() as session:
         caller = await identity.find_caller(session, username="admin")
     assert caller is not None

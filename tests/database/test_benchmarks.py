@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import math
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +30,7 @@ from benchmarks import (
     numbering,
     register_baselines,
     registers,
+    rfa_items,
     setup,
     workflow,
     workflow_baselines,
@@ -304,7 +305,7 @@ class TestTinyRuns:
             made.append(name)
             return mariadb_server.create(name, statements=statements)
 
-        server = SimpleNamespace(create=create, run=mariadb_server.run)
+        server = SimpleNamespace(create=create, run=mariadb_server.run, dump=mariadb_server.dump)
         async with (
             Redis.from_url(redis_server.url) as client,
             allocator.world_in(mariadb_demo_url, fresh=False) as world,
@@ -353,6 +354,29 @@ class TestTinyRuns:
 
         assert [bool(row.wanted) for row in rows] == [False, True]
         assert all(row.value > 0 for row in rows)
+
+    async def test_rfas_are_answered_alike_by_who_has_no_code_of_ours(
+        self, tiny: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(rfa_items, "ITEMS", 7)
+        asked = (
+            "SELECT rfa_revision_id, shop_drawing_revision_id, rfa_approve_code_id, comment FROM rfa_items ORDER BY 1, 2",
+            "SELECT id, rfa_approve_code_id FROM shop_drawing_revisions ORDER BY 1",
+            "SELECT id, version FROM shop_drawings ORDER BY 1",
+            "SELECT id, rfa_status_code_id, rfa_approve_code_id FROM rfa_revisions ORDER BY 1",
+            "SELECT id, correspondence_status_id, version FROM correspondence_revisions ORDER BY 1",
+            "SELECT current_state, status, version_no FROM workflow_instances ORDER BY created_at",
+            "SELECT DISTINCT document_id, status, is_open FROM document_reach ORDER BY 1",
+            "SELECT COUNT(*) FROM rfa_item_claims",
+            "SELECT COUNT(*) FROM workflow_histories WHERE to_state = 'approved'",
+        )
+        async with AsyncExitStack() as stack:
+            turns = await rfa_items.turns_in(tiny, stack)
+            await turns.take(1)
+        left = [[tiny.mariadb.run(one, database=name) for one in asked] for name in ("rfa_items", "rfa_items_bare")]
+
+        assert left[0] == left[1]
+        assert turns.times.keys() == {"create", "answer", "create: bare", "answer: bare"}
 
 
 class TestSettingUp:
