@@ -143,6 +143,13 @@ async def read(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader)
     return respond(answer, headers={"ETag": tag})
 
 
+@router.get("/{kind}/revisions/{publicId}", response_model=DrawingAnswer, summary="The drawing of a revision")
+async def read_by_revision(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> Response:
+    """Found by the `publicId` of any of its revisions. Answers 404 also for what the caller may not know of."""
+    answer, tag = await service.read_by_revision(ctx, session, KINDS[kind], public_id)
+    return respond(answer, headers={"ETag": tag})
+
+
 @router.patch("/{kind}/{publicId}", response_model=DrawingAnswer, summary="Classify a drawing otherwise")
 async def change(
     kind: Kind,

@@ -20,6 +20,7 @@ from saraban.documents.drawing.service.registers import (
     list_drawings,
     list_revisions,
     read,
+    read_by_revision,
     reads_file,
     steps_taken,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "list_imports",
     "list_revisions",
     "read",
+    "read_by_revision",
     "read_import",
     "read_settings",
     "reads_file",

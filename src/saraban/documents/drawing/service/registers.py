@@ -17,6 +17,7 @@ from saraban.documents.core.schemas import CodeAnswer, ContractAnswer, Organizat
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository.registers import DrawingPlace, DrawingRow, DrawingSearch, LinkedDrawingFile
+from saraban.documents.drawing.repository.tables import Condition
 from saraban.documents.drawing.schemas import (
     DrawingAnswer,
     DrawingFileAnswer,
@@ -181,13 +182,19 @@ async def find(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, pu
 
     :raises NotFound: also when the caller may not know of it
     """
-    found = await repository.history(session, kind, repository.named(kind, public_id))
+    return await _find(ctx, session, kind, public_id, repository.named(kind, public_id))
+
+
+async def _find(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, condition: Condition
+) -> list[DrawingRow]:
+    found = await repository.history(session, kind, condition)
     if found:
         reader = await reader_of(ctx, session, found[0].head.project_id)
         visible = found[0].project.id in await projects.visible_keys(ctx, session)
         if visible and reader.sees(audience_of_row(found[0])):
             return found
-    raise NotFound(f"There is no {kind.singular.en} {public_id}.")
+    raise NotFound(f"There is no {kind.singular.en} with {public_id}.")
 
 
 def audience_of_row(row: DrawingRow) -> Audience:
@@ -202,7 +209,24 @@ async def read(
 
     :raises NotFound: also when the caller may not know of it
     """
-    rows = await find(ctx, session, kind, public_id)
+    return await _whole(ctx, session, kind, await find(ctx, session, kind, public_id))
+
+
+async def read_by_revision(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
+) -> tuple[DrawingAnswer, str]:
+    """
+    Return the drawing that has a revision, as `read` does.
+
+    :raises NotFound: also when the caller may not know of the drawing
+    """
+    condition = repository.of_revision(kind, public_id)
+    return await _whole(ctx, session, kind, await _find(ctx, session, kind, public_id, condition))
+
+
+async def _whole(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
+) -> tuple[DrawingAnswer, str]:
     newest = rows[0]
     head, settings = newest.head, await settings_of(session, newest.head.project_id, kind)
     scope = await scope_of(ctx, session, head)
