@@ -361,6 +361,7 @@ async def test_every_caller_of_every_route(
         ("GET", "/api/v1/drawings/current-set"): lists,
         ("GET", one): readers,
         ("GET", f"{one}/revisions"): readers,
+        ("GET", f"/api/v1/drawings/shop/revisions/{drawing['revision']['publicId']}"): readers,
         ("GET", "/api/v1/drawings/shop/export"): lists,
         ("POST", "/api/v1/drawings/shop"): writers | taken | {"other.manager": 422},
         ("PATCH", one): writers | dict.fromkeys(taken, 200),
