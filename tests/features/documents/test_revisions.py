@@ -230,6 +230,29 @@ class TestTransmittedItems:
         assert [(one["documentNumber"], one["subject"]) for one in after["items"] + draft["items"]] == [is_now, is_now]
         assert [item["data"]["revisionLabel"] for item in hidden] == ["A"]
 
+    async def test_are_rfas_of_any_status_but_a_draft(self, desk: Desk) -> None:
+        """Of several the one that is no issue yet is named; the others go along, and who receives them is shown all."""
+        approved = await desk.approved_rfa()
+        pending, draft = [await desk.write("dc.contractor", "rfas", desk.rfa()) for _ in "12"]
+        await desk.act("dc.contractor", pending, "submit")
+        client = await desk.as_("dc.contractor")
+        mixed = desk.transmittal(*(one["publicId"] for one in (approved, draft, pending)))
+
+        refused = await client.post("/api/v1/transmittals", json=mixed)
+        sent = await desk.write(
+            "dc.contractor", "transmittals", desk.transmittal(approved["publicId"], pending["publicId"])
+        )
+        await desk.act("dc.contractor", sent, "submit")
+
+        assert (refused.status_code, refused.json()["code"]) == (422, "TRANSMITTAL_ITEM_DRAFT")
+        assert pointers(refused) == ["/items/1"]
+        assert draft["documentNumber"] in refused.json()["userMessage"]
+        received = unwrapped(await desk.read("reviewer.consultant", "transmittals", sent["publicId"]))
+        assert [one["documentNumber"] for one in received["items"]] == [
+            approved["documentNumber"],
+            pending["documentNumber"],
+        ]
+
     async def test_are_not_cancelled_when_listed_nor_when_sent(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())
         await desk.act("dc.consultant", letter, "submit")

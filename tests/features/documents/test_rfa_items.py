@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.audit.models import AuditLog
 from saraban.documents.rfa.models import RfaItemClaim
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
@@ -195,6 +196,27 @@ class TestADrawingRevision:
         await revise(desk, made)
 
         assert [one["isSuperseded"] for one in await carried(desk, rfa)] == [True, False]
+
+    async def test_is_put_into_another_category_while_its_rfa_is_open(self, desk: Desk, app: FastAPI) -> None:
+        """What was submitted stays submitted, and the trail has both categories."""
+        admin = await desk.as_("admin")
+        for code in ("WRONG", "RIGHT"):
+            body = {"code": code, "nameTh": code, "nameEn": code}
+            await admin.post(f"/api/v1/projects/{desk.project}/drawing-categories/shop-main-categories", json=body)
+        (made,) = await drawings(desk, "S-1", categoryCode="WRONG")
+        rfa = await rfa_of(desk, made)
+        await desk.act("dc.contractor", rfa, "submit")
+
+        changed = await admin.patch(f"/api/v1/drawings/shop/{made['publicId']}", json={"categoryCode": "RIGHT"})
+
+        assert (changed.status_code, changed.json()["category"]["code"]) == (200, "RIGHT")
+        assert [(one["number"], one["isSuperseded"]) for one in await carried(desk, rfa)] == [("S-1", False)]
+        async with app.state.db.reading() as session:
+            told = await session.scalar(
+                sa.select(AuditLog.details_json).where(AuditLog.action == "shop_drawing.change")
+            )
+        assert told is not None
+        assert told["changes"] == {"category_code": {"old": "WRONG", "new": "RIGHT"}}
 
 
 class TestAnswers:
