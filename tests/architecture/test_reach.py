@@ -24,7 +24,7 @@ RENEWED_BY = {
     "core/service/revisions:_next_revision": "core/service/revisions:_revise",
 }
 # Writers of what the index does not show.
-UNSEEN = {"circulation/service/kind:_respond"}
+UNSEEN = {"circulation/service/responses:_respond"}
 
 
 def functions() -> Iterator[tuple[str, set[str]]]:

@@ -83,6 +83,7 @@ STEPS = [
     "0065",
     "0066",
     "0067",
+    "0068",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

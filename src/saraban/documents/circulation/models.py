@@ -8,6 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.core.models import priority_type
+from saraban.documents.drawing.models import CarriedDrawing, carried_once
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 
 NOW = sa.text("CURRENT_TIMESTAMP")
@@ -90,3 +91,14 @@ class CirculationAttachment(Base):
     is_main_document: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
     __table_args__ = (sa.Index("idx_circulation_att_attachment", "attachment_id"),)
+
+
+class CirculationDrawing(CarriedDrawing):
+    """A revision of a drawing that goes round with a sheet."""
+
+    __tablename__ = "circulation_drawings"
+    CARRIER = "circulation_id"
+
+    circulation_id: Mapped[int] = mapped_column(sa.ForeignKey("circulations.id"))
+
+    __table_args__ = carried_once(__tablename__, CARRIER)

@@ -191,6 +191,11 @@ async def reaches_file(session: AsyncSession, *, reach: CirculationReach, attach
     return (await session.execute(statement.limit(1))).first() is not None
 
 
+async def reaches_any(session: AsyncSession, *, reach: CirculationReach, circulation_ids: Collection[int]) -> bool:
+    statement = _select(reach).where(Circulation.id.in_(circulation_ids))
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
 async def has_circulation(session: AsyncSession, *, correspondence_id: int, organization_id: int) -> bool:
     statement = sa.select(Circulation.id).where(
         Circulation.correspondence_id == correspondence_id, Circulation.organization_id == organization_id

@@ -21,6 +21,7 @@ from saraban.documents.core.schemas import (
     RegisterQuery,
     Subject,
 )
+from saraban.documents.drawing.schemas import CarriedDrawingAnswer, CarriedRevisions
 from saraban.kit.schema import Day, MultiLine, Schema
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.workflow.runtime.schemas import WorkflowItem
@@ -43,7 +44,7 @@ class CirculationQuery(RegisterQuery):
 
 
 class NewCirculation(Schema):
-    """A sheet passes a document, or a subject of its own, round among the people of one organization."""
+    """A sheet passes a document, drawings, or a subject of its own, round among the people of one organization."""
 
     project_public_id: UUID
     organization_public_id: UUID | None = Field(None, description="Your own organization when left out.")
@@ -53,6 +54,7 @@ class NewCirculation(Schema):
     deadline_date: Day | None = None
     priority: Priority = "MEDIUM"
     assignees: Annotated[list[CirculationAssignee], Field(min_length=1, max_length=100)]
+    drawing_revision_public_ids: CarriedRevisions = Field(default_factory=list)
     attachment_public_ids: Ids = Field(default_factory=list)
     reservation_token: UUID | None = Field(
         None, description="Of a number reserved for it; without one the next number is issued."
@@ -69,6 +71,7 @@ class CirculationChanges(Schema):
     assignees: (
         Annotated[list[CirculationAssignee], Field(min_length=1, max_length=100, description="All of them.")] | None
     ) = None
+    drawing_revision_public_ids: CarriedRevisions | None = None
 
 
 class AssigneeResponse(Schema):
@@ -116,6 +119,7 @@ class CirculationAnswer(CirculationSummary):
     remarks: str | None
     correspondence: ReferenceAnswer | None
     assignees: list[AssigneeAnswer]
+    drawings: list[CarriedDrawingAnswer]
     attachments: list[DocumentFileAnswer]
     submitted_at: datetime | None
     closed_at: datetime | None

@@ -6,6 +6,7 @@ never false: the unique constraint over it lets one revision be current on both 
 """
 
 from datetime import date, datetime
+from typing import ClassVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -215,6 +216,66 @@ class AsbuiltRevisionShopRevisionRef(Base):
         sa.ForeignKey("asbuilt_drawing_revisions.id"), primary_key=True
     )
     shop_drawing_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"), primary_key=True)
+
+
+class DrawingTag(Base):
+    """A tag of the project on a drawing."""
+
+    __abstract__ = True
+
+    tag_id: Mapped[int] = mapped_column(sa.ForeignKey("tags.id"), primary_key=True)
+
+
+class ContractDrawingTag(DrawingTag):
+    __tablename__ = "contract_drawing_tags"
+
+    drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"), primary_key=True)
+
+    __table_args__ = (sa.Index("idx_contract_drawing_tags_tag", "tag_id"),)
+
+
+class ShopDrawingTag(DrawingTag):
+    __tablename__ = "shop_drawing_tags"
+
+    drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawings.id"), primary_key=True)
+
+    __table_args__ = (sa.Index("idx_shop_drawing_tags_tag", "tag_id"),)
+
+
+class AsbuiltDrawingTag(DrawingTag):
+    __tablename__ = "asbuilt_drawing_tags"
+
+    drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("asbuilt_drawings.id"), primary_key=True)
+
+    __table_args__ = (sa.Index("idx_asbuilt_drawing_tags_tag", "tag_id"),)
+
+
+class CarriedDrawing(Base):
+    """
+    A revision of a drawing that a document carries, in the column of its register; the same one at most once.
+
+    :param CARRIER: the column that names what carries it
+    :param WRITTEN: where number, label, title and English title are written down once it went along
+    """
+
+    __abstract__ = True
+
+    CARRIER: ClassVar[str]
+    WRITTEN: ClassVar[tuple[str, ...]] = ()
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    contract_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_revisions.id"))
+    shop_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"))
+    asbuilt_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("asbuilt_drawing_revisions.id"))
+
+
+def carried_once(table: str, carrier: str) -> TableArguments:
+    """Return the constraints and indexes of a table of `CarriedDrawing`."""
+    columns = {kind: f"{kind}_drawing_revision_id" for kind in ("contract", "shop", "asbuilt")}
+    return (
+        *(sa.UniqueConstraint(carrier, column, name=f"uq_{table}_{kind}") for kind, column in columns.items()),
+        *(sa.Index(f"idx_{table}_{kind}", column) for kind, column in columns.items()),
+    )
 
 
 class DrawingSettingsRow(Base):

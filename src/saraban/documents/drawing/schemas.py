@@ -149,6 +149,25 @@ class DrawingFileAnswer(DocumentFileAnswer):
     file_type: str | None = Field(description="`PDF`, `DWG`, `SOURCE` or `OTHER`.", examples=["PDF"])
 
 
+CarriedRevisions = Annotated[
+    list[UUID], Field(max_length=500, description="Public ids of revisions of drawings, each at most once.")
+]
+
+
+class CarriedDrawingAnswer(Schema):
+    """A revision of a drawing that a document carries: as it stands, or as it was written down when it went along."""
+
+    kind: KindName
+    drawing_public_id: UUID
+    revision_public_id: UUID
+    drawing_number: str = Field(examples=["LP3-HW-ST-001"])
+    revision_label: str | None = Field(examples=["1"])
+    title: str
+    title_en: str | None
+    is_superseded: bool = Field(description="A newer revision is current by now.")
+    attachments: list[DrawingFileAnswer]
+
+
 class DrawingReferenceAnswer(Schema):
     """Another drawing, at the revision that is referred to; of a contract drawing its current one."""
 

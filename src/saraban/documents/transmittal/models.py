@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
+from saraban.documents.drawing.models import CarriedDrawing, carried_once
 from saraban.kit.db import Base, Code
 
 PURPOSES = ("FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER")
@@ -48,34 +49,21 @@ class TransmittalItem(Base):
     )
 
 
-class TransmittalDrawing(Base):
+class TransmittalDrawing(CarriedDrawing):
     """
-    A revision of a drawing that a revision of a transmittal carries, in the column of its register.
+    A revision of a drawing that a revision of a transmittal carries.
 
     Its number, label and title are written down when that revision is issued, and stay whatever becomes of it.
     """
 
     __tablename__ = "transmittal_drawings"
+    CARRIER = "transmittal_revision_id"
+    WRITTEN = ("drawing_number", "revision_label", "title", "title_en")
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     transmittal_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_revisions.id"))
-    contract_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_revisions.id"))
-    shop_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"))
-    asbuilt_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey("asbuilt_drawing_revisions.id"))
     drawing_number: Mapped[str | None] = mapped_column(Code(255))
     revision_label: Mapped[str | None] = mapped_column(Code(10))
     title: Mapped[str | None] = mapped_column(sa.String(500))
     title_en: Mapped[str | None] = mapped_column(sa.String(500))
 
-    __table_args__ = (
-        *(
-            sa.UniqueConstraint(
-                "transmittal_revision_id", f"{kind}_drawing_revision_id", name=f"uq_transmittal_drawings_{kind}"
-            )
-            for kind in ("contract", "shop", "asbuilt")
-        ),
-        *(
-            sa.Index(f"idx_transmittal_drawings_{kind}", f"{kind}_drawing_revision_id")
-            for kind in ("contract", "shop", "asbuilt")
-        ),
-    )
+    __table_args__ = carried_once(__tablename__, CARRIER)

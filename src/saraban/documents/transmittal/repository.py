@@ -4,19 +4,16 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute, aliased
+from sqlalchemy.orm import aliased
 
 from saraban.documents.core.models import Document, DocumentRevision
-from saraban.documents.drawing.domain import ASBUILT, CONTRACT, SHOP, DrawingKind
 from saraban.documents.transmittal.models import Transmittal, TransmittalDrawing, TransmittalItem
 from saraban.identity.models import User
 from saraban.kit.db import table_of
-from saraban.kit.driver import NewKey
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceType
@@ -188,65 +185,6 @@ async def fix(session: AsyncSession, item: ItemState) -> None:
     )
 
 
-class CarriedDrawing(NamedTuple):
-    """A revision of a drawing that a revision of a transmittal carries; the texts are those of its issue, None before."""
-
-    item_id: int
-    carrier_id: int
-    kind: DrawingKind
-    key: int
-    number: str | None
-    label: str | None
-    title: str | None
-    title_en: str | None
-
-
-DRAWINGS: Final[Mapping[DrawingKind, InstrumentedAttribute[int | None]]] = {
-    CONTRACT: TransmittalDrawing.contract_drawing_revision_id,
-    SHOP: TransmittalDrawing.shop_drawing_revision_id,
-    ASBUILT: TransmittalDrawing.asbuilt_drawing_revision_id,
-}
-_CARRIED_DRAWINGS = PreparedStatement(
-    sa.select(
-        TransmittalDrawing.id,
-        TransmittalDrawing.transmittal_revision_id,
-        *DRAWINGS.values(),
-        TransmittalDrawing.drawing_number,
-        TransmittalDrawing.revision_label,
-        TransmittalDrawing.title,
-        TransmittalDrawing.title_en,
-    )
-    .where(TransmittalDrawing.transmittal_revision_id.in_(sa.bindparam("revisions", expanding=True)))
-    .order_by(TransmittalDrawing.id)
-)
-
-
-async def carried_drawings(session: AsyncSession, *, revision_ids: Collection[int]) -> list[CarriedDrawing]:
-    """Give what revisions of transmittals carry of drawings, each in the order of its list."""
-    found = []
-    for item, carrier, *rest in await _CARRIED_DRAWINGS.rows(session, revisions=list(revision_ids)):
-        keys, texts = rest[: len(DRAWINGS)], rest[len(DRAWINGS) :]
-        kind, key = next((kind, key) for kind, key in zip(DRAWINGS, keys, strict=True) if key is not None)
-        found.append(CarriedDrawing(item, carrier, kind, key, *texts))
-    return found
-
-
-def queue_drawings(pipeline: Pipeline, revision: NewKey | int, carried: Sequence[tuple[DrawingKind, int]]) -> None:
-    """Add the drawings that a revision of a transmittal carries, when the pipeline is sent."""
-    pipeline.insert(
-        table_of(TransmittalDrawing),
-        [
-            {"transmittal_revision_id": revision}
-            | {column.key: key if of is kind else None for of, column in DRAWINGS.items()}
-            for kind, key in carried
-        ],
-    )
-
-
-def remove_drawings(pipeline: Pipeline, revision_id: int) -> None:
-    pipeline.delete(table_of(TransmittalDrawing), where={"transmittal_revision_id": [revision_id]})
-
-
 async def fix_drawings(session: AsyncSession, said: Sequence[Mapping[str, object]]) -> None:
     """
     Write down what drawings say of themselves when they go along.
@@ -258,14 +196,12 @@ async def fix_drawings(session: AsyncSession, said: Sequence[Mapping[str, object
         await session.execute(sa.update(table).where(table.c.id == sa.bindparam("item")), said)
 
 
-async def carriers(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[UUID]:
-    """Return the transmittals that carry one of these revisions of drawings; those that were withdrawn are none."""
+async def of_revisions(session: AsyncSession, keys: Collection[int]) -> list[UUID]:
+    """Return the transmittals that have one of these revisions; those that were withdrawn do not count."""
     statement = (
         sa.select(Document.public_id)
         .distinct()
-        .select_from(TransmittalDrawing)
-        .join(DocumentRevision, DocumentRevision.id == TransmittalDrawing.transmittal_revision_id)
-        .join(Document, Document.id == DocumentRevision.correspondence_id)
-        .where(DRAWINGS[kind].in_(keys), DocumentRevision.withdrawn_at.is_(None))
+        .join(DocumentRevision, DocumentRevision.correspondence_id == Document.id)
+        .where(DocumentRevision.id.in_(keys), DocumentRevision.withdrawn_at.is_(None))
     )
     return list(await session.scalars(statement))

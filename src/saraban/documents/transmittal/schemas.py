@@ -14,7 +14,7 @@ from saraban.documents.core.schemas import (
     RevisionDetail,
     RevisionList,
 )
-from saraban.documents.drawing.schemas import DrawingFileAnswer, KindName
+from saraban.documents.drawing.schemas import CarriedDrawingAnswer, CarriedRevisions
 from saraban.kit.schema import Schema, SingleLine
 from saraban.workflow.runtime.schemas import WorkflowItem
 
@@ -27,17 +27,12 @@ class TransmittedItem(Schema):
     remarks: Annotated[str, SingleLine(255)] | None = None
 
 
-DrawingRevisions = Annotated[
-    list[UUID], Field(max_length=500, description="Public ids of revisions of drawings, each at most once.")
-]
-
-
 class NewTransmittal(NewDocument):
     """With documents, drawings or both."""
 
     purpose: Purpose = "FOR_INFORMATION"
     items: Annotated[list[TransmittedItem], Field(max_length=100)] = Field(default_factory=list)
-    drawing_revision_public_ids: DrawingRevisions = Field(default_factory=list)
+    drawing_revision_public_ids: CarriedRevisions = Field(default_factory=list)
 
 
 class TransmittalChanges(DocumentChanges):
@@ -45,7 +40,7 @@ class TransmittalChanges(DocumentChanges):
 
     purpose: Purpose | None = None
     items: Annotated[list[TransmittedItem], Field(max_length=100, description="All of them.")] | None = None
-    drawing_revision_public_ids: DrawingRevisions | None = None
+    drawing_revision_public_ids: CarriedRevisions | None = None
 
 
 class ItemAnswer(Schema):
@@ -60,20 +55,6 @@ class ItemAnswer(Schema):
     remarks: str | None
 
 
-class TransmittedDrawing(Schema):
-    """A revision of a drawing: as it stands while the list is a draft, as it stood once that is issued."""
-
-    kind: KindName
-    drawing_public_id: UUID
-    revision_public_id: UUID
-    drawing_number: str = Field(examples=["LP3-HW-ST-001"])
-    revision_label: str | None = Field(examples=["1"])
-    title: str
-    title_en: str | None
-    is_superseded: bool = Field(description="A newer revision is current by now.")
-    attachments: list[DrawingFileAnswer]
-
-
 class TransmittalSummary(DocumentSummary):
     purpose: Purpose | None
     document_type: str = Field(examples=["TRANSMITTAL"])
@@ -82,14 +63,14 @@ class TransmittalSummary(DocumentSummary):
 
 class TransmittalAnswer(TransmittalSummary, DocumentAnswer):
     items: list[ItemAnswer]
-    drawings: list[TransmittedDrawing]
+    drawings: list[CarriedDrawingAnswer]
 
 
 class TransmittalRevision(RevisionDetail):
     """One issue of a transmittal, with what it carried."""
 
     items: list[ItemAnswer]
-    drawings: list[TransmittedDrawing]
+    drawings: list[CarriedDrawingAnswer]
 
 
 class TransmittalRevisions(RevisionList):

@@ -282,7 +282,7 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
 
 async def _drawings(web: WebKind, form: SentForm, project: UUID | None) -> dict[str, object]:
     """Return what a form names of drawings, by its field of the request."""
-    if not web.asks & {"drawings", "transmitted_drawings"}:
+    if not web.asks & {"drawings", "carried_drawings"}:
         return {}
     async with form.db.reading() as session:
         if "drawings" in web.asks:
@@ -420,6 +420,8 @@ def form_of(register: DocumentRegister, document: Any) -> FormValues:
     said |= {register.web.due_field: document.due_date}
     found = [(name, value) for name, value in said.items() if not isinstance(value, list)]
     found += _assignees_of(document) if register.web.is_sheet else _parties_of(document)
+    if "carried_drawings" in register.web.asks:
+        found += form_of_numbers((one.kind, one.drawing_number) for one in document.drawings)
     return ImmutableMultiDict([(name, "" if value is None else str(value)) for name, value in found])
 
 
@@ -439,8 +441,6 @@ def _parties_of(document: Any) -> Iterator[tuple[str, Any]]:
     if document.kind == "rfa":
         yield from form_of_items(document)
         return
-    if document.kind == "transmittal":
-        yield from form_of_numbers((one.kind, one.drawing_number) for one in document.drawings)
     for one in getattr(document, "items", ()):
         at = one.document_public_id
         yield from (("item", at), ("itemLabel", f"{one.document_number} {one.subject}"))

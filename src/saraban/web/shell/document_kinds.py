@@ -102,7 +102,7 @@ KINDS: Final[dict[str, WebKind]] = {
             new=Text("สร้างใบนำส่ง", "New transmittal"),
             type_code="TRANSMITTAL",
             states=("draft", "submitted", "completed", "returned", "cancelled", "terminated"),
-            asks=frozenset({"recipients", "sub_type", "purpose", "items", "transmitted_drawings"}),
+            asks=frozenset({"recipients", "sub_type", "purpose", "items", "carried_drawings"}),
         ),
         WebKind(
             name="circulation",
@@ -114,7 +114,7 @@ KINDS: Final[dict[str, WebKind]] = {
             new=Text("สร้างใบเวียน", "New circulation"),
             type_code="CIRCULATION",
             states=("draft", "routing", "completed", "cancelled", "terminated"),
-            asks=frozenset({"document", "assignees"}),
+            asks=frozenset({"document", "assignees", "carried_drawings"}),
         ),
     )
 }

@@ -6,12 +6,10 @@ from saraban.documents.circulation.service.kind import (
     CIRCULATION,
     CirculationClosed,
     CirculationExists,
-    NotRouting,
     OpenCirculations,
-    permitted_actions,
     reads_file,
-    respond,
 )
+from saraban.documents.circulation.service.responses import NotRouting, permitted_actions, respond
 from saraban.numbering.service import NumberedDocuments
 
 CIRCULATION_NUMBERS = NumberedDocuments(Circulation, Circulation.circulation_no)

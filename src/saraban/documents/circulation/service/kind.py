@@ -5,11 +5,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from pydantic.alias_generators import to_camel
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -17,10 +17,9 @@ from saraban.attachments import service as attachments
 from saraban.attachments.models import Attachment
 from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.domain import reach
-from saraban.documents.circulation.models import Circulation
+from saraban.documents.circulation.models import Circulation, CirculationDrawing
 from saraban.documents.circulation.repository import CirculationRow
 from saraban.documents.circulation.schemas import (
-    AssigneeResponse,
     CirculationAnswer,
     CirculationChanges,
     CirculationQuery,
@@ -30,37 +29,32 @@ from saraban.documents.circulation.schemas import (
 from saraban.documents.circulation.service.assignees import (
     CirculationSubject,
     assignee_answer,
-    assignee_to_answer,
     assignees_of,
     change_assignees,
     check_day,
     close_open,
     facts_of,
-    may_answer,
-    own_row,
-    represented,
     routings_of,
     scope_of,
     subject_facts,
-    take_answer,
 )
 from saraban.documents.circulation.service.register import register_for
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import field_changes, is_overdue
 from saraban.documents.core.schemas import ReferenceAnswer, RegisterQuery
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.schemas import CarriedDrawingAnswer
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import violates_constraint
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid, required
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid, required
 from saraban.kit.ids import new_id
-from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects import service as projects
 from saraban.workflow import service as workflow
-from saraban.workflow.language.review import Person
 from saraban.workflow.language.subject import Envelope, SubjectFacts
 
 _ONE_FOR_EACH = ("uq_circulation_per_organization", "circulations.correspondence_id")
@@ -90,14 +84,6 @@ class CirculationClosed(DomainError):
     recovery = (Text("สร้างใบเวียนใหม่", "Create a new circulation."),)
 
 
-class NotRouting(DomainError):
-    """Answers are taken while the sheet is passed round, not before and not after."""
-
-    kind, code = ErrorKind.CONFLICT, "CIRCULATION_NOT_ROUTING"
-    says = Text("ใบเวียนนี้ไม่ได้อยู่ระหว่างเวียน", "This circulation is not in progress.")
-    recovery = (REFRESH,)
-
-
 @dataclass(frozen=True, slots=True)
 class CirculationDraft:
     """A new circulation with everything resolved and checked; only its number is missing."""
@@ -106,6 +92,7 @@ class CirculationDraft:
     plan: numbering.Plan
     correspondence_id: int | None
     assignees: Sequence[tuple[int, str, date | None]]
+    drawings: drawings.Carried
     starting: workflow.StartingWorkflow
     public_id: UUID = field(default_factory=new_id)
 
@@ -118,6 +105,7 @@ class CirculationParts(NamedTuple):
     """What one sheet shows of the rows around its own."""
 
     about: ReferenceAnswer | None
+    drawings: Sequence[CarriedDrawingAnswer]
     files: Sequence[tuple[Attachment, bool]]
     number_format: NumberFormatOut | None
 
@@ -164,9 +152,11 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             project_id=project.id,
             today=today,
         )
+        asked = new.drawing_revision_public_ids
+        carried = await drawings.check_carried(ctx, session, project=project.public_id, asked=asked) if asked else []
         code, matter = core.started_by(self.rules, project.id, domain.TYPE_CODE)
         starting = await workflow.starting(session, code=code, matter=matter)
-        return CirculationDraft(new, plan, correspondence, assignees, starting)
+        return CirculationDraft(new, plan, correspondence, assignees, carried, starting)
 
     async def insert(
         self, ctx: RequestContext, pipeline: Pipeline, draft: CirculationDraft, issued: numbering.Issued
@@ -175,6 +165,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         key = repository.queue(pipeline, circulation)
         routings = routings_of(circulation, draft.assignees, ctx.now)
         repository.queue_assignees(pipeline, key, routings)
+        drawings.queue_carried(pipeline, CirculationDrawing, key, draft.drawings)
         self.index.add(pipeline, documents=[key])
         files = draft.order.attachment_public_ids
         if files:
@@ -227,9 +218,11 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     async def parts(
         self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, rows: Sequence[CirculationRow]
     ) -> CirculationParts:
+        key = row.circulation.id
         return CirculationParts(
             await _about(ctx, session, row),
-            await repository.files(session, circulation_id=row.circulation.id),
+            (await drawings.carried_answers(session, CirculationDrawing, [key])).get(key, []),
+            await repository.files(session, circulation_id=key),
             await core.number_format(session, row.circulation.number_uuid),
         )
 
@@ -242,6 +235,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             remarks=circulation.remarks,
             correspondence=parts.about,
             assignees=[assignee_answer(one, today) for one in row.assignees],
+            drawings=list(parts.drawings),
             attachments=[core.file_answer(attachment, is_main=is_main) for attachment, is_main in parts.files],
             submitted_at=circulation.submitted_at,
             closed_at=circulation.closed_at,
@@ -272,6 +266,8 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         )
         if changes.assignees is not None:
             noted |= await change_assignees(session, row, changes, ctx.now, ctx.zone)
+        if changes.drawing_revision_public_ids is not None:
+            noted |= await _change_drawings(ctx, session, row, changes.drawing_revision_public_ids)
         await repository.change(session, circulation_id=row.circulation.id, values={**values, "updated_at": ctx.now})
         await self.renew_reach(session, document_id=row.circulation.id)
         return noted
@@ -395,11 +391,23 @@ async def _about(ctx: RequestContext, session: AsyncSession, row: CirculationRow
     return core.reference(found[row.correspondence]) if found else None
 
 
+async def _change_drawings(
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, asked: Sequence[UUID]
+) -> dict[str, dict[str, Any]]:
+    key = row.circulation.id
+    stood = await drawings.carried_ids(session, CirculationDrawing, key)
+    noted = field_changes({"drawings": [str(one) for one in stood]}, {"drawings": [str(one) for one in asked]})
+    if noted:
+        checked = await drawings.check_carried(ctx, session, project=row.project.public_id, asked=asked)
+        await drawings.replace_carried(session, CirculationDrawing, key, checked)
+    return noted
+
+
 def _values(changes: CirculationChanges, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
     given = changes.model_fields_set
-    for name in ("subject", "priority", "assignees"):
+    for name in ("subject", "priority", "assignees", "drawing_revision_public_ids"):
         if name in given and getattr(changes, name) is None:
-            raise required(f"/{name}")
+            raise required(f"/{to_camel(name)}")
     check_day(changes.deadline_date, local_date(now, zone), "/deadlineDate")
     return {_COLUMNS[name]: getattr(changes, name) for name in given & _COLUMNS.keys()}
 
@@ -422,70 +430,9 @@ class OpenCirculations:
 
 
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
-    """Return whether a file belongs to a circulation that the caller may see."""
-    return await repository.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)
-
-
-# What people answer.
-
-
-async def respond(
-    ctx: RequestContext, services: core.DocumentServices, public_id: UUID, response: AssigneeResponse
-) -> Receipt:
-    """
-    Record the caller's answer, or that of somebody who is away and has delegated it to the caller.
-
-    :raises NotAssigned: when the caller is none of its assignees
-    :raises Invalid: when several have delegated it to the caller, and none is named
-    :raises NotRouting: before it was started and after it was closed
-    :raises AlreadyAnswered: the second time
-    """
-    operation = Operation.of(ctx, f"POST /{domain.CIRCULATION_RULES.path}/{public_id}/responses", response)
-    return await services.idempotency.run(operation, partial(_respond, ctx, public_id, response))
-
-
-async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeResponse, session: AsyncSession) -> Receipt:
-    if response.status == domain.RoutingStatus.REJECTED and not (response.comment or "").strip():
-        raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
-    row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id)
-    if envelope is None:
-        raise NotRouting
-    code = envelope.workflow_code
-    seat, part = await assignee_to_answer(ctx, session, row, named=response.on_behalf_of, workflow_code=code)
-    if envelope.current_state != domain.ROUTING or envelope.terminal:
-        raise NotRouting
-    await take_answer(session, part, status=response.status, comment=response.comment, now=ctx.now)
-    await repository.change(session, circulation_id=row.circulation.id, values={"updated_at": ctx.now})
-    row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
-    await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row), now=ctx.now)
-    details: dict[str, object] = {"status": response.status, "comment": response.comment}
-    if seat is not ctx.caller:
-        details["onBehalfOfPublicId"] = str(seat.public_id)
-    await core.record(ctx, session, CIRCULATION, core.DocumentAct.RESPOND, row, details=details)
-    return core.receipt_of(CIRCULATION, row)
-
-
-@dataclass(frozen=True, slots=True)
-class CirculationActions:
-    edit: bool = False
-    cancel: bool = False
-    respond: bool = False
-    respond_for: tuple[Person, ...] = ()
-
-
-async def permitted_actions(
-    ctx: RequestContext, session: AsyncSession, row: CirculationRow, envelope: Envelope | None
-) -> CirculationActions:
-    """Return which of edit, cancel and respond are open to the caller now, and for whom else they may answer."""
-    if row.circulation.cancelled_at is not None or envelope is None or envelope.terminal:
-        return CirculationActions()
-    scope = scope_of(row)
-    in_draft = envelope.current_state == domain.DRAFT
-    routing = envelope.current_state == domain.ROUTING
-    asked = row.assignees if routing else ()
-    return CirculationActions(
-        edit=envelope.can_edit and ctx.caller.may(domain.CREATE, scope),
-        cancel=ctx.caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
-        respond=(own := own_row(ctx.caller, asked)) is not None and may_answer(ctx.caller, row, own),
-        respond_for=await represented(ctx, session, row, asked, workflow_code=envelope.workflow_code),
-    )
+    """Return whether a file belongs to a circulation that the caller may see, or to a drawing that one carries."""
+    seen = reach(ctx.caller)
+    if await repository.reaches_file(session, reach=seen, attachment_id=attachment_id):
+        return True
+    carriers = await drawings.carriers_of_file(session, CirculationDrawing, attachment_id)
+    return bool(carriers) and await repository.reaches_any(session, reach=seen, circulation_ids=carriers)

@@ -4,6 +4,18 @@ from saraban.documents.drawing.domain import KINDS
 from saraban.documents.drawing.repository.registers import CarriedRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.service.approval import ApprovalStarted, ApprovedByRfa, DrawingSubject
+from saraban.documents.drawing.service.carried import (
+    POINTER,
+    Carried,
+    carried_answers,
+    carried_drawings,
+    carried_ids,
+    carriers_of_file,
+    check_carried,
+    copy_carried,
+    queue_carried,
+    replace_carried,
+)
 from saraban.documents.drawing.service.register_export import ExportTooLarge, write_sheet, write_zip
 from saraban.documents.drawing.service.register_import import (
     DrawingImportJob,
@@ -52,8 +64,10 @@ DRAWING_NUMBERS = [
 
 __all__ = [
     "DRAWING_NUMBERS",
+    "POINTER",
     "ApprovalStarted",
     "ApprovedByRfa",
+    "Carried",
     "CarriedRevision",
     "DrawingChanged",
     "DrawingImportJob",
@@ -62,8 +76,14 @@ __all__ = [
     "DrawingSubject",
     "DrawingTakesNoAddenda",
     "ExportTooLarge",
+    "carried_answers",
+    "carried_drawings",
+    "carried_ids",
+    "carriers_of_file",
     "change",
+    "check_carried",
     "classifications",
+    "copy_carried",
     "create",
     "current_by_number",
     "current_revisions",
@@ -72,12 +92,14 @@ __all__ = [
     "list_drawings",
     "list_imports",
     "list_revisions",
+    "queue_carried",
     "read",
     "read_by_revision",
     "read_import",
     "read_settings",
     "reads_file",
     "register",
+    "replace_carried",
     "revise",
     "revision_files",
     "revisions_by_key",

@@ -13,7 +13,9 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain import KindRules, Reach, RegisterCode
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
+from saraban.documents.drawing import service as drawings
 from saraban.documents.transmittal import repository
+from saraban.documents.transmittal.models import TransmittalDrawing
 from saraban.documents.transmittal.schemas import (
     NewTransmittal,
     TransmittalAnswer,
@@ -23,7 +25,7 @@ from saraban.documents.transmittal.schemas import (
     TransmittalSummary,
     TransmittedItem,
 )
-from saraban.documents.transmittal.service import drawings
+from saraban.documents.transmittal.service.drawings import issue
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.driver import NewKey
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid, required
@@ -96,7 +98,7 @@ class TransmittalKind(core.RevisionedKind):
         project, asked = new.project_public_id, new.drawing_revision_public_ids
         return _Checked(
             await _check_items(ctx, session, project=project, asked=new.items),
-            await drawings.check(ctx, session, project=project, asked=asked) if asked else [],
+            await drawings.check_carried(ctx, session, project=project, asked=asked) if asked else [],
         )
 
     def insert_own(
@@ -105,11 +107,11 @@ class TransmittalKind(core.RevisionedKind):
         order, checked = cast("NewTransmittal", draft.order), cast("_Checked", draft.own)
         row = {"correspondence_id": rows.document, "purpose": order.purpose, "remarks": order.remarks}
         repository.queue(pipeline, row, _listed(rows.document, rows.revision, checked.items))
-        repository.queue_drawings(pipeline, rows.revision, checked.drawings)
+        drawings.queue_carried(pipeline, TransmittalDrawing, rows.revision, checked.drawings)
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
         await repository.copy_items(session, before=before, revision_id=revision.id)
-        await drawings.copy(session, before=before, revision_id=revision.id)
+        await drawings.copy_carried(session, TransmittalDrawing, before=before, key=revision.id)
 
     async def in_list(
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
@@ -122,7 +124,7 @@ class TransmittalKind(core.RevisionedKind):
     ) -> Mapping[int, Mapping[str, Any]]:
         fields = await self.in_list(session, rows, reach)
         sent = await repository.transmitted(session, revision_ids=list(fields))
-        drawn = await drawings.answers(session, list(fields))
+        drawn = await drawings.carried_answers(session, TransmittalDrawing, list(fields))
         return {
             key: {**more, "items": sent.get(key, []), "drawings": drawn.get(key, [])} for key, more in fields.items()
         }
@@ -131,7 +133,7 @@ class TransmittalKind(core.RevisionedKind):
         if reached.issued:
             for revision_id in revision_ids:
                 await _issue_items(pipeline.session, revision_id)
-                await drawings.issue(pipeline.session, revision_id)
+                await issue(pipeline.session, revision_id)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
@@ -154,7 +156,7 @@ class TransmittalKind(core.RevisionedKind):
         key = row.revision.id
         if noted.keys() & {"items", "drawings"}:
             carried = await repository.transmitted(session, revision_ids=[key])
-            _require_any(carried.get(key, ()), await repository.carried_drawings(session, revision_ids=[key]))
+            _require_any(carried.get(key, ()), await drawings.carried_ids(session, TransmittalDrawing, key))
         return noted
 
 
@@ -223,14 +225,14 @@ async def _change_drawings(
     :raises DocumentAlreadyIssued: as with documents
     """
     key = row.revision.id
-    before, after = [str(one) for one in await drawings.carried(session, key)], [str(one) for one in asked]
-    if before != after:
+    stood = await drawings.carried_ids(session, TransmittalDrawing, key)
+    if stood != asked:
         if row.revision.issued_date is not None:
             says = core.DocumentAlreadyIssued.says
             raise core.DocumentAlreadyIssued(fields=[FieldProblem(drawings.POINTER, "issued", says)])
-        checked = await drawings.check(ctx, session, project=row.project.public_id, asked=asked)
-        await drawings.replace(session, key, checked)
-    return before, after
+        checked = await drawings.check_carried(ctx, session, project=row.project.public_id, asked=asked)
+        await drawings.replace_carried(session, TransmittalDrawing, key, checked)
+    return [str(one) for one in stood], [str(one) for one in asked]
 
 
 async def _check_items(

@@ -1,0 +1,98 @@
+"""What people answer to a circulation that they have a part in, and what is open to them."""
+
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation import domain, repository
+from saraban.documents.circulation.repository import CirculationRow
+from saraban.documents.circulation.schemas import AssigneeResponse
+from saraban.documents.circulation.service.assignees import (
+    assignee_to_answer,
+    facts_of,
+    may_answer,
+    own_row,
+    represented,
+    scope_of,
+    take_answer,
+)
+from saraban.documents.circulation.service.kind import CIRCULATION
+from saraban.documents.core import service as core
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
+from saraban.kit.operation import Operation, Receipt
+from saraban.workflow import service as workflow
+from saraban.workflow.language.review import Person
+from saraban.workflow.language.subject import Envelope
+
+
+class NotRouting(DomainError):
+    """Answers are taken while the sheet is passed round, not before and not after."""
+
+    kind, code = ErrorKind.CONFLICT, "CIRCULATION_NOT_ROUTING"
+    says = Text("ใบเวียนนี้ไม่ได้อยู่ระหว่างเวียน", "This circulation is not in progress.")
+    recovery = (REFRESH,)
+
+
+async def respond(
+    ctx: RequestContext, services: core.DocumentServices, public_id: UUID, response: AssigneeResponse
+) -> Receipt:
+    """
+    Record the caller's answer, or that of somebody who is away and has delegated it to the caller.
+
+    :raises NotAssigned: when the caller is none of its assignees
+    :raises Invalid: when several have delegated it to the caller, and none is named
+    :raises NotRouting: before it was started and after it was closed
+    :raises AlreadyAnswered: the second time
+    """
+    operation = Operation.of(ctx, f"POST /{domain.CIRCULATION_RULES.path}/{public_id}/responses", response)
+    return await services.idempotency.run(operation, partial(_respond, ctx, public_id, response))
+
+
+async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeResponse, session: AsyncSession) -> Receipt:
+    if response.status == domain.RoutingStatus.REJECTED and not (response.comment or "").strip():
+        raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
+    row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id)
+    if envelope is None:
+        raise NotRouting
+    code = envelope.workflow_code
+    seat, part = await assignee_to_answer(ctx, session, row, named=response.on_behalf_of, workflow_code=code)
+    if envelope.current_state != domain.ROUTING or envelope.terminal:
+        raise NotRouting
+    await take_answer(session, part, status=response.status, comment=response.comment, now=ctx.now)
+    await repository.change(session, circulation_id=row.circulation.id, values={"updated_at": ctx.now})
+    row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
+    await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row), now=ctx.now)
+    details: dict[str, object] = {"status": response.status, "comment": response.comment}
+    if seat is not ctx.caller:
+        details["onBehalfOfPublicId"] = str(seat.public_id)
+    await core.record(ctx, session, CIRCULATION, core.DocumentAct.RESPOND, row, details=details)
+    return core.receipt_of(CIRCULATION, row)
+
+
+@dataclass(frozen=True, slots=True)
+class CirculationActions:
+    edit: bool = False
+    cancel: bool = False
+    respond: bool = False
+    respond_for: tuple[Person, ...] = ()
+
+
+async def permitted_actions(
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, envelope: Envelope | None
+) -> CirculationActions:
+    """Return which of edit, cancel and respond are open to the caller now, and for whom else they may answer."""
+    if row.circulation.cancelled_at is not None or envelope is None or envelope.terminal:
+        return CirculationActions()
+    scope = scope_of(row)
+    in_draft = envelope.current_state == domain.DRAFT
+    routing = envelope.current_state == domain.ROUTING
+    asked = row.assignees if routing else ()
+    return CirculationActions(
+        edit=envelope.can_edit and ctx.caller.may(domain.CREATE, scope),
+        cancel=ctx.caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
+        respond=(own := own_row(ctx.caller, asked)) is not None and may_answer(ctx.caller, row, own),
+        respond_for=await represented(ctx, session, row, asked, workflow_code=envelope.workflow_code),
+    )

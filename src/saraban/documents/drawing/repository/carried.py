@@ -1,0 +1,75 @@
+"""The rows by which documents carry revisions of drawings: one set of statements for every table of them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.drawing.domain import KINDS, DrawingKind
+from saraban.documents.drawing.models import CarriedDrawing
+from saraban.kit.db import table_of
+from saraban.kit.driver import NewKey
+from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import PreparedStatement
+
+CarrierTable = type[CarriedDrawing]
+_COLUMNS: Final[Mapping[DrawingKind, str]] = {kind: f"{kind.path}_drawing_revision_id" for kind in KINDS.values()}
+
+
+class CarriedRow(NamedTuple):
+    """A revision of a drawing that a document carries; the texts are what was written down when it went along."""
+
+    item_id: int
+    carrier_id: int
+    kind: DrawingKind
+    key: int
+    number: str | None = None
+    label: str | None = None
+    title: str | None = None
+    title_en: str | None = None
+
+
+@cache
+def _listed(carrier: CarrierTable) -> PreparedStatement:
+    columns = table_of(carrier).c
+    names = ("id", carrier.CARRIER, *_COLUMNS.values(), *carrier.WRITTEN)
+    listed = columns[carrier.CARRIER].in_(sa.bindparam("carriers", expanding=True))
+    return PreparedStatement(sa.select(*(columns[name] for name in names)).where(listed).order_by(columns.id))
+
+
+async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
+    """Return what documents carry of drawings, each in the order of its list."""
+    found = []
+    for item, key, *rest in await _listed(carrier).rows(session, carriers=list(carriers)):
+        keys, texts = rest[: len(_COLUMNS)], rest[len(_COLUMNS) :]
+        kind, revision = next((kind, one) for kind, one in zip(_COLUMNS, keys, strict=True) if one is not None)
+        found.append(CarriedRow(item, key, kind, revision, *texts))
+    return found
+
+
+def queue(
+    pipeline: Pipeline, carrier: CarrierTable, key: NewKey | int, carried: Sequence[tuple[DrawingKind, int]]
+) -> None:
+    """Add what a document carries, when the pipeline is sent."""
+    pipeline.insert(
+        table_of(carrier),
+        [
+            {carrier.CARRIER: key} | {column: revision if of is kind else None for of, column in _COLUMNS.items()}
+            for kind, revision in carried
+        ],
+    )
+
+
+def remove(pipeline: Pipeline, carrier: CarrierTable, key: int) -> None:
+    pipeline.delete(table_of(carrier), where={carrier.CARRIER: [key]})
+
+
+async def carriers(
+    session: AsyncSession, carrier: CarrierTable, kind: DrawingKind, revisions: Collection[int]
+) -> list[int]:
+    """Return the keys of what carries one of these revisions."""
+    columns = table_of(carrier).c
+    statement = sa.select(columns[carrier.CARRIER]).distinct().where(columns[_COLUMNS[kind]].in_(revisions))
+    return list(await session.scalars(statement))
