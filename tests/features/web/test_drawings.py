@@ -222,6 +222,28 @@ class TestClassification:
         assert "Somebody has changed this drawing in the meantime." in html_of(stale)
         assert 'value="twelve"' in html_of(wrong)
 
+    @pytest.mark.parametrize(("language", "name"), [("th", "หน้างาน"), ("en", "Site")])
+    async def test_gives_tags_and_the_register_is_filtered_by_them(
+        self, sit: Sit, signed_in: SignIn, language: str, name: str
+    ) -> None:
+        desk = await desk_of(signed_in)
+        body = {"code": "SITE", "nameTh": "หน้างาน", "nameEn": "Site", "color": "teal"}
+        await (await desk.as_("admin")).post(f"/api/v1/projects/{desk.project}/tags", json=body)
+        tagged, _ = [await registered(desk, "shop", number) for number in ("S-1", "S-2")]
+        browser = await sit("padmin", language)
+        address = f"/drawings/shop/{tagged}"
+        await browser.post(f"{address}/edit", data={"version": '"1"', "tag": "SITE"})
+        form, shown = [html_of(await browser.get(one)) for one in (f"{address}/edit", address)]
+        listed = html_of(await browser.get("/drawings/shop?tag=SITE"))
+        wrong = html_of(await browser.post(f"{address}/edit", data={"version": '"2"', "tag": "NONE"}))
+        await browser.post(f"{address}/edit", data={"version": '"2"'})
+
+        assert re.search(r'value="SITE" checked', form)
+        assert f'title="SITE">{name}</span>' in shown
+        assert ("S-1" in listed, "S-2" in listed) == (True, False)
+        assert "NONE" in wrong
+        assert 'title="SITE"' not in html_of(await browser.get(address))
+
     async def test_is_not_everybodys(self, sit: Sit, signed_in: SignIn) -> None:
         drawing = await registered(await desk_of(signed_in), "shop", "S-1")
         reader = await sit("viewer")

@@ -62,6 +62,9 @@ class _Sheet(Schema):
     scale: Annotated[str, SingleLine(50)] | None = Field(None, examples=["1:100"])
     sheet_size: Annotated[str, SingleLine(20)] | None = Field(None, examples=["A1"])
     zone: Annotated[str, SingleLine(100)] | None = Field(None, examples=["Zone 2"])
+    tags: Annotated[list[MasterCode], Field(max_length=50)] | None = Field(
+        None, description="All of them, by code.", examples=[None]
+    )
 
 
 class NewDrawing(_Sheet):
@@ -118,6 +121,7 @@ class DrawingQuery(Schema):
     category: str | None = Field(None, max_length=50, description="Code of the category.")
     sub_category: str | None = Field(None, max_length=50, description="Code of the sub category.")
     volume: str | None = Field(None, max_length=50, description="Code of the volume, of contract drawings.")
+    tag: str | None = Field(None, max_length=50, description="Code of a tag that the drawing has.")
     contract: UUID | None = Field(None, alias="contractPublicId")
     originator: UUID | None = Field(None, alias="originatorOrganizationPublicId")
     as_of: Day | None = Field(
@@ -193,6 +197,10 @@ class FullRevisionAnswer(DrawingRevisionAnswer):
     )
 
 
+class TagAnswer(CodeAnswer):
+    color: str = Field(examples=["red"])
+
+
 class DrawingSummary(Schema):
     """A drawing at one revision: the current one, or the one that was current on the day that was asked for."""
 
@@ -210,6 +218,7 @@ class DrawingSummary(Schema):
     scale: str | None
     sheet_size: str | None
     zone: str | None
+    tags: list[TagAnswer] = Field(examples=[[{"code": "URGENT", "name": "Urgent", "nameTh": "เร่งด่วน", "color": "red"}]])
     revision: DrawingRevisionAnswer
 
 

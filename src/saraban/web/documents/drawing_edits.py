@@ -14,7 +14,7 @@ from starlette.responses import Response
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import DrawingKind
-from saraban.documents.drawing.schemas import DrawingAnswer, DrawingChanges, RegisterSettings
+from saraban.documents.drawing.schemas import DrawingAnswer, DrawingChanges, RegisterSettings, TagAnswer
 from saraban.identity.domain.context import Scope
 from saraban.kit.errors import Forbidden
 from saraban.kit.http import ReadSession
@@ -30,6 +30,7 @@ from saraban.web.shell.forms import (
     form_errors,
     number_or_text,
     submit,
+    texts,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -48,6 +49,7 @@ class DrawingEditPage(PageModel):
     drawing: DrawingAnswer
     disciplines: Sequence[CodeSummary]
     lists: Mapping[str, Sequence[CodeAnswer]]
+    tags: Sequence[TagAnswer]
     form: FormValues
     etag: str
 
@@ -112,11 +114,13 @@ async def _edit(
         raise Forbidden("The drawing cannot be changed by this account.")
     page.within(drawing.project.public_id)
     form = state.form if state.error is not None else _form_of(drawing)
+    offered = await drawings.open_tags(page.context, session, project_public_id=drawing.project.public_id)
     model = DrawingEditPage(
         register=kind,
         drawing=drawing,
         disciplines=await projects.disciplines(page.context, session, project_public_id=drawing.project.public_id),
         lists=await drawings.classifications(page.context, session, kind, project_public_id=drawing.project.public_id),
+        tags=[*offered, *(one for one in drawing.tags if one not in offered)],
         form=form,
         etag=str(form.get("version") or version),
         faults=form_errors(state.error, page.language),
@@ -134,7 +138,7 @@ def _form_of(drawing: DrawingAnswer) -> FormValues:
     said = {name: one.code for name, one in coded.items() if one is not None}
     plain = {"volumePage": drawing.volume_page, "scale": drawing.scale, "sheetSize": drawing.sheet_size}
     said |= {name: str(value) for name, value in (plain | {"zone": drawing.zone}).items() if value is not None}
-    return ImmutableMultiDict(said)
+    return ImmutableMultiDict([*said.items(), *(("tag", one.code) for one in drawing.tags)])
 
 
 @router.post("/{public_id}/edit")
@@ -146,6 +150,7 @@ async def change(name: str, public_id: UUID, form: CurrentForm) -> Response:
 async def _change(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
     names = (*_FIELDS, *(("volumeCode",) if kind.whole else ()))
     asked: dict[str, object] = {name: form.text(name) for name in names}
+    asked["tags"] = texts(form.values, "tag")
     if kind.whole:
         page = form.text("volumePage")
         asked["volumePage"] = number_or_text(page) if page else None

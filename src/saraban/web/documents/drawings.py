@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
-from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary, NewDrawingRevision
+from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary, NewDrawingRevision, TagAnswer
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import RfaOfDrawing
 from saraban.identity.domain.context import Scope
@@ -61,6 +61,7 @@ class DrawingFilters(BaseModel):
     project: str = Field("", max_length=40)
     q: str = Field("", max_length=200)
     discipline: str = Field("", max_length=50)
+    tag: str = Field("", max_length=50)
     as_of: str = Field("", alias="asOf", max_length=40)
 
     @property
@@ -84,6 +85,7 @@ class DrawingRegisterPage(PageModel):
     next_cursor: str | None
     asked: DrawingFilters
     disciplines: Sequence[CodeSummary]
+    tags: Sequence[TagAnswer]
     registered: Sequence[str]
     may_register: bool
     exported: str
@@ -135,6 +137,7 @@ async def listing(
         next_cursor=found.next_cursor,
         asked=asked,
         disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
+        tags=await drawings.open_tags(page.context, session, project_public_id=place.public_id),
         registered=registered.splitlines(),
         may_register=page.caller.may_anywhere(CREATE),
         may_decide=page.caller.may(MANAGE, Scope(project=place.id)),

@@ -218,12 +218,12 @@ PARTY_ROLES: Final[dict[str, Text]] = {
     PartyRole.OTHER: Text("ฝ่ายอื่น", "Other party"),
 }
 
-# Of tags.
 RFA_ITEMS: Final[dict[str, Text]] = {
     "none": Text("ไม่มี", "None"),
     "optional": Text("มีหรือไม่ก็ได้", "Optional"),
     "required": Text("ต้องมี", "Required"),
 }
+# Of tags.
 COLORS: Final[dict[str, Text]] = {
     "default": Text("ค่าเริ่มต้น", "Default"),
     "slate": Text("เทา", "Slate"),
@@ -239,6 +239,17 @@ COLORS: Final[dict[str, Text]] = {
     "purple": Text("ม่วง", "Purple"),
     "pink": Text("ชมพู", "Pink"),
     "rose": Text("กุหลาบ", "Rose"),
+}
+
+# Which of the page's tones a tag of a colour has; the others are grey.
+TAG_TONES: Final[dict[str, str]] = {
+    **{one: one for one in ("red", "orange", "yellow", "green", "blue", "indigo")},
+    "amber": "orange",
+    "teal": "green",
+    "violet": "indigo",
+    "purple": "indigo",
+    "pink": "red",
+    "rose": "red",
 }
 
 # What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.

@@ -28,6 +28,7 @@ from saraban.projects.models import (
     Project,
     ProjectOrganization,
     RfaApproveCode,
+    Tag,
 )
 
 
@@ -99,6 +100,7 @@ class DrawingSearch:
     contract: UUID | None = None
     originator: UUID | None = None
     codes: Mapping[str, str] = field(default_factory=dict)
+    tag: str | None = None
     text: str | None = None
     after: str | None = None
 
@@ -154,6 +156,9 @@ def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
     found: list[Condition] = []
     for name, code in search.codes.items():
         found.append(tables.lists[name].has(code) if name in tables.lists else sa.false())
+    if search.tag is not None:
+        tagged = sa.select(tables.tagged.drawing_id).join(Tag, Tag.id == tables.tagged.tag_id)
+        found.append(head.id.in_(tagged.where(Tag.project_id == search.project_id, Tag.tag_code == search.tag)))
     if search.contract is not None:
         found.append(head.contract_id.in_(sa.select(Contract.id).where(Contract.public_id == search.contract)))
     if search.originator is not None:
@@ -436,6 +441,26 @@ async def open_lists(session: AsyncSession, kind: DrawingKind, *, project_id: in
             .order_by(model.sort_order, one.columns[0])
         )
         found[name] = [ListRow(*row) for row in await session.execute(statement)]
+    return found
+
+
+async def open_tags(session: AsyncSession, *, project_id: int) -> Sequence[Tag]:
+    """Return the tags that a project gives, in its order."""
+    statement = sa.select(Tag).where(Tag.project_id == project_id, Tag.is_active)
+    return (await session.scalars(statement.order_by(Tag.sort_order, Tag.tag_code))).all()
+
+
+async def tags(session: AsyncSession, kind: DrawingKind, drawing_ids: Collection[int]) -> dict[int, list[Tag]]:
+    """Return the tags of drawings, closed ones too, in the order of their project."""
+    tagged, found = tables_of(kind).tagged, {key: list[Tag]() for key in drawing_ids}
+    statement = (
+        sa.select(tagged.drawing_id, Tag)
+        .join(Tag, Tag.id == tagged.tag_id)
+        .where(tagged.drawing_id.in_(drawing_ids))
+        .order_by(Tag.sort_order, Tag.tag_code)
+    )
+    for key, tag in await session.execute(statement):
+        found[key].append(tag)
     return found
 
 

@@ -12,17 +12,21 @@ from saraban.documents.drawing.models import (
     AsbuiltDrawing,
     AsbuiltDrawingRevision,
     AsbuiltDrawingRevisionAttachment,
+    AsbuiltDrawingTag,
     AsbuiltRevisionShopRevisionRef,
     ContractDrawing,
     ContractDrawingRevision,
     ContractDrawingRevisionAttachment,
+    ContractDrawingTag,
     Drawing,
     DrawingFile,
     DrawingRevision,
+    DrawingTag,
     ShopDrawing,
     ShopDrawingRevision,
     ShopDrawingRevisionAttachment,
     ShopDrawingRevisionContractRef,
+    ShopDrawingTag,
 )
 from saraban.kit.db import Base, table_of
 from saraban.projects.models import (
@@ -67,11 +71,17 @@ class DrawingTables:
     head: type[Drawing]
     revision: type[DrawingRevision]
     file: type[DrawingFile]
+    tag: type[DrawingTag]
     number: Column[str]
     drawing: Column[int]
     of_file: Column[int]
     lists: Mapping[str, ListTable]
     page: Column[int | None] | None = None
+
+    @property
+    def tagged(self) -> Any:
+        """The columns of the tags of drawings: `drawing_id` and `tag_id`."""
+        return table_of(self.tag).c
 
     @property
     def taken(self) -> tuple[str, str]:
@@ -133,6 +143,7 @@ _TABLES: Final[Mapping[DrawingKind, DrawingTables]] = {
         ContractDrawing,
         ContractDrawingRevision,
         ContractDrawingRevisionAttachment,
+        ContractDrawingTag,
         ContractDrawing.condwg_no,
         ContractDrawingRevision.contract_drawing_id,
         ContractDrawingRevisionAttachment.contract_drawing_revision_id,
@@ -143,6 +154,7 @@ _TABLES: Final[Mapping[DrawingKind, DrawingTables]] = {
         ShopDrawing,
         ShopDrawingRevision,
         ShopDrawingRevisionAttachment,
+        ShopDrawingTag,
         ShopDrawing.drawing_number,
         ShopDrawingRevision.shop_drawing_id,
         ShopDrawingRevisionAttachment.shop_drawing_revision_id,
@@ -152,6 +164,7 @@ _TABLES: Final[Mapping[DrawingKind, DrawingTables]] = {
         AsbuiltDrawing,
         AsbuiltDrawingRevision,
         AsbuiltDrawingRevisionAttachment,
+        AsbuiltDrawingTag,
         AsbuiltDrawing.drawing_number,
         AsbuiltDrawingRevision.asbuilt_drawing_id,
         AsbuiltDrawingRevisionAttachment.asbuilt_drawing_revision_id,

@@ -158,6 +158,13 @@ def _answering(kind: DrawingKind) -> tuple[PreparedStatement, PreparedStatement]
 _ANSWERS = {kind: _answering(kind) for kind in KINDS.values()}
 
 
+async def replace_tags(session: AsyncSession, kind: DrawingKind, drawing_id: int, tag_ids: Collection[int]) -> None:
+    table = table_of(tables_of(kind).tag)
+    await session.execute(sa.delete(table).where(table.c.drawing_id == drawing_id))
+    if tag_ids:
+        await session.execute(sa.insert(table), [{"drawing_id": drawing_id, "tag_id": key} for key in tag_ids])
+
+
 async def link(session: AsyncSession, kind: DrawingKind, revision_id: int, targets: Sequence[int]) -> None:
     """Write down what a revision refers to."""
     tables = REFERENCES[kind]

@@ -26,6 +26,7 @@ from saraban.documents.drawing.schemas import (
     DrawingRevisionAnswer,
     DrawingSummary,
     FullRevisionAnswer,
+    TagAnswer,
 )
 from saraban.documents.drawing.service import approval
 from saraban.documents.drawing.service.register_settings import settings_of
@@ -36,7 +37,7 @@ from saraban.kit.pagination import Page, list_mark
 from saraban.kit.statements import together
 from saraban.kit.text import fold
 from saraban.projects import service as projects
-from saraban.projects.models import Discipline
+from saraban.projects.models import Discipline, Tag
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.schemas import WorkflowOut
 
@@ -115,7 +116,8 @@ async def list_drawings(
     :raises Invalid: as `find_page` does
     """
     found = await find_page(ctx, session, kind, query)
-    return Page([summary(kind, row) for row in found.items], found.next_cursor)
+    tags = await repository.tags(session, kind, [row.head.id for row in found.items])
+    return Page([summary(kind, row, tags[row.head.id]) for row in found.items], found.next_cursor)
 
 
 async def find_page(
@@ -137,6 +139,7 @@ async def find_page(
         reader.audiences,
         moment=_end_of(ctx, query),
         disciplines=await _disciplines(session, project.id, query.discipline),
+        tag=fold(query.tag) if query.tag is not None else None,
         contract=query.contract,
         originator=query.originator,
         codes={name: code for name in _LISTS if (code := getattr(query, name)) is not None},
@@ -230,12 +233,13 @@ async def _whole(
     newest = rows[0]
     head, settings = newest.head, await settings_of(session, newest.head.project_id, kind)
     scope = await scope_of(ctx, session, head)
+    tags = await repository.tags(session, kind, [head.id])
     takes_more = kind.derives_from is not None or settings.addenda
     states = await approval.states(ctx, session, kind, rows)
     is_missing = settings.own_workflow and str(newest.revision.public_id) not in states
     may_revise = newest.project.is_active and ctx.caller.may(REVISE, scope)
     answer = DrawingAnswer(
-        **summary(kind, newest).model_dump(),
+        **summary(kind, newest, tags[head.id]).model_dump(),
         next_labels=settings.scheme.next_labels(newest.revision.revision_label) if takes_more else [],
         can_change=newest.project.is_active and ctx.caller.may(CREATE, scope),
         can_revise=takes_more and may_revise,
@@ -369,6 +373,16 @@ async def classifications(
     return {name: [core.coded(one.code, one.name_en, one.name) for one in rows] for name, rows in lists.items()}
 
 
+async def open_tags(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> list[TagAnswer]:
+    """
+    Return the tags that drawings of a project can be given.
+
+    :raises NotFound: for a project that the caller may not know of
+    """
+    project = await projects.visible_project(ctx, session, project_public_id)
+    return [_tag(one) for one in await repository.open_tags(session, project_id=project.id)]
+
+
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Say whether a file hangs on a drawing that the caller is shown."""
     for kind in KINDS.values():
@@ -382,7 +396,7 @@ async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: 
 # What is shown
 
 
-def summary(kind: DrawingKind, row: DrawingRow) -> DrawingSummary:
+def summary(kind: DrawingKind, row: DrawingRow, tags: Sequence[Tag] = ()) -> DrawingSummary:
     head, contract, originator = row.head, row.contract, row.originator
     return DrawingSummary(
         public_id=head.public_id,
@@ -399,8 +413,14 @@ def summary(kind: DrawingKind, row: DrawingRow) -> DrawingSummary:
         scale=head.scale,
         sheet_size=head.sheet_size,
         zone=head.zone,
+        tags=[_tag(one) for one in tags],
         revision=revision_answer(row),
     )
+
+
+def _tag(row: Tag) -> TagAnswer:
+    named = core.coded(row.tag_code, row.tag_name_en, row.tag_name)
+    return TagAnswer(**named.model_dump(), color=row.color_code)
 
 
 def _coded(row: DrawingRow, name: str) -> CodeAnswer | None:

@@ -1,6 +1,6 @@
 """Writing drawings: registering one, classifying it otherwise, and issuing its next revision, which is the current one from then on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -82,6 +82,7 @@ class DrawingDraft:
     columns: Mapping[str, Any]
     revision: NewDrawingRevision
     has_workflow: bool
+    tags: Sequence[str] = ()
     public_id: UUID = field(default_factory=new_id)
 
 
@@ -234,7 +235,7 @@ async def _check(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, 
         **({"title": titled.title} if kind.whole else {}),
     }
     has_workflow = settings.own_workflow and originator is not None
-    return DrawingDraft(project, contract, originator, columns, titled, has_workflow)
+    return DrawingDraft(project, contract, originator, columns, titled, has_workflow, new.tags or ())
 
 
 async def _insert(
@@ -254,6 +255,8 @@ async def _insert(
     )
     session.add(head)
     await session.flush()
+    if draft.tags:
+        await _tag(session, kind, head, draft.tags)
     place = RevisionPlace(0, CurrentPeriod(ctx.now), number.text if number.prints_revision else None)
     revision = await add_revision(ctx, session, kind, head, draft.revision, place, pointer="/revision")
     if draft.has_workflow:
@@ -367,11 +370,32 @@ async def change(
     stated = registers.summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
     stated |= {f"{name}_code": before.named.get(name) for name in ("category", "sub_category", "volume")}
     stated["discipline_code"] = before.discipline and before.discipline.discipline_code
-    told = field_changes(stated, changes.model_dump(exclude_unset=True))
+    asked = changes.model_dump(exclude_unset=True)
+    if "tags" in asked:
+        stated["tags"] = sorted(await _tag(session, kind, head, changes.tags or []))
+        asked["tags"] = sorted(set(changes.tags or []))
+    told = field_changes(stated, asked)
     if told:
         _touch(ctx, head)
         await _record(ctx, session, kind, "change", public_id, {"number": before.number, "changes": told})
     return Receipt(kind.entity_type, public_id)
+
+
+async def _tag(session: AsyncSession, kind: DrawingKind, head: Drawing, asked: Sequence[str]) -> list[str]:
+    """
+    Give a drawing these tags and no others. One that it has stays allowed when it is closed.
+
+    :returns: the codes of those that it had
+    :raises Invalid: naming the code that is no tag of the project
+    """
+    held = (await repository.tags(session, kind, [head.id]))[head.id]
+    offered = await repository.open_tags(session, project_id=head.project_id) if asked else ()
+    keys = {one.tag_code: one.id for one in (*offered, *held)}
+    for place, code in enumerate(asked):
+        if code not in keys:
+            raise unknown(f"/tags/{place}", code)
+    await writes.replace_tags(session, kind, head.id, {keys[code] for code in asked})
+    return [one.tag_code for one in held]
 
 
 async def _held(
