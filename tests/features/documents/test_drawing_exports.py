@@ -1,5 +1,7 @@
 """A register of drawings as a file: what is filtered and what its reader is shown, in the columns that an import takes."""
 
+import csv
+from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -7,9 +9,12 @@ from zipfile import ZipFile
 
 import httpx
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.documents.drawing.models import ShopDrawingRevision
 from saraban.documents.drawing.service import register_export
+from saraban.kit.clock import local_date
 from tests.drawing_imports import DrawingImports, drawing_worker
 from tests.features.documents.conftest import PDF, Desk
 from tests.number_imports import sheet_of
@@ -55,6 +60,22 @@ class TestSheet:
             report = (await imports.read(kind, sent.json()["publicId"]))["report"]
 
             assert (report["there"], report["refused"], report["ready"]) == (1, 0, 0)
+
+    async def test_says_of_the_register_of_a_day_what_is_superseded_by_now(self, desk: Desk, app: FastAPI) -> None:
+        made = [await desk.register("admin", "shop", number) for number in ("N-1", "N-2")]
+        clock = app.state.clock
+        async with app.state.db.writing() as session:
+            began = sa.update(ShopDrawingRevision).values(current_from=clock.now() - timedelta(days=40))
+            await session.execute(began)
+        client = await desk.as_("admin")
+        await client.post(f"/api/v1/drawings/shop/{made[0]['publicId']}/revisions", json={"label": "3"})
+        day = local_date(clock.now(), clock.zone) - timedelta(days=1)
+
+        text = (await exported(desk, "admin", format="csv", asOf=day.isoformat())).content.decode("utf-8-sig")
+
+        head, *lines = csv.reader(text.splitlines())
+        assert head[-1] == "ถูกแทนที่ด้วยฉบับ / Superseded by"
+        assert [(line[0], line[3], line[-1]) for line in lines] == [("N-1", "0", "3"), ("N-2", "0", "")]
 
     async def test_keeps_a_spreadsheet_from_taking_a_title_for_a_formula(self, desk: Desk) -> None:
         await desk.register("admin", "shop", "N-1", title="+1+1")

@@ -192,6 +192,19 @@ class TestRevisions:
         assert await links(signed, "recordedBy") == [("shop", "S-1")]
         assert (strange.status_code, pointers(strange)) == (422, ["/revision/derivedFromPublicIds/0"])
 
+    async def test_say_by_which_revision_what_they_refer_to_is_superseded(self, desk: Desk) -> None:
+        shop = await desk.register("admin", "shop", "S-1")
+        recorded = {"derivedFromPublicIds": [shop["revision"]["publicId"]]}
+        built = await desk.register("admin", "asbuilt", "S-1", revision=recorded)
+        await self.revise(desk, shop)
+        await self.revise(desk, shop)
+
+        read = (await desk.read("admin", "drawings/asbuilt", built["publicId"])).json()
+
+        (reference,) = read["revisions"][0]["derivedFrom"]
+        assert built["revisions"][0]["derivedFrom"][0]["supersededBy"] is None
+        assert (reference["revisionLabel"], reference["isCurrent"], reference["supersededBy"]) == ("0", False, "2")
+
 
 class TestRegisterSettings:
     def path(self, desk: Desk, kind: str) -> str:

@@ -72,6 +72,18 @@ class TestDrawing:
         assert f'href="/drawings/contract/{signed}">C-1</a>' in page
         assert "1:100" in page
 
+    async def test_leads_from_what_it_refers_to_to_what_is_current_by_now(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        shop = await desk.register("admin", "shop", "S-1")
+        recorded = {"derivedFromPublicIds": [shop["revision"]["publicId"]]}
+        built = await registered(desk, "asbuilt", "A-1", revision=recorded)
+        address = f"/drawings/shop/{shop['publicId']}"
+        await (await desk.as_("admin")).post(f"/api/v1{address}/revisions", json={})
+        browser = await sit("viewer", "en")
+        page = html_of(await browser.get(f"/drawings/asbuilt/{built}"))
+
+        assert f'class="badge-state tone-orange" href="{address}">Superseded by Rev. 1</a>' in page
+
     async def test_of_another_contractor_is_not_there(self, sit: Sit, signed_in: SignIn) -> None:
         desk = await desk_of(signed_in)
         own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}

@@ -181,6 +181,9 @@ class DrawingReferenceAnswer(Schema):
     drawing_number: str = Field(examples=["LP3-HW-ST-001"])
     revision_label: str | None
     is_current: bool
+    superseded_by: str | None = Field(
+        description="Label of the revision that is current by now, of one that is not.", examples=[None]
+    )
     title: str
     title_en: str | None
 

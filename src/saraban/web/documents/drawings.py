@@ -12,9 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.attachments import service as attachments
+from saraban.attachments.dependencies import Readers
+from saraban.attachments.domain import AttachmentRow
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
 from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary, NewDrawingRevision, TagAnswer
+from saraban.documents.drawing.service import DrawingOfFile
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import RfaOfDrawing
 from saraban.identity.domain.context import Scope
@@ -147,6 +151,23 @@ async def listing(
         faults=faults,
     )
     return page.show_list(model, cursor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawingFilePage(PageModel):
+    template: ClassVar[str] = "documents/drawing_file.html"
+
+    sheet: DrawingOfFile
+    file: AttachmentRow
+
+
+@router.get("/files/{public_id}")
+async def view(public_id: UUID, page: CurrentPage, session: ReadSession, readers: Readers) -> Response:
+    """A file of a drawing under the words which revision it is; for whoever may read the file, by whatever carries it."""
+    found = await attachments.find(page.context, session, public_id=public_id, rules=readers)
+    sheet = await drawings.drawing_of_file(page.context, session, found.id)
+    page.within(sheet.project)
+    return page.show(DrawingFilePage(sheet=sheet, file=found))
 
 
 @router.get("/{name}/{public_id}")

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
 from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, CurrentPeriod, DrawingKind
@@ -187,6 +188,9 @@ def _wide(kind: DrawingKind) -> AnySelect:
         (RfaApproveCode, tables.revision.rfa_approve_code_id),
     ):
         joined = joined.outerjoin(model, model.id == key)
+    current: Any = aliased(tables.revision)
+    of_head = getattr(current, tables.drawing.key) == head.id
+    joined = joined.outerjoin(current, sa.and_(of_head, current.is_current == sa.true()))
     joined = joined.join(Project, Project.id == head.project_id)
     listed: list[sa.ColumnElement[Any]] = [
         column.label(f"{name}{part}")
@@ -198,6 +202,7 @@ def _wide(kind: DrawingKind) -> AnySelect:
         column.label(f"response{part}")
         for column, part in zip((code.approve_code, code.approve_name, code.approve_name_en), _NAMED, strict=True)
     ]
+    listed.append(current.revision_label.label("current_label"))
     if tables.page is not None:
         listed.append(sa.type_coerce(tables.page, sa.Integer()).label("volume_page"))
     return sa.select(
@@ -229,6 +234,11 @@ class DrawingRow:
         head, revision, number, project, contract, originator, discipline, *_ = row
         printed = revision.drawing_number or number
         return cls(head, revision, printed, project, contract, originator, discipline, row._asdict())
+
+    @property
+    def superseded_by(self) -> str | None:
+        """The label of what is current by now, of a revision that is not."""
+        return None if self.revision.is_current else self.named["current_label"]
 
     @property
     def period(self) -> CurrentPeriod:

@@ -48,8 +48,10 @@ from saraban.documents.drawing.service.registration import (
     start_approval,
 )
 from saraban.documents.drawing.service.revisions import (
+    DrawingOfFile,
     current_by_number,
     current_revisions,
+    drawing_of_file,
     hold_revisions,
     revision_files,
     revisions_by_key,
@@ -74,6 +76,7 @@ __all__ = [
     "DrawingImportJob",
     "DrawingImportRow",
     "DrawingNumberTaken",
+    "DrawingOfFile",
     "DrawingSubject",
     "DrawingTakesNoAddenda",
     "ExportTooLarge",
@@ -88,6 +91,7 @@ __all__ = [
     "create",
     "current_by_number",
     "current_revisions",
+    "drawing_of_file",
     "hold_revisions",
     "import_result",
     "list_drawings",

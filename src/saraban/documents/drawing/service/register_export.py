@@ -25,6 +25,7 @@ _MORE: Final = (
     Text("รหัสสถานะ", "Status code"),
     Text("ผลการอนุมัติ", "Response code"),
     Text("วันที่เริ่มใช้", "Current since"),
+    Text("ถูกแทนที่ด้วยฉบับ", "Superseded by"),
 )
 _FORBIDDEN: Final = re.compile(r'[\x00-\x1f<>:"/\\|?*]+')
 
@@ -115,7 +116,8 @@ def _cells(ctx: RequestContext, kind: DrawingKind, row: DrawingRow) -> list[obje
         "sheet_size": head.sheet_size,
     }
     since = revision.current_from.astimezone(ctx.zone).replace(tzinfo=None)
-    return [*(stated[column.key] for column in columns_of(kind)), revision.status_code, named.get("response"), since]
+    more = [revision.status_code, named.get("response"), since, row.superseded_by]
+    return [*(stated[column.key] for column in columns_of(kind)), *more]
 
 
 def _folder(row: DrawingRow) -> str:

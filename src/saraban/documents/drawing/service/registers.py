@@ -355,6 +355,7 @@ def reference(kind: DrawingKind, row: DrawingRow) -> DrawingReferenceAnswer:
         drawing_number=row.number,
         revision_label=row.revision.revision_label,
         is_current=bool(row.revision.is_current),
+        superseded_by=row.superseded_by,
         title=row.revision.title,
         title_en=row.revision.title_en,
     )

@@ -1,17 +1,21 @@
 """Revisions of drawings for the documents that carry them: found as their reader may see them, held, and with their files."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.drawing.domain import DrawingKind
+from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository import writes
-from saraban.documents.drawing.repository.registers import CarriedRevision
+from saraban.documents.drawing.repository.registers import CarriedRevision, DrawingRow
+from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingFileAnswer
-from saraban.documents.drawing.service.registers import file_shown, reader_of
+from saraban.documents.drawing.service.registers import file_shown, find, reader_of
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.errors import NotFound
 from saraban.projects import service as projects
 
 
@@ -70,3 +74,57 @@ async def revision_files(
 async def revisions_of_file(session: AsyncSession, kind: DrawingKind, attachment_id: int) -> list[int]:
     """Return the keys of the revisions that have a file."""
     return await repository.revisions_with_file(session, kind, attachment_id)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingOfFile:
+    """
+    The revision that a file hangs on.
+
+    :param drawing: public id of the drawing, and `superseded_by` the label of what is current by now: for whoever is shown the drawing
+        itself, and not a document alone that carries the revision
+    """
+
+    kind: DrawingKind
+    project: UUID
+    number: str
+    label: str | None
+    date: date | None
+    title: str
+    title_en: str | None
+    is_current: bool
+    drawing: UUID | None = None
+    superseded_by: str | None = None
+
+
+async def drawing_of_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> DrawingOfFile:
+    """
+    Return what a file shows that the caller may read.
+
+    :raises NotFound: for a file of anything else
+    """
+    for kind in KINDS.values():
+        keys = await repository.revisions_with_file(session, kind, attachment_id)
+        for row in await repository.history(session, kind, tables_of(kind).revision.id.in_(keys)) if keys else ():
+            is_shown = await _is_shown(ctx, session, kind, row)
+            return DrawingOfFile(
+                kind,
+                row.project.public_id,
+                row.number,
+                row.revision.revision_label,
+                row.revision.revision_date,
+                row.revision.title,
+                row.revision.title_en,
+                bool(row.revision.is_current),
+                row.head.public_id if is_shown else None,
+                row.superseded_by if is_shown else None,
+            )
+    raise NotFound("The file belongs to no drawing.")
+
+
+async def _is_shown(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, row: DrawingRow) -> bool:
+    try:
+        await find(ctx, session, kind, row.head.public_id)
+    except NotFound:
+        return False
+    return True
