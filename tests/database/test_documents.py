@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.bootstrap import System, closing, seed, wire
 from saraban.documents.circulation import repository
 from saraban.documents.circulation import service as circulations
-from saraban.documents.circulation.schemas import AssigneeResponse, NewCirculation
+from saraban.documents.circulation.schemas import AssigneeResponse, CirculationChanges, NewCirculation
 from saraban.documents.circulation.service import assignees
 from saraban.documents.core import service as core
 from saraban.documents.core.repository import writes
@@ -145,13 +145,14 @@ class Office:
         ctx = await self.context("dc.contractor")
         return await core.cancel(ctx, self.system.documents, rfas.RFA, rfa.data.public_id, "ทำใหม่")
 
-    async def sheet(self, assignee: Caller) -> WorkflowEnvelope[Any]:
+    async def sheet(self, assignee: Caller, *drawn: UUID) -> WorkflowEnvelope[Any]:
         clock = self.system.clock
         new = NewCirculation(
             project_public_id=self.project,
             subject="เวียนเพื่อดำเนินการ",
             deadline_date=local_date(clock.now(), clock.zone),
             assignees=[{"userPublicId": assignee.public_id, "kind": "MAIN"}],
+            drawing_revision_public_ids=drawn,
         )
         ctx, kind = await self.context("dc.consultant"), circulations.CIRCULATION
         return await self.shown(ctx, kind, core.create(ctx, self.system.documents, kind, new))
@@ -337,6 +338,21 @@ class TestDrawingsOfRfas:
 
         assert before == [(None, 20)]
         assert await answered() == [("1A", 10), ("3R", 10)]
+
+
+class TestDrawingsOfSheets:
+    async def test_stand_in_their_order_and_are_changed(self, office: Office) -> None:
+        first, second = await office.drawing("S-1"), await office.drawing("S-2")
+        sheet = await office.sheet(await office.caller("dc.consultant"), second, first)
+        ctx, kind = await office.context("dc.consultant"), circulations.CIRCULATION
+        changes = CirculationChanges(drawing_revision_public_ids=[first])
+
+        await core.edit(ctx, office.system.documents, kind, sheet.data.public_id, changes, core.etag(sheet))
+        async with office.system.db.reading() as session:
+            changed = await core.read(ctx, session, kind, sheet.data.public_id)
+
+        assert [one.drawing_number for one in sheet.data.drawings] == ["S-2", "S-1"]
+        assert [one.revision_public_id for one in changed.data.drawings] == [first]
 
 
 class TestStepsMeanwhile:

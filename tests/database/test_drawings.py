@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,10 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.bootstrap import carriers
 from saraban.documents.core.service import DocumentServices
 from saraban.documents.drawing import service as drawings
-from saraban.documents.drawing.domain import CONTRACT, SHOP, DrawingKind
+from saraban.documents.drawing.domain import CONTRACT, KINDS, SHOP, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.models import ShopDrawingRevision
-from saraban.documents.drawing.schemas import DrawingQuery, NewDrawing, NewDrawingRevision
+from saraban.documents.drawing.schemas import DrawingChanges, DrawingQuery, NewDrawing, NewDrawingRevision
 from saraban.documents.drawing.service.import_lines import by_drawing
 from saraban.documents.drawing.service.register_import import import_drawings
 from saraban.identity import service as identity
@@ -30,7 +32,7 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.locks import DatabaseLocks
 from saraban.kit.operation import Receipt
 from saraban.numbering import service as numbering
-from saraban.projects.models import Project, ShopDrawingMainCategory
+from saraban.projects.models import Project, ShopDrawingMainCategory, Tag
 from tests.demo_people import fill
 from tests.drawing_imports import begun_import
 from tests.factories.contexts import context
@@ -175,6 +177,29 @@ class TestAtOnce:
         assert [one.revision_label for one in shown] == ["9", "4", "3", "2", "1", "0"]
         assert [one.is_current for one in shown] == [True, *[False] * 5]
         assert all(later.current_from == one.current_until for later, one in pairwise(shown))
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+async def test_a_register_is_filtered_by_a_tag(register: Register, kind: DrawingKind) -> None:
+    async with register.db.writing() as session:
+        session.add(Tag(project_id=register.project.id, tag_code="SITE", tag_name="หน้างาน"))
+    ctx = await register.as_("admin")
+    for place in range(1, 4):
+        made = await register.create("admin", kind, f"N-{place}")
+        if place != 2:
+            await register.db.transact(partial(_tagged, ctx, kind, made))
+    query = DrawingQuery.model_validate({"projectPublicId": register.project.public_id, "tag": "SITE"})
+    async with register.db.reading() as session:
+        page = await drawings.list_drawings(ctx, session, kind, query)
+
+    assert [(one.drawing_number, [tag.code for tag in one.tags]) for one in page.items] == [
+        ("N-1", ["SITE"]),
+        ("N-3", ["SITE"]),
+    ]
+
+
+async def _tagged(ctx: RequestContext, kind: DrawingKind, made: Receipt, session: AsyncSession) -> Receipt:
+    return await drawings.change(ctx, session, kind, made.resource_id, DrawingChanges(tags=["SITE"]), None)
 
 
 async def test_pages_are_in_one_order_for_each_reader(register: Register) -> None:
