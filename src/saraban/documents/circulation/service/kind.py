@@ -393,7 +393,7 @@ async def _about(ctx: RequestContext, session: AsyncSession, row: CirculationRow
 
 async def _change_drawings(
     ctx: RequestContext, session: AsyncSession, row: CirculationRow, asked: Sequence[UUID]
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, object]]:
     key = row.circulation.id
     stood = await drawings.carried_ids(session, CirculationDrawing, key)
     noted = field_changes({"drawings": [str(one) for one in stood]}, {"drawings": [str(one) for one in asked]})

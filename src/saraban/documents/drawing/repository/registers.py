@@ -158,7 +158,8 @@ def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
     for name, code in search.codes.items():
         found.append(tables.lists[name].has(code) if name in tables.lists else sa.false())
     if search.tag is not None:
-        tagged = sa.select(tables.tagged.drawing_id).join(Tag, Tag.id == tables.tagged.tag_id)
+        of = tables.tagged.c
+        tagged = sa.select(of.drawing_id).join(Tag, Tag.id == of.tag_id)
         found.append(head.id.in_(tagged.where(Tag.project_id == search.project_id, Tag.tag_code == search.tag)))
     if search.contract is not None:
         found.append(head.contract_id.in_(sa.select(Contract.id).where(Contract.public_id == search.contract)))
@@ -188,7 +189,7 @@ def _wide(kind: DrawingKind) -> AnySelect:
         (RfaApproveCode, tables.revision.rfa_approve_code_id),
     ):
         joined = joined.outerjoin(model, model.id == key)
-    current: Any = aliased(tables.revision)
+    current = aliased(tables.revision)
     of_head = getattr(current, tables.drawing.key) == head.id
     joined = joined.outerjoin(current, sa.and_(of_head, current.is_current == sa.true()))
     joined = joined.join(Project, Project.id == head.project_id)
@@ -462,7 +463,7 @@ async def open_tags(session: AsyncSession, *, project_id: int) -> Sequence[Tag]:
 
 async def tags(session: AsyncSession, kind: DrawingKind, drawing_ids: Collection[int]) -> dict[int, list[Tag]]:
     """Return the tags of drawings, closed ones too, in the order of their project."""
-    tagged, found = tables_of(kind).tagged, {key: list[Tag]() for key in drawing_ids}
+    tagged, found = tables_of(kind).tagged.c, {key: list[Tag]() for key in drawing_ids}
     statement = (
         sa.select(tagged.drawing_id, Tag)
         .join(Tag, Tag.id == tagged.tag_id)

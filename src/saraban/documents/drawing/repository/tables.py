@@ -79,9 +79,9 @@ class DrawingTables:
     page: Column[int | None] | None = None
 
     @property
-    def tagged(self) -> Any:
-        """The columns of the tags of drawings: `drawing_id` and `tag_id`."""
-        return table_of(self.tag).c
+    def tagged(self) -> sa.Table:
+        """The tags of drawings, by `drawing_id` and `tag_id`."""
+        return table_of(self.tag)
 
     @property
     def taken(self) -> tuple[str, str]:

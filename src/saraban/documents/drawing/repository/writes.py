@@ -13,7 +13,6 @@ from sqlalchemy.orm import aliased
 from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing, DrawingSettingsRow
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
-from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
@@ -159,7 +158,7 @@ _ANSWERS = {kind: _answering(kind) for kind in KINDS.values()}
 
 
 async def replace_tags(session: AsyncSession, kind: DrawingKind, drawing_id: int, tag_ids: Collection[int]) -> None:
-    table = table_of(tables_of(kind).tag)
+    table = tables_of(kind).tagged
     await session.execute(sa.delete(table).where(table.c.drawing_id == drawing_id))
     if tag_ids:
         await session.execute(sa.insert(table), [{"drawing_id": drawing_id, "tag_id": key} for key in tag_ids])
