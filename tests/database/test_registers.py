@@ -15,6 +15,7 @@ from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.registers import After, Ask
 from saraban.kit.db import Database, table_of
 from saraban.kit.statements import fetch_each
+from tests.rows_read import rows_read
 
 ROWS, PAGE = 3_000, 25
 MORNING = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -74,12 +75,6 @@ def expected(order: Order, asked: dict[str, Any]) -> list[int]:
     rows = [row for row in rows if not (row["behind"] and row["originator_id"] == 7)]
     rows = [row for row in rows if all(LIMITS[name](row, value) for name, value in asked.items())]
     return [row["document_id"] for row in sorted(rows, key=lambda row: place_of(order, row), reverse=order.descending)]
-
-
-async def rows_read(session: AsyncSession) -> int:
-    """The rows that MariaDB has read for this session along indexes and through tables."""
-    found = await session.execute(sa.text("SHOW SESSION STATUS LIKE 'Handler_read%'"))
-    return sum(int(count) for name, count in found if name.endswith(("_next", "_prev")))
 
 
 async def plans(session: AsyncSession, ask: Ask, index: Index, after: After | None) -> str:

@@ -16,9 +16,9 @@ from benchmarks.drawings import fill
 from saraban.documents.rfa.repository import items
 from saraban.kit.db import Database
 from saraban.kit.pipeline import Pipeline
-from tests.database.test_registers import rows_read
 from tests.drawing_imports import SHOP_HEAD
 from tests.processes import RunningSaraban, read_until, signed_in_client
+from tests.rows_read import rows_read
 
 DRAWINGS = 200
 # Seconds after which the server is killed: while it reads, and while it writes.

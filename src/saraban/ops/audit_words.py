@@ -121,6 +121,7 @@ _VERBS: Final[dict[str, Text]] = {
     "revise": Text("ออกฉบับแก้ไขของ", "revised"),
     "withdraw-revision": Text("ถอนฉบับแก้ไขของ", "revision withdrawn"),
     "cancel": Text("ยกเลิก", "cancelled"),
+    "start-approval": Text("เริ่มขั้นตอนอนุมัติของ", "approval started"),
     "respond": Text("ตอบ", "answered"),
     "renumber": Text("เปลี่ยนเลขที่", "renumbered"),
 }
@@ -154,7 +155,11 @@ DOCUMENTS: Final = ("correspondence", "rfa", "transmittal", "circulation")
 # What can be chosen to narrow the trail; those of documents have the same verbs.
 ACTIONS: Final = (
     *(f"{kind}.{verb}" for kind in DOCUMENTS for verb in ("create", "edit", "revise", "cancel")),
-    *(f"{kind.entity_type}.{verb}" for kind in drawings.KINDS.values() for verb in ("create", "change", "revise")),
+    *(
+        f"{kind.entity_type}.{verb}"
+        for kind in drawings.KINDS.values()
+        for verb in ("create", "change", "revise", "start-approval")
+    ),
     *_WHOLE,
     *(f"user.{verb}" for verb in ("create", "edit", "enable", "disable")),
     *(f"{thing}.{verb}" for thing in ("organization", "project", "contract", "role") for verb in _KEPT),

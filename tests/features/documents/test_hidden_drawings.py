@@ -25,12 +25,15 @@ OF_ONE = (
     ("GET", "/api/v1/drawings/{kind}/revisions/{revision}", None),
     ("PATCH", "/api/v1/drawings/{kind}/{id}", {"zone": "2"}),
     ("POST", "/api/v1/drawings/{kind}/{id}/revisions", {"label": "1"}),
+    ("POST", "/api/v1/drawings/{kind}/{id}/approval", None),
 )
 PAGES_OF_ONE = (
     ("GET", "/drawings/{kind}/{id}", None),
     ("GET", "/drawings/{kind}/{id}/edit", None),
     ("POST", "/drawings/{kind}/{id}/edit", {"version": '"1"', "zone": "2"}),
     ("POST", "/drawings/{kind}/{id}/revisions", {"label": "1"}),
+    ("POST", "/drawings/{kind}/{id}/approval", {}),
+    ("POST", "/drawings/{kind}/{id}/actions", {"action": "submit"}),
 )
 # Routes that list.
 OF_ALL = (

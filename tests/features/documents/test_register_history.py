@@ -24,6 +24,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
+from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import Contract, Discipline, Project
 from tests.drawing_imports import begun_import
 from tests.factories.contexts import BANGKOK, context
@@ -117,6 +118,8 @@ class Site:
 
     async def clear(self) -> None:
         async with self.db.writing() as session:
+            await session.execute(sa.delete(NumberRendering))
+            await session.execute(sa.delete(LedgerEntry))
             for kind in KINDS:
                 await session.execute(sa.delete(tables_of(kind).revision))
                 await session.execute(sa.delete(tables_of(kind).head))

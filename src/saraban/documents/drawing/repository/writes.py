@@ -13,6 +13,7 @@ from sqlalchemy.orm import aliased
 from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing, DrawingSettingsRow
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
+from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement

@@ -334,7 +334,7 @@ async def start_approval(ctx: RequestContext, session: AsyncSession, kind: Drawi
     await approval.start(ctx, session, kind, newest.revision.public_id)
     _touch(ctx, head)
     told = {"number": newest.number, "revision": newest.revision.revision_label}
-    await _record(ctx, session, kind, "start_approval", public_id, told)
+    await _record(ctx, session, kind, "start-approval", public_id, told)
     return Receipt(kind.entity_type, public_id)
 
 
