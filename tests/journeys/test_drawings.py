@@ -55,6 +55,7 @@ async def test_fifty_drawings_go_through_one_rfa(sit: Sit, language: str) -> Non
     await answer(owner, address, {})
     await resubmit(contractor, address, numbers[:3])
     await look_back(contractor, numbers[0], language)
+    await pick(contractor, numbers[0])
     assert contractor.complaints + reviewer.complaints + owner.complaints == []
 
 
@@ -66,6 +67,7 @@ async def register(person: Person, hands: Hands, numbers: list[str]) -> None:
         page.click('a[href="/drawings/shop/new"]'),
         page.fill("[name=lines]", "\n".join(f"{one}\tแปลนฐานราก {one}\tFoundation plan {one}" for one in numbers)),
         page.set_input_files("input[type=file]", sheets),
+        page.select_option("[name=disciplineCode]", "TER"),
     )
     await expect(page.locator(".upload-row.is-done")).to_have_count(len(numbers))
     await hands.do(page.click("[data-submit]"))
@@ -125,3 +127,24 @@ async def look_back(person: Person, number: str, language: str) -> None:
     await expect(page.locator("#list tbody tr")).to_have_count(1)
     await person.goto(f"/drawings/shop?q={number}&asOf={date_in_figures(month_ago, language)}")
     await expect(page.locator("#list")).to_contain_text(NOTHING[language])
+
+
+async def pick(person: Person, number: str) -> None:
+    """Without a mouse: one drawing from a search, then its whole discipline, each number once."""
+    page = person.page
+    await person.goto("/transmittals/new")
+    await page.focus("#f-find-drawings")
+    await page.keyboard.type(number)
+    await expect(page.locator("[data-pick]")).to_have_count(1)
+    await person.press("ArrowDown", "Enter")
+    await expect(page.locator("#f-shopNumbers")).to_have_value(number)
+    await person.press("Tab", "Enter")
+    await expect(page.locator("[data-categories] select[name=kind]")).to_be_visible()
+    await page.select_option("[data-categories] [name=discipline]", "TER")
+    await page.focus("[data-categories] button")
+    await person.press("Enter")
+    await expect(page.locator("[data-result]")).not_to_be_empty()
+    listed = (await page.input_value("#f-shopNumbers")).splitlines()
+    assert number in listed
+    assert SHEETS <= len(listed) == len(set(listed))
+    await person.picture(f"drawing-picker-{number}", whole=True)

@@ -22,6 +22,7 @@ from saraban.web.documents import (
     drawing_edits,
     drawing_forms,
     drawing_imports,
+    drawing_picker,
     drawings,
     registers,
 )
@@ -90,6 +91,7 @@ ROUTERS: Final = (
     drawing_imports.router,
     drawing_edits.router,
     drawing_forms.router,
+    drawing_picker.router,
     drawings.router,  # before registers, whose addresses are of any kind
     registers.router,
     document_forms.router,

@@ -287,9 +287,8 @@ async def _drawings(web: WebKind, form: SentForm, project: UUID | None) -> dict[
     async with form.db.reading() as session:
         if "drawings" in web.asks:
             return {"items": await items_typed(form.context, session, form.values, project=project)}
-        name, kinds = "drawingRevisionPublicIds", tuple(KINDS.values())
-        found = await revisions_typed(form.context, session, form.values, kinds, project=project, pointer=f"/{name}")
-        return {name: found}
+        found = await revisions_typed(form.context, session, form.values, tuple(KINDS.values()), project=project)
+        return {"drawingRevisionPublicIds": found}
 
 
 async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState) -> Response:

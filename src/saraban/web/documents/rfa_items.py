@@ -21,9 +21,11 @@ FIELDS: Final[Mapping[DrawingKind, str]] = {
 DOCUMENT: Final = "itemDocument"
 _ANSWER, _NOTE = "item-", "itemNote-"
 _UNKNOWN: Final[Mapping[DrawingKind, Text]] = {
-    CONTRACT: Text("ไม่พบแบบคู่สัญญาเลขที่ “{value}”", "There is no contract drawing “{value}”."),
-    SHOP: Text("ไม่พบแบบขยายเลขที่ “{value}”", "There is no shop drawing “{value}”."),
-    ASBUILT: Text("ไม่พบแบบก่อสร้างจริงเลขที่ “{value}”", "There is no as-built drawing “{value}”."),
+    CONTRACT: Text("บรรทัดที่ {line}: ไม่พบแบบคู่สัญญาเลขที่ “{value}”", "Line {line}: There is no contract drawing “{value}”."),
+    SHOP: Text("บรรทัดที่ {line}: ไม่พบแบบขยายเลขที่ “{value}”", "Line {line}: There is no shop drawing “{value}”."),
+    ASBUILT: Text(
+        "บรรทัดที่ {line}: ไม่พบแบบก่อสร้างจริงเลขที่ “{value}”", "Line {line}: There is no as-built drawing “{value}”."
+    ),
 }
 _MOST_NAMED: Final = 10
 
@@ -36,7 +38,7 @@ async def items_typed(
 
     :raises Invalid: naming the numbers that the registers of the project do not have
     """
-    found = await revisions_typed(ctx, session, form, (SHOP, ASBUILT), project=project, pointer="/items")
+    found = await revisions_typed(ctx, session, form, (SHOP, ASBUILT), project=project)
     return [
         *({"drawingRevisionPublicId": one} for one in found),
         *({"documentPublicId": one} for one in texts(form, DOCUMENT)),
@@ -44,34 +46,39 @@ async def items_typed(
 
 
 async def revisions_typed(
-    ctx: RequestContext,
-    session: AsyncSession,
-    form: FormValues,
-    kinds: Sequence[DrawingKind],
-    *,
-    project: UUID | None,
-    pointer: str,
+    ctx: RequestContext, session: AsyncSession, form: FormValues, kinds: Sequence[DrawingKind], *, project: UUID | None
 ) -> list[str]:
     """
     Return the public ids of what is current of the drawings whose numbers a form has, one to a line.
 
-    :raises Invalid: at `pointer`, naming the numbers that the registers of the project do not have
+    :raises Invalid: at the list of a register, naming the lines whose numbers it does not have
     """
     found: list[str] = []
-    unknown: list[FieldProblem] = []
+    faults: list[FieldProblem] = []
     for kind in kinds:
-        lines = (text(form, FIELDS[kind]) or "").splitlines()
-        numbers = list(dict.fromkeys(fold(line.strip()) for line in lines if line.strip()))
+        numbers = numbers_typed(form, kind)
         known: Mapping[str, UUID] = {}
         if project is not None:
             known = await drawings.current_by_number(ctx, session, kind, project=project, numbers=numbers)
         found += [str(known[one]) for one in numbers if one in known]
-        unknown += [
-            FieldProblem(pointer, "unknown", _UNKNOWN[kind], {"value": one}) for one in numbers if one not in known
-        ]
-    if unknown:
-        raise Invalid("A number is in no register.", fields=unknown[:_MOST_NAMED])
+        faults += [unknown_number(kind, one, line) for one, line in numbers.items() if one not in known][:_MOST_NAMED]
+    if faults:
+        raise Invalid("A number is in no register.", fields=faults)
     return found
+
+
+def numbers_typed(form: FormValues, kind: DrawingKind) -> dict[str, int]:
+    """Return the numbers in the list of a register, each with the first line it stands in."""
+    found: dict[str, int] = {}
+    for line, typed in enumerate((text(form, FIELDS[kind]) or "").splitlines(), 1):
+        if number := fold(typed.strip()):
+            found.setdefault(number, line)
+    return found
+
+
+def unknown_number(kind: DrawingKind, number: str, line: int) -> FieldProblem:
+    """Say at the list of a register which line names no drawing of it."""
+    return FieldProblem(f"/{FIELDS[kind]}", "unknown", _UNKNOWN[kind], {"value": number, "line": line})
 
 
 def form_of_items(document: Any) -> Iterator[tuple[str, str]]:

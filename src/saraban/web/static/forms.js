@@ -7,9 +7,26 @@ const copies = (picker, id) => {
   const input = make("input", { class: "form-control", type: "number", min: "1", max: "10000", name: `copies-${id}`, value: "1" });
   return [make("label", { class: "copies" }, `${picker.dataset.tCopies} `, input)];
 };
+// Numbers go into a list with one to a line, once each; it is opened, and a draft that is kept hears of it.
+const addNumbers = (id, numbers) => {
+  const list = document.getElementById(id);
+  const lines = list.value.split("\n").map((line) => line.trim()).filter(Boolean);
+  list.value = [...new Set([...lines, ...numbers])].join("\n");
+  const hidden = list.closest("details");
+  if (hidden) hidden.open = true;
+  list.dispatchEvent(new Event("input", { bubbles: true }));
+};
+document.addEventListener("htmx:afterSwap", (event) => {
+  for (const added of all("[data-add-numbers]", event.target)) addNumbers(added.dataset.addNumbers, added.textContent.split("\n"));
+});
 document.addEventListener("click", (event) => {
   const found = event.target.closest("[data-pick]");
   if (!found) return;
+  if (found.dataset.into) {
+    addNumbers(found.dataset.into, [found.dataset.pick]);
+    $("[data-added]", found).textContent = found.closest("[data-picker]").dataset.tAdded;
+    return;
+  }
   const picker = found.closest("[data-picker]");
   const { name } = picker.dataset;
   const list = $(".picked-list", picker);

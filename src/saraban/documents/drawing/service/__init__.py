@@ -30,6 +30,7 @@ from saraban.documents.drawing.service.register_settings import read_settings, s
 from saraban.documents.drawing.service.registers import (
     classifications,
     list_drawings,
+    list_numbers,
     list_revisions,
     open_tags,
     read,
@@ -96,6 +97,7 @@ __all__ = [
     "import_result",
     "list_drawings",
     "list_imports",
+    "list_numbers",
     "list_revisions",
     "open_tags",
     "queue_carried",

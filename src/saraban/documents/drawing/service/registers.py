@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import Protocol
 from uuid import UUID
@@ -128,13 +128,34 @@ async def find_page(
 
     :raises Invalid: for a project that the caller may not see, and a cursor of another list
     """
+    search = await _search(ctx, session, query)
+    mark = list_mark("drawings", kind.path, query.model_dump_json(exclude={"cursor", "limit"}))
+    after = _number_after(query.cursor, mark) if query.cursor else None
+    places = await repository.find_places(session, kind, replace(search, after=after), limit=query.limit + 1)
+    shown = places[: query.limit]
+    items = await repository.rows(session, kind, shown)
+    return Page(items, _cursor(shown[-1], mark) if len(places) > query.limit else None)
+
+
+async def list_numbers(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery, *, most: int
+) -> tuple[list[str], bool]:
+    """
+    Return the numbers of a register that fit, in their order, and whether there are more than `most`.
+
+    :raises Invalid: for a project that the caller may not see
+    """
+    places = await repository.find_places(session, kind, await _search(ctx, session, query), limit=most + 1)
+    return [one.number for one in places[:most]], len(places) > most
+
+
+async def _search(ctx: RequestContext, session: AsyncSession, query: DrawingQuery) -> DrawingSearch:
     try:
         project = await projects.visible_project(ctx, session, query.project, closed=True)
     except NotFound:
         raise unknown("query:projectPublicId", str(query.project)) from None
     reader = await reader_of(ctx, session, project.id)
-    mark = list_mark("drawings", kind.path, query.model_dump_json(exclude={"cursor", "limit"}))
-    search = DrawingSearch(
+    return DrawingSearch(
         project.id,
         reader.audiences,
         moment=_end_of(ctx, query),
@@ -144,12 +165,7 @@ async def find_page(
         originator=query.originator,
         codes={name: code for name in _LISTS if (code := getattr(query, name)) is not None},
         text=fold(query.text) if query.text else None,
-        after=_number_after(query.cursor, mark) if query.cursor else None,
     )
-    places = await repository.find_places(session, kind, search, limit=query.limit + 1)
-    shown = places[: query.limit]
-    items = await repository.rows(session, kind, shown)
-    return Page(items, _cursor(shown[-1], mark) if len(places) > query.limit else None)
 
 
 def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:
