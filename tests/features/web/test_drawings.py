@@ -192,7 +192,13 @@ class TestForms:
         drawing = (await desk.register("admin", "shop", "S-1"))["publicId"]
         browser, viewer = await sit("admin", "en"), await sit("viewer", "en")
         path, file = f"/drawings/shop/{drawing}", await desk.upload("admin")
-        sent = {"label": "0", "reason": "Piles moved", "attachment": file, "attachmentName": "S-1.pdf"}
+        sent = {
+            "project": desk.project,
+            "label": "0",
+            "reason": "Piles moved",
+            "attachment": file,
+            "attachmentName": "S-1.pdf",
+        }
 
         wrong = await browser.post(f"{path}/revisions", data=sent)
         right = await browser.post(f"{path}/revisions", data=sent | {"label": "1"})
@@ -207,6 +213,53 @@ class TestForms:
         assert "data-dialog" not in html_of(await viewer.get(path)).partition("<main")[2]
         assert (await viewer.post(f"{path}/revisions", data=sent | {"label": "2"})).status_code == httpx.codes.FORBIDDEN
         assert (await viewer.get("/drawings/shop/new")).status_code == httpx.codes.FORBIDDEN
+
+
+class TestLinks:
+    async def test_of_all_lines_are_named_by_number(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        for number in ("C-1", "C-2"):
+            await desk.register("admin", "contract", number)
+        browser = await sit("dc.contractor", "en")
+        form = _chosen(html_of(await browser.get("/drawings/shop/new"))) | {"lines": "S-1 ก\nS-2 ข"}
+        wrong = html_of(
+            await browser.post("/drawings/shop/new", data=form | {"contractNumbers": "C-1\n\nC-3\nC-1 Rev. 0"})
+        )
+        right = await browser.post("/drawings/shop/new", data=form | {"contractNumbers": "C-1\nC-2\nC-1"})
+
+        assert "Line 3: There is no contract drawing “C-3”." in wrong
+        assert "Line 4: There is no contract drawing “C-1 Rev. 0”." in wrong
+        assert "C-1\n\nC-3\nC-1 Rev. 0</textarea>" in wrong
+        assert right.status_code == httpx.codes.SEE_OTHER, right.text
+        assert await self.links(desk, "shop", "S-2") == [[("C-1", "0"), ("C-2", "0")]]
+
+    async def test_of_the_next_revision_begin_with_those_of_the_current_one(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        shop = [await desk.register("admin", "shop", number) for number in ("S-1", "S-2")]
+        built = await desk.register(
+            "admin", "asbuilt", "S-1", revision={"derivedFromPublicIds": [shop[0]["revision"]["publicId"]]}
+        )
+        for one in shop:
+            await (await desk.as_("admin")).post(f"/api/v1/drawings/shop/{one['publicId']}/revisions", json={})
+        browser, address = await sit("admin", "en"), f"/drawings/asbuilt/{built['publicId']}"
+        page = html_of(await browser.get(address))
+        sent = {"project": desk.project, "label": "1"}
+
+        wrong = await browser.post(f"{address}/revisions", data=sent | {"shopNumbers": "S-2 Rev. 7"})
+        right = await browser.post(f"{address}/revisions", data=sent | {"shopNumbers": "S-1\nS-2 Rev. 0"})
+
+        assert ">S-1</textarea>" in page
+        assert '<div class="fault">Line 1: There is no shop drawing “S-2 Rev. 7”.</div>' in html_of(wrong)
+        assert html_of(wrong).count("S-2 Rev. 7”") == 1
+        assert right.status_code == httpx.codes.SEE_OTHER, right.text
+        assert await self.links(desk, "asbuilt", "S-1") == [[("S-1", "1"), ("S-2", "0")], [("S-1", "0")]]
+
+    @staticmethod
+    async def links(desk: Desk, kind: str, number: str) -> list[list[tuple[str, str]]]:
+        """Return what each revision of a drawing derives from, newest first."""
+        (found,) = await desk.listed("admin", f"drawings/{kind}", projectPublicId=desk.project, q=number)
+        read = (await desk.read("admin", f"drawings/{kind}", found["publicId"])).json()["revisions"]
+        return [sorted((one["drawingNumber"], one["revisionLabel"]) for one in each["derivedFrom"]) for each in read]
 
 
 def _chosen(page: str) -> dict[str, str]:

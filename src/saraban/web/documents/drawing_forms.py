@@ -25,6 +25,7 @@ from saraban.kit.text import fold
 from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, ProjectDetail
+from saraban.web.documents.rfa_items import numbers_typed, unknown_number
 from saraban.web.shell.forms import (
     NEW_FORM,
     CurrentForm,
@@ -42,6 +43,8 @@ from saraban.web.shell.session import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings")
 
 MOST_LINES: Final = 100
+_MOST_NAMED: Final = 10
+_WITH_REVISION: Final = re.compile(r"(.+?)\s+Rev\.?\s*(\S+)", re.IGNORECASE)
 _ALL: Final = (
     *("contractPublicId", "originatorOrganizationPublicId", "disciplineCode", "categoryCode", "subCategoryCode"),
     *("volumeCode", "scale", "sheetSize", "zone"),
@@ -234,9 +237,10 @@ async def _register(kind: DrawingKind, form: SentForm, session: AsyncSession) ->
     if strays:
         raise Invalid(fields=[FieldProblem("/attachmentPublicIds", "unknown", _STRAY, {"file": one}) for one in strays])
     shared = {"projectPublicId": str(form.project), **form.filled(*_ALL)}
+    derived = await derived_from(kind, form, session)
     for line in lines:
         try:
-            order = form.order(NewDrawing, shared | _own(form, line, attached.get(line.number, [])))
+            order = form.order(NewDrawing, shared | _own(form, line, attached.get(line.number, []), derived))
             await drawings.register(form.context, session, kind, order)
         except DomainError as error:
             error.fields = tuple(_at_line(one, line) for one in error.fields)
@@ -244,10 +248,41 @@ async def _register(kind: DrawingKind, form: SentForm, session: AsyncSession) ->
     return f"/drawings/{kind.path}?{urlencode({'registered': chr(10).join(numbers)})}"
 
 
-def _own(form: SentForm, line: DrawingLine, files: Sequence[str]) -> dict[str, object]:
+async def derived_from(kind: DrawingKind, form: SentForm, session: AsyncSession) -> list[str]:
+    """
+    Return the public ids of what the drawings of a form derive from: contract drawings, or revisions of shop drawings, the current
+    one unless a line says another.
+
+    :raises Invalid: at the list, naming the lines that the register does not have
+    """
+    if kind.derives_from is None:
+        return []
+    other = KINDS[kind.derives_from]
+    lines = numbers_typed(form.values, other)
+    typed = {one: _revision_named(other, one) for one in lines}
+    found = await drawings.revisions_by_number(
+        form.context, session, other, project=form.project, wanted=list(typed.values())
+    )
+    if faults := [unknown_number(other, one, line) for one, line in lines.items() if typed[one] not in found]:
+        raise Invalid("A number is in no register.", fields=faults[:_MOST_NAMED])
+    named = [found[one].head if other.whole else found[one].revision for one in typed.values()]
+    return list(dict.fromkeys(str(one.public_id) for one in named))
+
+
+def _revision_named(kind: DrawingKind, typed: str) -> drawings.NumberedRevision:
+    found = None if kind.whole else _WITH_REVISION.fullmatch(typed)
+    return drawings.NumberedRevision(*found.groups()) if found else drawings.NumberedRevision(typed)
+
+
+def _own(form: SentForm, line: DrawingLine, files: Sequence[str], derived: Sequence[str]) -> dict[str, object]:
     """Return what a line says of its drawing; without a title of its own the number stands for it."""
     said = {"drawingNumber": line.number, "title": line.title or line.number, "titleEn": line.title_en}
-    revision = {"label": line.label, "date": form.text("date"), "attachmentPublicIds": list(files)}
+    revision = {
+        "label": line.label,
+        "date": form.text("date"),
+        "attachmentPublicIds": list(files),
+        "derivedFromPublicIds": list(derived),
+    }
     return {
         **{name: value for name, value in said.items() if value},
         "revision": {name: value for name, value in revision.items() if value},

@@ -29,7 +29,8 @@ from saraban.notifications import service as notifications
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary
 from saraban.web.documents.drawing_edits import MANAGE
-from saraban.web.documents.drawing_forms import register_named
+from saraban.web.documents.drawing_forms import derived_from, register_named
+from saraban.web.documents.rfa_items import FIELDS
 from saraban.web.documents.step_form import StepForm, step_form, step_order
 from saraban.web.shell.forms import (
     NEW_FORM,
@@ -38,6 +39,7 @@ from saraban.web.shell.forms import (
     FormValues,
     SentForm,
     form_errors,
+    form_with,
     show_again,
     submit,
     text,
@@ -192,7 +194,7 @@ async def _show(
         registers=KINDS,
         drawing=drawing,
         rfas=carried,
-        form=state.form,
+        form=state.form if state.error is not None else _links(kind, drawing),
         files=uploaded(state.form),
         dialog=_refused_dialog(state, flow.available_actions if flow is not None else ()),
         steps=await drawings.steps_taken(page.context, session, kind, public_id),
@@ -209,6 +211,14 @@ def _refused_dialog(state: FormState, actions: Sequence[str]) -> str:
     if state.error is None or not state.error.fields or (action and action not in actions):
         return ""
     return f"act-{action}" if action else "revise"
+
+
+def _links(kind: DrawingKind, drawing: DrawingAnswer) -> FormValues:
+    """Return what the form of the next revision begins with: the drawings that the current one derives from."""
+    newest = drawing.revisions[0].derived_from
+    if kind.derives_from is None:
+        return NEW_FORM.form
+    return form_with(**{FIELDS[KINDS[kind.derives_from]]: "\n".join(one.drawing_number for one in newest)})
 
 
 @router.post("/{name}/{public_id}/revisions")
@@ -255,6 +265,10 @@ async def _start_approval(kind: DrawingKind, public_id: UUID, form: SentForm, se
 
 async def _revise(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
     given = form.filled("label", "date", "title", "titleEn", "reason", "statusCode")
-    order = form.order(NewDrawingRevision, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
+    lists = {
+        "attachmentPublicIds": texts(form.values, "attachment"),
+        "derivedFromPublicIds": await derived_from(kind, form, session),
+    }
+    order = form.order(NewDrawingRevision, {**given, **lists})
     await drawings.revise(form.context, session, kind, public_id, order)
     return f"/drawings/{kind.path}/{public_id}"

@@ -50,12 +50,14 @@ from saraban.documents.drawing.service.registration import (
 )
 from saraban.documents.drawing.service.revisions import (
     DrawingOfFile,
+    NumberedRevision,
     current_by_number,
     current_revisions,
     drawing_of_file,
     hold_revisions,
     revision_files,
     revisions_by_key,
+    revisions_by_number,
     revisions_of_file,
     visible_revisions,
 )
@@ -81,6 +83,7 @@ __all__ = [
     "DrawingSubject",
     "DrawingTakesNoAddenda",
     "ExportTooLarge",
+    "NumberedRevision",
     "carried_answers",
     "carried_drawings",
     "carried_ids",
@@ -111,6 +114,7 @@ __all__ = [
     "revise",
     "revision_files",
     "revisions_by_key",
+    "revisions_by_number",
     "revisions_of_file",
     "save_settings",
     "settings_of",

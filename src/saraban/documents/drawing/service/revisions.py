@@ -3,8 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import KINDS, DrawingKind
@@ -13,7 +15,7 @@ from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import CarriedRevision, DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingFileAnswer
-from saraban.documents.drawing.service.registers import file_shown, find, reader_of
+from saraban.documents.drawing.service.registers import audience_of_row, file_shown, find, reader_of
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
 from saraban.projects import service as projects
@@ -40,6 +42,47 @@ async def current_by_number(
     rows = await repository.current_by_number(session, kind, project_id=place.id, numbers=numbers)
     reader = await reader_of(ctx, session, place.id)
     return {row.number: row.public_id for row in rows if reader.sees(row.audience)}
+
+
+class NumberedRevision(NamedTuple):
+    """A revision of a drawing as people name it; without a label what is current is meant."""
+
+    number: str
+    label: str | None = None
+
+
+async def revisions_by_number(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    *,
+    project: UUID,
+    wanted: Collection[NumberedRevision],
+) -> dict[NumberedRevision, DrawingRow]:
+    """Return the revisions that are named, as far as the caller is shown their drawings."""
+    if not wanted:
+        return {}
+    place = await projects.visible_project(ctx, session, project)
+    tables = tables_of(kind)
+    condition = sa.and_(
+        tables.head.project_id == place.id,
+        tables.number.in_({one.number for one in wanted}),
+        sa.or_(
+            tables.revision.is_current == sa.true(),
+            tables.revision.revision_label.in_({one.label for one in wanted if one.label is not None}),
+        ),
+    )
+    rows, reader = await repository.history(session, kind, condition), await reader_of(ctx, session, place.id)
+    found: dict[NumberedRevision, DrawingRow] = {}
+    for row in rows:
+        if reader.sees(audience_of_row(row)):
+            number = row.named[
+                "number"
+            ]  # that the drawing goes by now, also where an earlier revision was printed with another
+            found[NumberedRevision(number, row.revision.revision_label or "")] = row
+            if row.revision.is_current:
+                found[NumberedRevision(number)] = row
+    return {one: found[one] for one in wanted if one in found}
 
 
 async def revisions_by_key(
