@@ -47,6 +47,10 @@ calendar:
   weekend: [SUN]
   days:
     - {date: 2026-12-07, kind: holiday, name: ชดเชยวันพ่อ}
+drawingRegisters:
+- {kind: contract, revisionScheme: A, takesAddenda: true}
+- {kind: shop, revisionScheme: "P01,C01", numberPattern: BR-@@-###, takesAddenda: false}
+- {kind: asbuilt, revisionScheme: 0}
 reviewTeams:
 - code: DESIGN
   name: ทีมตรวจแบบ

@@ -318,3 +318,18 @@ class ReviewTeamMember(Base):
     discipline_code: Mapped[str | None] = mapped_column(Code(10))
     member_role: Mapped[str] = mapped_column(sa.String(20))
     created_at: Mapped[datetime]
+
+
+class DrawingSettingsRow(Base):
+    """What a project decides for one of its registers of drawings; without a row the defaults of `domain.drawing_settings` count."""
+
+    __tablename__ = "drawing_settings"
+
+    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True, autoincrement=False)
+    kind: Mapped[str] = mapped_column(Code(10), primary_key=True)
+    revision_scheme: Mapped[str] = mapped_column(Code(100))
+    number_pattern: Mapped[str | None] = mapped_column(Code(100))
+    addenda: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    own_workflow: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    updated_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
+    updated_at: Mapped[datetime]

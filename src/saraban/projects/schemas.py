@@ -244,3 +244,27 @@ class ReviewTeamOut(Schema):
 class ReviewTeamList(Schema):
     items: list[ReviewTeamOut]
     next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
+
+
+DrawingApproval = Literal["rfa", "workflow"]
+
+
+class RegisterSettings(Schema):
+    """What a project decides for one of its registers of drawings."""
+
+    revision_scheme: Annotated[str, SingleLine(100)] = Field(
+        description="The first label of each stage, commas between: `0` counts 0, 1, 2; `P01, C01` goes over from P to C.",
+        examples=["P01, C01"],
+    )
+    number_pattern: Annotated[str, SingleLine(100)] | None = Field(
+        None,
+        description="What numbers look like: `#` a figure, `@` a letter, `*` a text without dashes. None takes any number.",
+        examples=["LP3-*-@@-###"],
+    )
+    takes_addenda: bool = Field(
+        default=False, strict=True, description="Of contract drawings: addenda are revisions of them."
+    )
+    approval: DrawingApproval = Field(
+        "rfa",
+        description="Of shop and as-built drawings: revisions are carried by RFAs, or each goes through a workflow of its own.",
+    )

@@ -5,10 +5,11 @@ from datetime import date
 import pytest
 
 from saraban.documents.circulation.domain import rights_to_answer, status_code, still_to_answer
-from saraban.documents.core.domain import KindRules, counts_as_issued, earliest_due, is_overdue, revision_label
+from saraban.documents.core.domain import KindRules, counts_as_issued, earliest_due, is_overdue
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
 from saraban.documents.transmittal.service import TRANSMITTAL_RULES
+from saraban.projects.domain.revision_scheme import revision_label
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.language.outcome import OUTCOMES, Meaning, Outcome
 from saraban.workflow.language.registers import REGISTERS

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.documents.drawing.domain.register_import import RevisionEntry, judge_history
-from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
 from saraban.imports.domain import READY, REFUSED, THERE
+from saraban.projects.domain.revision_scheme import RevisionScheme
 
 SCHEME = RevisionScheme.parse("P01, C01")
 LABELS = [f"{stage}{count:02d}" for stage in "PC" for count in range(1, 6)]

@@ -239,6 +239,7 @@ class TestRegisterSettings:
             ({"revisionScheme": "0, 1"}, "/revisionScheme"),
             ({"revisionScheme": "0", "numberPattern": "*"}, "/numberPattern"),
             ({"revisionScheme": "0", "takesAddenda": "yes"}, "/takesAddenda"),
+            ({"revisionScheme": "0", "takesAddenda": True}, "/takesAddenda"),
         ],
     )
     async def test_refuse_what_says_nothing(self, desk: Desk, wanted: dict[str, Any], pointer: str) -> None:

@@ -13,6 +13,7 @@ from saraban.projects.models import (
     Contract,
     CorrespondenceSubType,
     Discipline,
+    DrawingSettingsRow,
     Project,
     ProjectOrganization,
     ReviewTeamMember,
@@ -184,7 +185,7 @@ class TestShared:
         await applied(empty_db, FULL)
         other = FULL.replace("somchai@example.org", "somchai@example.com")
 
-        assert await refused(empty_db, other, ProjectConflict) == [("/people/0", "differs", 46)]
+        assert await refused(empty_db, other, ProjectConflict) == [("/people/0", "differs", 50)]
         await applied(empty_db, other, update_shared=True)
         async with empty_db.reading() as session:
             email = await session.scalar(sa.select(User.email).where(User.username == "somchai"))
@@ -257,6 +258,11 @@ class TestFaults:
             (P + "contracts:\n- code: C\n  name: c\n  rfaTypes:\n  - {code: ADW, nameTh: ก, nameEn: a}\n  - {code: adw, nameTh: ก, nameEn: a}\n"
              "  subTypes:\n  - {type: RFA, code: A, number: 1, nameTh: ก}\n  - {type: RFA, code: a, number: 2, nameTh: ก}",
              [("/contracts/0/rfaTypes/1/code", "collides", 7), ("/contracts/0/subTypes/1/code", "collides", 10)]),
+            (P + "drawingRegisters:\n- kind: shop\n  revisionScheme: P1, P2", [("/drawingRegisters/0/revisionScheme", "ambiguous", 4)]),
+            (P + "drawingRegisters:\n- kind: shop\n  numberPattern: '*'", [("/drawingRegisters/0/numberPattern", "malformed", 4)]),
+            (P + "drawingRegisters:\n- kind: shop\n  takesAddenda: true", [("/drawingRegisters/0/takesAddenda", "not_for_this", 4)]),
+            (P + "drawingRegisters:\n- kind: contract\n  approval: workflow", [("/drawingRegisters/0/approval", "not_for_this", 4)]),
+            (P + "drawingRegisters: [{kind: shop}, {kind: shop}]", [("/drawingRegisters/1", "duplicate", 2)]),
             (P + "calendar: {weekend: [MON, TUE, WED, THU, FRI, SAT, SUN]}", [("/calendar/weekend", "too_long", 2)]),
         ],
     )  # fmt: skip
@@ -353,6 +359,26 @@ class TestLists:
                 sa.select(Tag.tag_code, Tag.color_code, Tag.is_active).order_by(Tag.sort_order)
             )
             assert [tuple(row) for row in rows] == [("URGENT", "red", True), ("LATE", "default", True)]
+
+    async def test_of_drawing_registers_say_what_is_decided_and_leave_the_rest(self, empty_db: Database) -> None:
+        text = (
+            P
+            + "drawingRegisters:\n- {kind: contract, revisionScheme: A, takesAddenda: true}\n- {kind: shop, revisionScheme: '0'}\n"
+        )
+        made = await applied(empty_db, text)
+        again = await applied(empty_db, text)
+        changed = await applied(empty_db, text.replace("revisionScheme: A, ", "numberPattern: C-###, "), prune=True)
+        closed = await applied(empty_db, P + "drawingRegisters: [{kind: contract, takesAddenda: false}]", prune=True)
+
+        assert said(made)[-2:] == [("add", "/drawingRegisters/contract"), ("add", "/drawingRegisters/shop")]
+        assert said(again) == []
+        assert said(changed) == [("change", "/drawingRegisters/contract")]
+        assert said(closed) == [("change", "/drawingRegisters/contract"), ("close", "/drawingRegisters/shop")]
+        async with empty_db.reading() as session:
+            rows = list(await session.scalars(sa.select(DrawingSettingsRow)))
+            assert [(row.kind, row.revision_scheme, row.number_pattern, row.addenda) for row in rows] == [
+                ("contract", "A", "C-###", False)
+            ]
 
     async def test_close_a_sub_type_that_is_left_out(self, empty_db: Database) -> None:
         await applied(empty_db, LISTS)

@@ -71,7 +71,7 @@ class TestCreate:
         await copied(empty_db, with_people=False)
 
         source, copy = await exported(empty_db, "BRIDGE"), await exported(empty_db, "PIER")
-        for part in ("organizations", "members", "numberFormats", "assignments", "calendar"):
+        for part in ("organizations", "members", "numberFormats", "assignments", "calendar", "drawingRegisters"):
             assert copy[part] == source[part], part
         assert copy["contracts"] == [source["contracts"][0] | {"code": "PIER-BR-1"}]
         assert (copy["people"], copy["reviewTeams"][0]["members"]) == (

@@ -278,21 +278,6 @@ def carried_once(table: str, carrier: str) -> TableArguments:
     )
 
 
-class DrawingSettingsRow(Base):
-    """What a project decides for one register; without a row the defaults of `domain.settings` count."""
-
-    __tablename__ = "drawing_settings"
-
-    project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True, autoincrement=False)
-    kind: Mapped[str] = mapped_column(Code(10), primary_key=True)
-    revision_scheme: Mapped[str] = mapped_column(Code(100))
-    number_pattern: Mapped[str | None] = mapped_column(Code(100))
-    addenda: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    own_workflow: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    updated_by_user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
-    updated_at: Mapped[datetime]
-
-
 class DrawingImport(FileImport):
     """
     One file of drawings.

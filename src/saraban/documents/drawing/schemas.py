@@ -23,7 +23,6 @@ from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
 from saraban.workflow.runtime.schemas import WorkflowOut
 
 KindName = Literal["contract", "shop", "asbuilt"]
-Approval = Literal["rfa", "workflow"]
 DrawingNumber = Annotated[str, CodeLine(100)]
 DrawingTitle = Annotated[str, SingleLine(255)]
 RevisionLabel = Annotated[str, CodeLine(10)]
@@ -85,27 +84,6 @@ class NewDrawing(_Sheet):
 
 class DrawingChanges(_Sheet):
     """What is classified otherwise; a field that is absent stays, and null empties it. The number and the revisions stay."""
-
-
-class RegisterSettings(Schema):
-    """What a project decides for one of its registers of drawings."""
-
-    revision_scheme: Annotated[str, SingleLine(100)] = Field(
-        description="The first label of each stage, commas between: `0` counts 0, 1, 2; `P01, C01` goes over from P to C.",
-        examples=["P01, C01"],
-    )
-    number_pattern: Annotated[str, SingleLine(100)] | None = Field(
-        None,
-        description="What numbers look like: `#` a figure, `@` a letter, `*` a text without dashes. None takes any number.",
-        examples=["LP3-*-@@-###"],
-    )
-    takes_addenda: bool = Field(
-        default=False, strict=True, description="Of contract drawings: addenda are revisions of them."
-    )
-    approval: Approval = Field(
-        "rfa",
-        description="Of shop and as-built drawings: revisions are carried by RFAs, or each goes through a workflow of its own.",
-    )
 
 
 class DrawingQuery(Schema):

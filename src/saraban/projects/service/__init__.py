@@ -18,6 +18,12 @@ from saraban.projects.service.calendar import (
     set_weekend,
     work_calendar,
 )
+from saraban.projects.service.drawing_settings import (
+    drawing_settings,
+    read_drawing_settings,
+    reset_drawing_settings,
+    save_drawing_settings,
+)
 from saraban.projects.service.lookup import (
     contract_keys,
     find_contract,
@@ -82,6 +88,7 @@ __all__ = [
     "contracts",
     "correspondence_types",
     "disciplines",
+    "drawing_settings",
     "filter_choices",
     "find_contract",
     "find_discipline",
@@ -103,14 +110,17 @@ __all__ = [
     "printable_codes",
     "projects_of",
     "read_calendar",
+    "read_drawing_settings",
     "read_project",
     "record_change",
     "remove_day",
     "remove_member",
     "remove_team",
     "require_codes",
+    "reset_drawing_settings",
     "review_teams",
     "rfa_types",
+    "save_drawing_settings",
     "save_member",
     "save_team",
     "set_weekend",

@@ -27,6 +27,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "numberFormats": ("type", "subType", "rfaType", "discipline"),
     "assignments": ("kind", "type"),
     "days": ("date",),
+    "drawingRegisters": ("kind",),
     "reviewTeams": ("code",),
     "reviewTeams/members": ("person",),
     "people": ("username",),

@@ -4,15 +4,18 @@ What a project file may say, in the order of its keys; `docs/project.schema.json
 An organization, a person or a code that is only named here may stand in the file or be there already.
 """
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal, Self, get_args
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from saraban.identity.domain.catalogue import PartyRole
+from saraban.kit.errors import Invalid
 from saraban.kit.json import Json
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
+from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER
 from saraban.projects.domain.master_data import RfaItemsRule
+from saraban.projects.domain.revision_scheme import RevisionScheme
 from saraban.setup.domain.master_kinds import TagColor
 from saraban.setup.domain.master_rows import in_order
 
@@ -25,6 +28,14 @@ Username = Annotated[str, SingleLine(50, shortest=2), AfterValidator(str.casefol
 
 def _upper(value: object) -> object:
     return value.upper() if isinstance(value, str) else value
+
+
+def _scheme(text: str) -> str:
+    """As it is stored; what is none is refused, with its line, when it is saved."""
+    try:
+        return str(RevisionScheme.parse(text))
+    except Invalid:
+        return text
 
 
 Kind = Annotated[Literal["CORRESPONDENCE", "RFA", "TRANSMITTAL", "CIRCULATION"], BeforeValidator(_upper)]
@@ -123,6 +134,31 @@ class TagPart(ListedPart):
     color: TagColor | None = None
 
 
+class RegisterPart(FilePart):
+    """A register of drawings: how it labels revisions and what its numbers look like; without one it counts 0, 1, 2 and takes any."""
+
+    kind: Literal["contract", "shop", "asbuilt"]
+    revision_scheme: Annotated[str, SingleLine(100), AfterValidator(_scheme)] | None = Field(
+        None, description="The first label of each stage, commas between; `0` when left out.", examples=["P01, C01"]
+    )
+    number_pattern: Annotated[str, SingleLine(100)] | None = Field(
+        None, description="`#` a figure, `@` a letter, `*` a text without dashes.", examples=["LP3-*-@@-###"]
+    )
+    takes_addenda: bool | None = Field(None, description="Of contract drawings: addenda are revisions of them.")
+    approval: Literal["rfa", "workflow"] | None = Field(
+        None, description="Of shop and as-built drawings: by RFAs, or a workflow of each revision."
+    )
+
+    @model_validator(mode="after")
+    def _without_the_obvious(self) -> Self:
+        """No other register takes addenda, and contract drawings are not approved; who says so says nothing."""
+        if self.kind != CONTRACT_REGISTER and self.takes_addenda is False:
+            return self.model_copy(update={"takes_addenda": None})
+        if self.kind == CONTRACT_REGISTER and self.approval == "rfa":
+            return self.model_copy(update={"approval": None})
+        return self
+
+
 class FormatPart(FilePart):
     """A number format; without a type it is the project's default."""
 
@@ -211,6 +247,7 @@ class ProjectFile(FilePart):
     contract_drawing_sub_categories: list[SubCategoryPart] | None = None
     shop_drawing_main_categories: list[ListedPart] | None = None
     shop_drawing_sub_categories: list[ListedPart] | None = None
+    drawing_registers: list[RegisterPart] | None = None
     review_teams: list[TeamPart] | None = None
     people: list[PersonPart] | None = None
 

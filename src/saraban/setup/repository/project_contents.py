@@ -24,6 +24,7 @@ from saraban.projects.models import (
     CorrespondenceSubType,
     CorrespondenceType,
     Discipline,
+    DrawingSettingsRow,
     Project,
     ProjectCalendar,
     ProjectDay,
@@ -207,6 +208,11 @@ async def weekend(session: AsyncSession, *, project_id: int) -> str | None:
 async def days(session: AsyncSession, *, project_id: int) -> Sequence[ProjectDay]:
     statement = sa.select(ProjectDay).where(ProjectDay.project_id == project_id).order_by(ProjectDay.day)
     return (await session.scalars(statement)).all()
+
+
+async def drawing_registers(session: AsyncSession, *, project_id: int) -> Sequence[DrawingSettingsRow]:
+    of_project = sa.select(DrawingSettingsRow).where(DrawingSettingsRow.project_id == project_id)
+    return (await session.scalars(of_project.order_by(DrawingSettingsRow.kind))).all()
 
 
 async def teams(session: AsyncSession, *, project_id: int) -> Sequence[ReviewTeam]:

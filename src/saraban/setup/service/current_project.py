@@ -11,6 +11,7 @@ from saraban.identity.models import Organization
 from saraban.kit.db import AnyRow
 from saraban.kit.json import Json
 from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS
+from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER
 from saraban.projects.models import Contract, CorrespondenceType, Project
 from saraban.setup.domain.master_kinds import FILE_LISTS, SUB_TYPE, MasterKind, Owner
 from saraban.setup.domain.master_rows import MasterRow
@@ -82,6 +83,7 @@ async def read_project(session: AsyncSession, project: Project) -> ProjectData:
         ],
         "calendar": await _calendar(session, key),
         **{name: found for name in OF_PROJECTS if (found := await _listed(session, FILE_LISTS[name], key))},
+        **({"drawingRegisters": registers} if (registers := await _registers(session, key)) else {}),
         "reviewTeams": await _teams(session, key),
     }
 
@@ -194,6 +196,20 @@ async def _calendar(session: AsyncSession, key: int) -> dict[str, Json]:
             for row in await repository.days(session, project_id=key)
         ],
     }
+
+
+async def _registers(session: AsyncSession, key: int) -> list[dict[str, Json]]:
+    """Only contract drawings take addenda or not, and the others are approved."""
+    return [
+        stated(
+            kind=row.kind,
+            revisionScheme=row.revision_scheme,
+            numberPattern=row.number_pattern,
+            takesAddenda=row.addenda if row.kind == CONTRACT_REGISTER else None,
+            approval=None if row.kind == CONTRACT_REGISTER else "workflow" if row.own_workflow else "rfa",
+        )
+        for row in await repository.drawing_registers(session, project_id=key)
+    ]
 
 
 async def _teams(session: AsyncSession, key: int) -> list[dict[str, Json]]:

@@ -32,7 +32,7 @@ from saraban.projects.models import (
     Project,
     ProjectOrganization,
 )
-from saraban.projects.schemas import NewCalendarDay, ReviewTeamIn, TeamMemberIn
+from saraban.projects.schemas import NewCalendarDay, RegisterSettings, ReviewTeamIn, TeamMemberIn
 from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, Values
 from saraban.setup.domain.master_kinds import FILE_LISTS
 from saraban.setup.domain.master_rows import MasterRow, new_order
@@ -386,6 +386,17 @@ async def save_days(saving: ApplyContext, those: Sequence[Difference]) -> None:
             )
 
 
+async def save_registers(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    session, at = saving.session, saving.project_public_id
+    for one in those:
+        decided = dict(one.values)
+        kind = decided.pop("kind")  # what the file leaves out of a register stays as it is
+        there = await projects.read_drawing_settings(saving.ctx, session, project_public_id=at, register=kind)
+        new = RegisterSettings.model_validate(there.model_dump(by_alias=True) | decided)
+        with saving.placed(one.at):
+            await projects.save_drawing_settings(saving.ctx, session, project_public_id=at, register=kind, wanted=new)
+
+
 async def close(saving: ApplyContext, one: Difference) -> bool:
     """Close one thing, and say whether nothing needed it."""
     match one.path:
@@ -415,6 +426,9 @@ async def _by_service(saving: ApplyContext, one: Difference) -> None:
         case ("calendar", "days", _):
             day = date.fromisoformat(values["date"])
             await projects.remove_day(ctx, session, project_public_id=saving.project_public_id, day=day)
+        case ("drawingRegisters", kind):
+            at = saving.project_public_id
+            await projects.reset_drawing_settings(ctx, session, project_public_id=at, register=kind)
         case ("reviewTeams", code):
             await projects.remove_team(ctx, session, project_public_id=saving.project_public_id, code=code)
         case ("reviewTeams", code, "members", person):

@@ -62,6 +62,7 @@ _STEPS: Final[Sequence[tuple[Callable[[Codes], bool], Save]]] = (
     (_at("contracts", None, "parties", None), project_changes.save_parties),
     *((_at("contracts", None, name, None), project_changes.save_rows) for name in current_project.OF_CONTRACTS),
     *((_at(name, None), project_changes.save_rows) for name in current_project.OF_PROJECTS),
+    (_at("drawingRegisters", None), project_changes.save_registers),
     (_at("people", None), project_changes.save_people),
     (_at("people", None, "roles", None), project_changes.save_roles),
     (_at("reviewTeams", None), project_changes.save_teams),

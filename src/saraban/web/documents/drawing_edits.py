@@ -14,12 +14,12 @@ from starlette.responses import Response
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import DrawingKind
-from saraban.documents.drawing.schemas import DrawingAnswer, DrawingChanges, RegisterSettings, TagAnswer
+from saraban.documents.drawing.schemas import DrawingAnswer, DrawingChanges, TagAnswer
 from saraban.identity.domain.context import Scope
 from saraban.kit.errors import Forbidden
 from saraban.kit.http import ReadSession
 from saraban.projects import service as projects
-from saraban.projects.schemas import CodeSummary
+from saraban.projects.schemas import CodeSummary, RegisterSettings
 from saraban.web.documents.drawing_forms import register_named
 from saraban.web.shell.forms import (
     NEW_FORM,
@@ -75,7 +75,9 @@ async def _settings(
     place = (await page.choose_project(session, None)).place
     if not page.caller.may(MANAGE, Scope(project=place.id)):
         raise Forbidden(f"The permission {MANAGE} is needed here.")
-    stands = await drawings.read_settings(page.context, session, kind, project_public_id=place.public_id)
+    stands = await projects.read_drawing_settings(
+        page.context, session, project_public_id=place.public_id, register=kind.path
+    )
     said = stands.model_dump(mode="json", by_alias=True, exclude_none=True)
     said["takesAddenda"] = "1" if stands.takes_addenda else ""
     said["ownWorkflow"] = "1" if stands.approval == "workflow" else ""
@@ -96,7 +98,9 @@ async def _save_settings(kind: DrawingKind, form: SentForm, session: AsyncSessio
     approval = "workflow" if form.text("ownWorkflow") == "1" else "rfa"
     asked = {"revisionScheme": "", **given, "takesAddenda": addenda, "approval": approval}
     wanted = form.order(RegisterSettings, asked)
-    await drawings.save_settings(form.context, session, kind, project_public_id=form.project, wanted=wanted)
+    await projects.save_drawing_settings(
+        form.context, session, project_public_id=form.project, register=kind.path, wanted=wanted
+    )
     return f"/drawings/{kind.path}"
 
 

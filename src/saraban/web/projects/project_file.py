@@ -43,6 +43,7 @@ SECTIONS: Final[Mapping[str, Text]] = {
     "assignments": Text("กระบวนงานของเอกสาร", "Workflow assignment"),
     "calendar": Text("ปฏิทิน", "Calendar"),
     "days": Text("วัน", "Day"),
+    "drawingRegisters": Text("ทะเบียนแบบ", "Register of drawings"),
     "reviewTeams": Text("ทีมพิจารณา", "Review team"),
     "people": Text("ผู้ใช้งาน", "Person"),
     "roles": Text("บทบาท", "Role"),

@@ -147,21 +147,6 @@ def _every(pattern: str) -> frozenset[str]:
     return frozenset(pattern.replace("*", suffix) for suffix in (*_ROLE_SUFFIX.values(), "OTH"))
 
 
-_LETTERS = 26
-
-
-def revision_label(number: int) -> str:
-    """Return the label of the revision with this number, the first being 0."""
-    if number < 0:
-        raise ValueError("revisions are counted from 0")
-    letters = ""
-    rest = number + 1
-    while rest:
-        rest, letter = divmod(rest - 1, _LETTERS)
-        letters = chr(ord("A") + letter) + letters
-    return letters
-
-
 def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
     """Return whether an open document's day has passed; what is closed is never overdue."""
     return due is not None and not closed and today > due

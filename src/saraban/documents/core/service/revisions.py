@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import CANCELLED, DRAFT, end_of_day, revision_label
+from saraban.documents.core.domain import CANCELLED, DRAFT, end_of_day
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
@@ -32,6 +32,7 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering import service as numbering
+from saraban.projects.domain.revision_scheme import revision_label
 from saraban.workflow import service as workflow
 
 

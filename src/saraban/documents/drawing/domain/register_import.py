@@ -10,9 +10,9 @@ from datetime import date
 from typing import Final
 
 from saraban.documents.drawing.domain import DrawingKind
-from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
 from saraban.imports.domain import READY, REFUSED, THERE, SheetColumn
 from saraban.kit.errors import SAID_TWICE, DomainError, FieldProblem, Text
+from saraban.projects.domain.revision_scheme import RevisionScheme
 
 
 def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> SheetColumn:

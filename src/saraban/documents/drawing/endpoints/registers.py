@@ -23,7 +23,6 @@ from saraban.documents.drawing.schemas import (
     KindName,
     NewDrawing,
     NewDrawingRevision,
-    RegisterSettings,
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
@@ -41,8 +40,11 @@ from saraban.kit.http import (
 )
 from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.issue.dependencies import limit_issuing
+from saraban.projects import service as projects
+from saraban.projects.schemas import RegisterSettings
 
 READ, MANAGE = "document.view", "project.edit"
+
 router = APIRouter(prefix="/drawings", tags=["Drawings"])
 of_project = APIRouter(prefix="/projects", tags=["Drawings"])
 
@@ -56,7 +58,7 @@ Kind = Annotated[KindName, Path(description="The register.")]
 @of_project.get("/{publicId}/drawing-registers/{kind}", summary="Read what a project decides for a register")
 async def read_settings(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> RegisterSettings:
     """Without a decision of its own a register counts 0, 1, 2 and takes any number."""
-    return await service.read_settings(ctx, session, KINDS[kind], project_public_id=public_id)
+    return await projects.read_drawing_settings(ctx, session, project_public_id=public_id, register=kind)
 
 
 @of_project.put("/{publicId}/drawing-registers/{kind}", summary="Decide for a register")
@@ -66,7 +68,7 @@ async def save_settings(
     """The revision scheme and the form of numbers count for what is registered from then on."""
 
     async def work(session: AsyncSession) -> Receipt:
-        await service.save_settings(ctx, session, KINDS[kind], project_public_id=public_id, wanted=body)
+        await projects.save_drawing_settings(ctx, session, project_public_id=public_id, register=kind, wanted=body)
         return Receipt("drawing_settings")
 
     asked = {"kind": kind, "project": str(public_id), "body": body.model_dump(mode="json")}

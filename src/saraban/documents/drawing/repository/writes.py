@@ -1,4 +1,4 @@
-"""What is written of a drawing: its place in its register, its files and links, and what its project has decided for it."""
+"""What is written of a drawing: its place in its register, its files and its links."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, DrawingKind
-from saraban.documents.drawing.models import Drawing, DrawingSettingsRow
+from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
@@ -195,20 +195,3 @@ async def targets_by_public_id(
         public_id: ReferenceTarget(key, (AudienceKind(of), audience_id))
         for public_id, key, of, audience_id in await session.execute(statement)
     }
-
-
-async def settings(session: AsyncSession, *, project_id: int, kind: DrawingKind) -> DrawingSettingsRow | None:
-    return await session.get(DrawingSettingsRow, (project_id, kind.path), populate_existing=True)
-
-
-async def save_settings(
-    session: AsyncSession, *, project_id: int, kind: DrawingKind, values: Mapping[str, object]
-) -> None:
-    """Write what a project has decided; the project is held, so that nobody else does at the same time."""
-    row = await settings(session, project_id=project_id, kind=kind)
-    if row is None:
-        session.add(DrawingSettingsRow(project_id=project_id, kind=kind.path, **values))
-    else:
-        for name, value in values.items():
-            setattr(row, name, value)
-    await session.flush()

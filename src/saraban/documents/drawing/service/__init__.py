@@ -26,7 +26,6 @@ from saraban.documents.drawing.service.register_import import (
     start_import,
     upload_import,
 )
-from saraban.documents.drawing.service.register_settings import read_settings, save_settings, settings_of
 from saraban.documents.drawing.service.registers import (
     classifications,
     list_drawings,
@@ -107,7 +106,6 @@ __all__ = [
     "read",
     "read_by_revision",
     "read_import",
-    "read_settings",
     "reads_file",
     "register",
     "replace_carried",
@@ -116,8 +114,6 @@ __all__ = [
     "revisions_by_key",
     "revisions_by_number",
     "revisions_of_file",
-    "save_settings",
-    "settings_of",
     "start_approval",
     "start_import",
     "steps_taken",

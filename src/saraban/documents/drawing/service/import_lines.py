@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import REVISE, AudienceKind, CurrentPeriod, DrawingKind, next_period
 from saraban.documents.drawing.domain.register_import import RevisionEntry, columns_of, judge_history
-from saraban.documents.drawing.domain.settings import DrawingSettings
 from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.repository import registers as register_rows
 from saraban.documents.drawing.repository.imports import (
@@ -25,7 +24,6 @@ from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingSheetLine
 from saraban.documents.drawing.service import registers
 from saraban.documents.drawing.service.placement import belonging, classified, find_place
-from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.documents.drawing.service.registers import DrawingReader
 from saraban.documents.drawing.service.registration import DrawingNumberTaken
 from saraban.identity.domain.context import RequestContext
@@ -38,6 +36,7 @@ from saraban.kit.schema import TYPED
 from saraban.kit.text import FORMULA
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
+from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
 
 _LISTS: Final = ("volume", "category", "sub_category")
@@ -170,7 +169,7 @@ class RegisterImport:
     async def load(self, session: AsyncSession) -> None:
         """Read what the project has decided and listed, as it stands now."""
         project = self.project
-        self._settings = await settings_of(session, project.id, self.kind)
+        self._settings = await projects.drawing_settings(session, project_id=project.id, register=self.kind.path)
         self._first_label = self._settings.scheme.next_labels(None)[0]
         self._reader = await registers.reader_of(self.ctx, session, project.id)
         read = await projects.read_project(self.ctx, session, public_id=project.public_id)

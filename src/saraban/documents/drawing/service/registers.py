@@ -29,7 +29,6 @@ from saraban.documents.drawing.schemas import (
     TagAnswer,
 )
 from saraban.documents.drawing.service import approval
-from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import NotFound, invalid, unknown
@@ -247,7 +246,10 @@ async def _whole(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
 ) -> tuple[DrawingAnswer, str]:
     newest = rows[0]
-    head, settings = newest.head, await settings_of(session, newest.head.project_id, kind)
+    head, settings = (
+        newest.head,
+        await projects.drawing_settings(session, project_id=newest.head.project_id, register=kind.path),
+    )
     scope = await scope_of(ctx, session, head)
     tags = await repository.tags(session, kind, [head.id])
     takes_more = kind.derives_from is not None or settings.addenda

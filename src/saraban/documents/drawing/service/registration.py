@@ -14,7 +14,6 @@ from saraban.audit.service import AuditEntry
 from saraban.documents.core.domain import field_changes
 from saraban.documents.core.service.kind import DocumentServices
 from saraban.documents.drawing.domain import CREATE, REVISE, CurrentPeriod, DrawingKind, next_period
-from saraban.documents.drawing.domain.settings import DrawingSettings
 from saraban.documents.drawing.models import ContractDrawing, Drawing
 from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository import writes
@@ -23,7 +22,6 @@ from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision
 from saraban.documents.drawing.service import approval, registers
 from saraban.documents.drawing.service.placement import ORIGINATOR, belonging, classified, find_place
-from saraban.documents.drawing.service.register_settings import settings_of
 from saraban.documents.drawing.service.revision_rows import RevisionPlace, add_revision
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
@@ -37,6 +35,7 @@ from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
 from saraban.numbering.series.domain.tokens import REV
 from saraban.projects import service as projects
+from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
 
 
@@ -217,7 +216,7 @@ async def _check(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, 
         contract=new.contract_public_id,
         originator=new.originator_organization_public_id,
     )
-    settings = await settings_of(session, project.id, kind)
+    settings = await projects.drawing_settings(session, project_id=project.id, register=kind.path)
     if settings.pattern is not None and new.drawing_number is not None:
         settings.pattern.require(new.drawing_number)
     label = new.revision.label or settings.scheme.next_labels(None)[0]
@@ -411,7 +410,7 @@ async def _held(
     ctx.caller.require(permission, scope)
     if not newest.project.is_active:
         raise NotFound(f"The project of the {kind.singular.en} {public_id} is closed.")
-    return newest, head, await settings_of(session, head.project_id, kind)
+    return newest, head, await projects.drawing_settings(session, project_id=head.project_id, register=kind.path)
 
 
 def _touch(ctx: RequestContext, head: Drawing) -> None:

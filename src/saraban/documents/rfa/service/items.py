@@ -23,6 +23,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import together
+from saraban.projects import service as projects
 from saraban.workflow.language.subject import ItemResult
 
 KINDS: Final[tuple[DrawingKind, ...]] = (SHOP, ASBUILT)
@@ -126,7 +127,8 @@ async def _refuse_own_workflows(
             kind, row = seen[one.public_id]
             first.setdefault(kind, (place, row.project_id))
     for kind, (place, project_id) in first.items():
-        if (await drawings.settings_of(session, project_id, kind)).own_workflow:
+        settings = await projects.drawing_settings(session, project_id=project_id, register=kind.path)
+        if settings.own_workflow:
             raise invalid(
                 f"/items/{place}/drawingRevisionPublicId",
                 "own_workflow",

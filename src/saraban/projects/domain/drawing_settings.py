@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Final, Self
 
-from saraban.documents.drawing.domain.revision_scheme import RevisionScheme
 from saraban.kit.errors import FieldProblem, Invalid, Text, invalid
+from saraban.projects.domain.revision_scheme import RevisionScheme
 
-LONGEST_PATTERN: Final = 100  # characters
+CONTRACT_REGISTER: Final = "contract"  # the one that may take addenda
 _CLASSES: Final = {"#": "[0-9]", "@": "[A-Z]", "*": "[^-/]+"}
 _MOST_RUNS: Final = 6
 

@@ -1,5 +1,5 @@
 """
-How the revisions of a kind of drawing are labelled: `0` counts 0, 1, 2; `A` counts A, B, C; `P01, C01` counts P01, P02 and so on
+How revisions are labelled: those of documents by letters, those of a register of drawings by its scheme: `0` counts 0, 1, 2; `A` counts A, B, C; `P01, C01` counts P01, P02 and so on
 until C01, from where it goes on with C02.
 """
 
@@ -8,13 +8,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Self
 
-from saraban.documents.core.domain import revision_label
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid
 
 MOST_STAGES: Final = 5
 LONGEST_LABEL: Final = 10  # characters, which the column holds
 _STAGE: Final = re.compile(r"([A-Z]{0,3})(\d{1,3})|([A-Z])")
 _LETTERS: Final = 26
+
+
+def revision_label(number: int) -> str:
+    """Return the label of the revision with this number, the first being 0."""
+    if number < 0:
+        raise ValueError("revisions are counted from 0")
+    letters = ""
+    rest = number + 1
+    while rest:
+        rest, letter = divmod(rest - 1, _LETTERS)
+        letters = chr(ord("A") + letter) + letters
+    return letters
 
 
 @dataclass(frozen=True, slots=True)
