@@ -29,6 +29,7 @@ from saraban.documents.core.service import DocumentServices
 from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.demo import service as demo_documents
 from saraban.documents.demo.service import generate as demo_generation
+from saraban.documents.demo.service import generate_drawings as demo_drawings
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP
 from saraban.documents.rfa import service as rfas
@@ -427,6 +428,11 @@ def generate(
     return demo_generation.generate(
         stage(system), code=code, documents=documents, revisions=revisions, now=system.clock.now()
     )
+
+
+def generate_drawings(system: System, *, code: str, many: int) -> AsyncIterator[demo_drawings.DrawingProgress]:
+    """Register drawings in a project until it has so many."""
+    return demo_drawings.generate_drawings(stage(system), code=code, many=many, now=system.clock.now())
 
 
 async def has_demo(system: System) -> bool:

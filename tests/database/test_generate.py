@@ -8,7 +8,9 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
-from saraban.bootstrap import System, carriers, closing, wire
+from saraban.bootstrap import System, carriers, closing, generate_drawings, wire
+from saraban.documents.demo.service import PROJECT
+from saraban.documents.drawing.models import ShopDrawingRevision, ShopDrawingRevisionContractRef
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry
 from tests.conftest import settings_in
@@ -53,3 +55,15 @@ async def test_that_is_killed_leaves_whole_documents_and_goes_on(system: System,
 
     assert await held(system) == DOCUMENTS
     assert await adds_up(system)
+
+
+async def test_drawings_are_written_in_one_way_on_both_databases(system: System) -> None:
+    assert [one.written async for one in generate_drawings(system, code=PROJECT, many=200)] == [0, 200]
+
+    async with system.db.reading() as session:
+        current = sa.select(sa.func.count()).select_from(ShopDrawingRevision)
+        labels = sa.select(ShopDrawingRevision.revision_label).distinct()
+        links = sa.select(sa.func.count()).select_from(ShopDrawingRevisionContractRef)
+        assert await session.scalar(current.where(ShopDrawingRevision.is_current)) == 100
+        assert set(await session.scalars(labels)) == {"0", "1", "2", "3"}
+        assert await session.scalar(links) == 100

@@ -91,7 +91,10 @@ def demo(
 
 @group.command()
 def generate(
-    documents: Annotated[int, typer.Option(min=1, max=10_000_000, help="How many the project has afterwards.")],
+    documents: Annotated[int, typer.Option(min=0, max=10_000_000, help="How many the project has afterwards.")] = 0,
+    drawings: Annotated[
+        int, typer.Option(min=0, max=10_000_000, help="How many the three registers of drawings have afterwards.")
+    ] = 0,
     project: Annotated[str | None, typer.Option(metavar="CODE", help="Another project than the demo's.")] = None,
     revisions: Annotated[float, typer.Option(min=1, max=4, help="Of a document, on the average.")] = 1.4,
     *,
@@ -100,7 +103,7 @@ def generate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Fill a project with documents of the past six years.
+    """Fill a project with documents and drawings of the past six years.
 
     Letters, memos, notices, RFAs, transmittals and circulation sheets, with
     numbers, revisions, workflows, audit trail, and who may see what. A tenth
@@ -117,28 +120,41 @@ def generate(
     are told; the others are copies without events, receipts (of repeated
     requests) and notifications. The worker seals their audit trail.
 
+    Drawings have revisions, categories, and what they were drawn from, but no
+    files and no RFAs. A register that takes numbers of one form only refuses
+    them.
+
     Examples:
 
         saraban demo generate --documents 20000
+        saraban demo generate --drawings 5000
         saraban demo generate --documents 1000000 --project OURS --yes --json
     """
     from saraban.documents.demo.service import PROJECT
 
     refuse_production(config.load())
+    if not documents and not drawings:
+        raise typer.BadParameter(say("ระบุ --documents หรือ --drawings", "Say --documents or --drawings."))
     if project not in (None, PROJECT):
         _confirm(project, yes=yes)
     _prepare()
-    done = with_system(lambda system: _generate(system, documents, project or PROJECT, revisions))
+    done = with_system(lambda system: _generate(system, documents, drawings, project or PROJECT, revisions))
     if as_json:
         import orjson
 
         typer.echo(orjson.dumps(done, option=orjson.OPT_INDENT_2).decode())
         return
-    written = done["written"]
-    tell(
-        f"มีอยู่แล้ว {done['found']:,} ฉบับ สร้างเพิ่ม {written:,} ฉบับ",
-        f"{done['found']:,} were there, {written:,} were written.",
-    )
+    written, drawn = done["written"], done["drawings"]
+    if documents:
+        tell(
+            f"มีอยู่แล้ว {done['found']:,} ฉบับ สร้างเพิ่ม {written:,} ฉบับ",
+            f"{done['found']:,} were there, {written:,} were written.",
+        )
+    if drawings:
+        tell(
+            f"มีแบบอยู่แล้ว {drawn['found']:,} แบบ สร้างเพิ่ม {drawn['written']:,} แบบ",
+            f"{drawn['found']:,} drawings were there, {drawn['written']:,} were written.",
+        )
     if written:
         rows = [(code, f"{count:,}", f"{count / written:.1%}") for code, count in done["seen"].items()]
         headings = (("องค์กร", "Organization"), ("เห็นเอกสาร", "Documents it sees"), ("สัดส่วน", "Share"))
@@ -155,15 +171,21 @@ def _confirm(project: str, *, yes: bool) -> None:
         raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
 
 
+class _Drawn(TypedDict):
+    found: int
+    written: int
+
+
 class _Generated(TypedDict):
     project: str
     found: int
     written: int
+    drawings: _Drawn
     seconds: float
     seen: dict[str, int]
 
 
-async def _generate(system: "System", documents: int, project: str, revisions: float) -> _Generated:
+async def _generate(system: "System", documents: int, drawings: int, project: str, revisions: float) -> _Generated:
     from saraban import bootstrap
     from saraban.documents.demo.service import PROJECT
     from saraban.kit.clock import stopwatch
@@ -180,10 +202,27 @@ async def _generate(system: "System", documents: int, project: str, revisions: f
                 said = last.written // _EVERY
                 tell(f"สร้างแล้ว {last.written:,} ฉบับ", f"{last.written:,} documents written.", err=True)
     assert last is not None  # it begins with how many there are
+    drawn = await _draw(system, drawings, project) if drawings else _Drawn(found=0, written=0)
     seen = dict(sorted(last.seen.items(), key=lambda one: -one[1]))
     return _Generated(
-        project=project, found=last.found, written=last.written, seconds=round(stopwatch() - begun, 1), seen=seen
+        project=project,
+        found=last.found,
+        written=last.written,
+        drawings=drawn,
+        seconds=round(stopwatch() - begun, 1),
+        seen=seen,
     )
+
+
+async def _draw(system: "System", drawings: int, project: str) -> _Drawn:
+    from saraban import bootstrap
+
+    drawn = _Drawn(found=0, written=0)
+    with progress_bar("แบบ", "Drawings", total=drawings) as moved:
+        async for one in bootstrap.generate_drawings(system, code=project, many=drawings):
+            drawn = _Drawn(found=one.found, written=one.written)
+            moved(completed=one.found + one.written)
+    return drawn
 
 
 def _prepare() -> None:

@@ -636,6 +636,15 @@ class TestProject:
         assert orjson.loads(out)["written"] == 0
         assert command("demo", "generate", "--documents", "1", "--project", "NONE", "--yes")[0] == 3
 
+    def test_generates_drawings_beside_documents_or_alone(self, command: Command) -> None:
+        code, out, _ = command("demo", "generate", "--drawings", "30", "--json")
+
+        assert code == 0
+        assert orjson.loads(out)["written"] == 0
+        assert orjson.loads(out)["drawings"] == {"found": 0, "written": 30}
+        assert "30 drawings were there, 0 were written." in command("demo", "generate", "--drawings", "30")[1]
+        assert command("demo", "generate")[0] == 2
+
     @pytest.mark.parametrize(("typed", "expected"), [("y\n", 3), ("n\n", 1)])
     def test_of_somebodys_own_is_filled_with_documents_only_after_a_question(
         self, command: Command, typed: str, expected: int, monkeypatch: pytest.MonkeyPatch

@@ -123,7 +123,8 @@ def _scripts(
 ) -> list[GeneratedScript]:
     found = list(
         chain.from_iterable(
-            _of_contract(one, share, revisions) for one, share in zip(contracts, _shares(len(contracts)), strict=True)
+            _of_contract(one, share, revisions)
+            for one, share in zip(contracts, contract_shares(len(contracts)), strict=True)
         )
     )
     rest = 1 - sum(one.weight for one in found)
@@ -138,7 +139,7 @@ def _scripts(
     return [one for one in found if one.weight > 0]
 
 
-def _shares(count: int) -> list[float]:
+def contract_shares(count: int) -> list[float]:
     """One contract has most, the last hardly any, the others share the rest unevenly; alone among two, none of the rest."""
     others = [1 / place for place in range(1, count - 1)]
     scale = (1 - _WIDE - _NARROW) * 0.9 / sum(others) if others else 0

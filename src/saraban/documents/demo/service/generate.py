@@ -199,11 +199,7 @@ async def survey(
         own = {one.username: one for one in loaded.values() if one.may(VIEW, Scope(frozenset({member.id}), project.id))}
         callers |= own
         people[member.code] = sorted(own)
-    described = [
-        await _contract(ctx, session, project.public_id, contract)
-        for contract in sorted(contracts, key=lambda one: (-len(one.organizations), one.contract_code))
-    ]
-    complete = [one for one in described if one is not None]
+    complete = await complete_contracts(ctx, session, project.public_id)
     above = {one.code: next(iter(people[one.code]), None) for one in members if one.role in ("OWNER", "CONSULTANT")}
     if not complete or len(above) < 2:
         raise ProjectTooSmall
@@ -222,6 +218,16 @@ async def survey(
             one.contract_code: frozenset(party.organization_code for party in one.organizations) for one in contracts
         },
     )
+
+
+async def complete_contracts(ctx: RequestContext, session: AsyncSession, project: UUID) -> list[GeneratedContract]:
+    """Return the contracts in which nobody is missing, the one with the most parties first."""
+    contracts = await projects.contracts(ctx, session, project_public_id=project)
+    described = [
+        await _contract(ctx, session, project, contract)
+        for contract in sorted(contracts, key=lambda one: (-len(one.organizations), one.contract_code))
+    ]
+    return [one for one in described if one is not None]
 
 
 async def _contract(

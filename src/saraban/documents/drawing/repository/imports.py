@@ -9,9 +9,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.drawing.domain import DrawingKind
-from saraban.documents.drawing.models import ContractDrawing
-from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.domain import KINDS, DrawingKind
+from saraban.documents.drawing.models import ContractDrawing, Drawing, DrawingRevision
+from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.identity.models import Organization
 from saraban.kit.db import table_of
 from saraban.kit.driver import DriverConnection, insert_many
@@ -116,7 +116,7 @@ async def histories(
 
 
 async def insert_drawings(
-    session: AsyncSession, kind: DrawingKind, rows: Sequence[Mapping[str, object]]
+    session: AsyncSession, kind: DrawingKind, rows: Sequence[Mapping[str, Any]]
 ) -> dict[UUID, int]:
     """
     Add the heads of drawings.
@@ -127,13 +127,38 @@ async def insert_drawings(
         return {}
     head = tables_of(kind).head
     await _insert(session, table_of(head), rows)
-    statement = sa.select(head.public_id, head.id).where(head.public_id.in_([row["uuid"] for row in rows]))
-    return {public_id: key for public_id, key in await session.execute(statement)}  # noqa: C416  the rows are no pairs
+    return await _keys(session, head, {row["uuid"] for row in rows})
 
 
 async def insert_revisions(session: AsyncSession, kind: DrawingKind, rows: Sequence[Mapping[str, object]]) -> None:
     if rows:
         await _insert(session, table_of(tables_of(kind).revision), rows)
+
+
+async def insert_references(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
+    """:param pairs: public ids of revisions, and of the drawings or revisions that they refer to"""
+    if not pairs:
+        return
+    tables, other = REFERENCES[kind], tables_of(KINDS[kind.derives_from or ""])
+    sources = await _keys(session, tables_of(kind).revision, {source for source, _ in pairs})
+    named = other.head if KINDS[kind.derives_from or ""].whole else other.revision
+    targets = await _keys(session, named, {target for _, target in pairs})
+    rows = [{tables.source.key: sources[one], tables.target.key: targets[of]} for one, of in pairs]
+    await _insert(session, table_of(tables.link), rows)
+
+
+async def _keys(
+    session: AsyncSession, model: type[Drawing | DrawingRevision], public_ids: Collection[UUID]
+) -> dict[UUID, int]:
+    statement = sa.select(model.public_id, model.id).where(model.public_id.in_(public_ids))
+    return {public_id: key for public_id, key in await session.execute(statement)}  # noqa: C416  the rows are no pairs
+
+
+async def count(session: AsyncSession, *, project_id: int) -> int:
+    """Count the drawings of a project in all registers."""
+    heads = [tables_of(kind).head for kind in KINDS.values()]
+    counts = [sa.select(sa.func.count()).where(head.project_id == project_id).scalar_subquery() for head in heads]
+    return sum((await session.execute(sa.select(*counts))).one())
 
 
 async def _insert(session: AsyncSession, table: sa.Table, rows: Sequence[Mapping[str, object]]) -> None:

@@ -149,6 +149,7 @@ class RegisterImport:
     Judges the lines of one file for whoever imports it, and remembers what many lines have in common.
 
     :param defaults: codes of contract and originator of lines that state none
+    :ivar codes: what the project's lists have, and `pairs` which categories and sub categories of contract drawings go together
     """
 
     def __init__(
@@ -160,8 +161,8 @@ class RegisterImport:
         self._first_label: str
         self._reader: DrawingReader
         self._ids: dict[str, dict[str, UUID]]
-        self._codes: dict[str, set[str]]
-        self._pairs: set[CategoryPair] = set()
+        self.codes: dict[str, set[str]]
+        self.pairs: set[CategoryPair] = set()
         self._columns: dict[tuple[str | None, ...], dict[str, Any] | DomainError] = {}
         self._places: dict[tuple[str | None, str | None], Any] = {}
         self._revises: dict[tuple[int | None, int | None], bool] = {}
@@ -178,9 +179,9 @@ class RegisterImport:
             "originator": {one.organization_code: one.public_id for one in read.organizations},
         }
         lists = await register_rows.open_lists(session, self.kind, project_id=project.id)
-        self._codes = {name: {one.code for one in rows} for name, rows in lists.items()}
+        self.codes = {name: {one.code for one in rows} for name, rows in lists.items()}
         if self.kind.whole:
-            self._pairs = await repository.pairs(session, project_id=project.id)
+            self.pairs = await repository.pairs(session, project_id=project.id)
 
     async def judge(
         self, session: AsyncSession, drawings: Sequence[Sequence[ReadLine]], *, lock: bool = False
@@ -265,11 +266,11 @@ class RegisterImport:
         found: list[FieldProblem] = []
         for name in _LISTS:
             code = getattr(stated, name)
-            if code is not None and name in self._codes and code not in self._codes[name]:
+            if code is not None and name in self.codes and code not in self.codes[name]:
                 self.missing.codes[name][code] = None
                 found += unknown(f"/{name}", code).fields
         pair = CategoryPair(stated.category or "", stated.sub_category or "")
-        if self.kind.whole and all(pair) and pair not in self._pairs:
+        if self.kind.whole and all(pair) and pair not in self.pairs:
             self.missing.pairs[pair] = None
             found += [] if found else [FieldProblem("/sub_category", "not_paired", _NOT_PAIRED)]
         return found

@@ -19,6 +19,7 @@ from saraban.attachments.service import require_same_file
 from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.models import DrawingImport
+from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingImportQuery
 from saraban.documents.drawing.service.import_lines import (
@@ -306,14 +307,23 @@ async def _finish(
 
 async def _create_missing(ctx: RequestContext, turn: Turn, session: AsyncSession) -> None:
     """Make the codes that the dry run missed, named by their codes; what somebody has made since is left as it is."""
-    missing: Mapping[str, Any] = (turn.row.report or {}).get("missing", {})
-    owner = turn.found.project
-    whole = KINDS[turn.row.kind].whole
-    main, sub = (_CATEGORIES, _SUBS) if whole else (_MAIN, _SHOP_SUBS)
-    for kind, codes in ((_VOLUMES, missing.get("volumes")), (main, missing.get("categories"))):
-        await _import_list(ctx, session, kind, owner, {code: {} for code in codes or ()})
-    categories: dict[str, dict[str, Json]] = {code: {} for code in missing.get("subCategories", ())}
-    for category, code in missing.get("pairs", ()):
+    missing = (turn.row.report or {}).get("missing", {})
+    await create_codes(ctx, session, KINDS[turn.row.kind], owner=turn.found.project, codes=missing)
+
+
+async def create_codes(
+    ctx: RequestContext, session: AsyncSession, register: DrawingKind, *, owner: UUID, codes: Mapping[str, Any]
+) -> None:
+    """
+    Make rows of the lists that drawings of a register are classified by, named by their codes.
+
+    :param codes: as `MissingCodes.report` has them
+    """
+    main, sub = (_CATEGORIES, _SUBS) if register.whole else (_MAIN, _SHOP_SUBS)
+    for kind, listed in ((_VOLUMES, codes.get("volumes")), (main, codes.get("categories"))):
+        await _import_list(ctx, session, kind, owner, {code: {} for code in listed or ()})
+    categories: dict[str, dict[str, Json]] = {code: {} for code in codes.get("subCategories", ())}
+    for category, code in codes.get("pairs", ()):
         stated = categories.setdefault(code, {})
         stated["categories"] = ", ".join(filter(None, [str(stated.get("categories") or ""), category]))
     await _import_list(ctx, session, sub, owner, categories)
@@ -341,3 +351,17 @@ async def _import_list(
         values |= {"categories": ", ".join(both)} if both else {}
         sheet.append([values.get(name) for name in names])
     await master_import.import_rows(ctx, session, kind, owner=owner, rows=sheet)
+
+
+async def link_revisions(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
+    """
+    Write down what many revisions derive from; who does has registered both.
+
+    :param pairs: public ids of revisions, and of what each derives from
+    """
+    await repository.insert_references(session, kind, pairs)
+
+
+async def count_drawings(session: AsyncSession, *, project_id: int) -> int:
+    """Count the drawings of a project in all registers, whoever is shown them."""
+    return await repository.count(session, project_id=project_id)
