@@ -225,11 +225,14 @@ class TestLinks:
         wrong = html_of(
             await browser.post("/drawings/shop/new", data=form | {"contractNumbers": "C-1\n\nC-3\nC-1 Rev. 0"})
         )
+        many = "\n".join(f"C-{one}" for one in range(101))
+        more = html_of(await browser.post("/drawings/shop/new", data=form | {"contractNumbers": many}))
         right = await browser.post("/drawings/shop/new", data=form | {"contractNumbers": "C-1\nC-2\nC-1"})
 
         assert "Line 3: There is no contract drawing “C-3”." in wrong
         assert "Line 4: There is no contract drawing “C-1 Rev. 0”." in wrong
         assert "C-1\n\nC-3\nC-1 Rev. 0</textarea>" in wrong
+        assert '<div class="fault">At most 100 drawings can be named here.</div>' in more
         assert right.status_code == httpx.codes.SEE_OTHER, right.text
         assert await self.links(desk, "shop", "S-2") == [[("C-1", "0"), ("C-2", "0")]]
 

@@ -25,7 +25,7 @@ from saraban.kit.text import fold
 from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, ProjectDetail
-from saraban.web.documents.rfa_items import numbers_typed, unknown_number
+from saraban.web.documents.rfa_items import FIELDS, numbers_typed, unknown_number
 from saraban.web.shell.forms import (
     NEW_FORM,
     CurrentForm,
@@ -43,6 +43,7 @@ from saraban.web.shell.session import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings")
 
 MOST_LINES: Final = 100
+MOST_DERIVED: Final = 100
 _MOST_NAMED: Final = 10
 _WITH_REVISION: Final = re.compile(r"(.+?)\s+Rev\.?\s*(\S+)", re.IGNORECASE)
 _ALL: Final = (
@@ -54,6 +55,7 @@ _ONE_NUMBER: Final = Text(
     "ออกเลขที่จากรูปแบบได้ครั้งละ 1 แบบ ระบุชื่อแบบเพียงบรรทัดเดียว",
     "A number is issued for one drawing at a time: give its title on one line.",
 )
+_TOO_MANY_DERIVED: Final = Text("ระบุได้ไม่เกิน {most} แบบ", "At most {most} drawings can be named here.")
 _STRAY: Final = Text(
     "ชื่อไฟล์ “{file}” ไม่ขึ้นต้นด้วยเลขที่แบบในรายการ", "The name of “{file}” begins with no drawing number of the list."
 )
@@ -259,6 +261,9 @@ async def derived_from(kind: DrawingKind, form: SentForm, session: AsyncSession)
         return []
     other = KINDS[kind.derives_from]
     lines = numbers_typed(form.values, other)
+    if len(lines) > MOST_DERIVED:
+        problem = FieldProblem(f"/{FIELDS[other]}", "too_long", _TOO_MANY_DERIVED, {"most": MOST_DERIVED})
+        raise Invalid(fields=[problem])
     typed = {one: _revision_named(other, one) for one in lines}
     found = await drawings.revisions_by_number(
         form.context, session, other, project=form.project, wanted=list(typed.values())
