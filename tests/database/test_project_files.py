@@ -44,6 +44,6 @@ async def test_a_file_is_applied_whole_or_not_at_all(mariadb_url: str, tmp_path:
             assert await session.scalar(sa.select(sa.func.count()).select_from(Project)) == 0
             assert await session.scalar(sa.select(sa.func.count()).select_from(Contract)) == 0
 
-        assert len((await applied(system, FULL)).differences) == 30
+        assert len((await applied(system, FULL)).differences) == 33
         assert (await applied(system, FULL)).differences == []
         assert (await applied(system, await exported(system))).differences == []
