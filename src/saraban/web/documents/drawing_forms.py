@@ -184,7 +184,8 @@ async def create(name: str, form: CurrentForm, services: Documents) -> Response:
     if not form.text("issuesNumber"):
         return await submit(form, partial(_register, kind), partial(_form, kind))
     try:
-        order = _untitled(form)
+        async with form.db.reading() as session:
+            order = _single(form, await derived_from(kind, form, session))
         await limit_issuing(form.page.request)
         receipt = await form.once(lambda ctx: drawings.create(ctx, services, kind, order))
     except DomainError as error:
@@ -192,7 +193,7 @@ async def create(name: str, form: CurrentForm, services: Documents) -> Response:
     return RedirectResponse(f"/drawings/{kind.path}/{receipt.resource_id}", 303)
 
 
-def _untitled(form: SentForm) -> NewDrawing:
+def _single(form: SentForm, derived: Sequence[str]) -> NewDrawing:
     """
     Return the one drawing that gets the next number of the format; its line says title, title in English and revision.
 
@@ -207,6 +208,7 @@ def _untitled(form: SentForm) -> NewDrawing:
         "label": label,
         "date": form.text("date"),
         "attachmentPublicIds": [one for one, _ in uploaded(form.values)],
+        "derivedFromPublicIds": list(derived),
     }
     payload = {
         "projectPublicId": str(form.project),
