@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from benchmarks.bench import Bench, Suite, demo_databases
 from benchmarks.number_baselines import connect
-from benchmarks.number_import import insert_bare, last_rows
+from benchmarks.number_import import NUMBER_TABLES, insert_bare, last_rows
 from benchmarks.registers import percentile
 from benchmarks.results import Row
 from saraban.documents.drawing.domain import SHOP, Audience, AudienceKind
@@ -179,7 +179,7 @@ async def measured(db: Database) -> tuple[dict[str, list[float]], dict[str, list
 
 async def imports(b: Bench, *, revisions: int = IMPORTED) -> list[Row]:
     """
-    Lines of shop drawings, each round others, beside bare inserts of the very rows that this wrote.
+    Lines of shop drawings, each round others, beside bare inserts of the very rows that this wrote, those of their numbers too.
 
     The bare side has them ready made: nothing is read, judged or looked for.
     """
@@ -192,7 +192,7 @@ async def imports(b: Bench, *, revisions: int = IMPORTED) -> list[Row]:
     try:
         for number in range(b.rounds):
             b.say(f"import of {revisions:,} revisions")
-            before = await last_rows(connection, ("shop_drawings", "shop_drawing_revisions"))
+            before = await last_rows(connection, ("shop_drawings", "shop_drawing_revisions", *NUMBER_TABLES))
             ours.append(await imported(db, project, lines_of(revisions, number)))
             b.say("the same rows, inserted")
             bare.append(await insert_bare(connection, before, batch=BATCH))

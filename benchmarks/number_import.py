@@ -20,7 +20,7 @@ LINES = 50_000
 BATCH = 1000
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
 _FIRST_YEAR = 2550
-_TABLES = ("document_number_reservations", "document_number_audit", "document_number_renderings")
+NUMBER_TABLES = ("document_number_reservations", "document_number_audit", "document_number_renderings")
 
 
 def lines(count: int, *, year: int) -> Iterator[Cells]:
@@ -48,7 +48,7 @@ async def imports(b: Bench, *, count: int = LINES) -> list[Row]:
     try:
         for number in range(b.rounds):
             b.say(f"import of {count:,} lines")
-            before = await last_rows(connection, _TABLES)
+            before = await last_rows(connection, NUMBER_TABLES)
             ours.append(await _imported(b, count, year=_FIRST_YEAR + number))
             b.say("the same rows, inserted")
             bare.append(await insert_bare(connection, before, batch=BATCH))
