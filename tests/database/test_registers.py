@@ -15,7 +15,7 @@ from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.registers import After, Ask
 from saraban.kit.db import Database, table_of
 from saraban.kit.statements import fetch_each
-from tests.rows_read import rows_read
+from tests.statement_count import rows_read
 
 ROWS, PAGE = 3_000, 25
 MORNING = datetime(2026, 3, 2, 9, tzinfo=UTC)

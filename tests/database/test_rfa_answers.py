@@ -18,7 +18,7 @@ from saraban.kit.db import Database
 from saraban.kit.pipeline import Pipeline
 from tests.drawing_imports import SHOP_HEAD
 from tests.processes import RunningSaraban, read_until, signed_in_client
-from tests.rows_read import rows_read
+from tests.statement_count import rows_read
 
 DRAWINGS = 200
 # Seconds after which the server is killed: while it reads, and while it writes.
