@@ -4,7 +4,7 @@ What creating a document is compared with: one transaction that leaves the same 
 The rows are those of a document that the product has just created, with other keys: nobody has to say which they are.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -67,12 +67,14 @@ class CreationPattern:
     inserts: Sequence[Insert]
     marks: Mapping[str, str]
 
-    def creating(self, pool: Pool) -> Callable[[], Awaitable[Keys]]:
+    def creating(self, pool: Pool, numbers: Iterator[int] | None = None) -> Callable[[], Awaitable[Keys]]:
         """
         Return one transaction: the counter, which others wait for as they would, and a statement for each row, the items of an
         RFA apart. It gives what the marks stood for.
+
+        :param numbers: of those who share a database
         """
-        numbers = count(1_000_000)
+        numbers = numbers or count(1_000_000)
 
         async def operation() -> Keys:
             keys = new_keys(self.marks)

@@ -1,17 +1,19 @@
 """
-An RFA with 200 drawings, created and answered over HTTP by one client, beside bare transactions that leave the same rows.
+RFAs with 200 drawings, created and answered over HTTP by 16 clients at once, beside bare transactions that leave the same rows.
 
-A turn is one RFA of either side. What stands between creation and final answer is not timed, and the answer sets the drawings free for
-the next turn.
+A turn is an RFA of each client of either side. What stands between creation and final answer is not timed, and the answer sets the
+drawings free for the next turn.
 """
 
+import asyncio
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +24,7 @@ from sqlalchemy.engine import make_url
 from benchmarks import http
 from benchmarks.bench import Bench, Suite
 from benchmarks.document_baselines import (
+    CreationPattern,
     Insert,
     Keys,
     filled,
@@ -41,6 +44,7 @@ from saraban.projects.models import Project, RfaApproveCode
 from tests.conftest import PASSWORD
 
 ITEMS: Final = 200
+CLIENTS: Final = 16
 CODES: Final = ("1A", "1C", "3R")
 REVIEWER, OWNER = "reviewer.consultant", "approver.owner"
 UNMEASURED: Final = 3  # turns before the first that counts, in which statements are made
@@ -166,24 +170,24 @@ class Bare:
 
 @dataclass
 class Turns:
-    """Both sides at one project, in turn; seconds of each by what was done."""
+    """Both sides, in turn, each with its clients at once; seconds of one RFA by what was done."""
 
-    served: Served
-    bare: Bare
+    served: Sequence[Served]
+    bare: Sequence[Bare]
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     async def take(self, turn: int) -> None:
         codes = answers_of(turn)
-        await self._timed("create", self.served.create())
-        await self.served.endorse()
-        await self._timed("answer", self.served.answer(codes))
-        await self._timed("create: bare", self.bare.create())
-        await self._timed("answer: bare", self.bare.answer(codes))
+        await self._timed("create", [one.create() for one in self.served])
+        await asyncio.gather(*(one.endorse() for one in self.served))
+        await self._timed("answer", [one.answer(codes) for one in self.served])
+        await self._timed("create: bare", [one.create() for one in self.bare])
+        await self._timed("answer: bare", [one.answer(codes) for one in self.bare])
 
-    async def _timed(self, what: str, done: Awaitable[None]) -> None:
+    async def _timed(self, what: str, done: Sequence[Coroutine[Any, Any, None]]) -> None:
         begun = time.perf_counter()
-        await done
-        self.times[what].append(time.perf_counter() - begun)
+        await asyncio.gather(*done)
+        self.times[what].append((time.perf_counter() - begun) / len(done))
 
     def milliseconds(self, what: str) -> float:
         return statistics.median(self.times[what]) * 1000
@@ -194,7 +198,7 @@ class Turns:
 
 
 async def rfa_items(b: Bench) -> list[Row]:
-    """Creating and answering an RFA with 200 drawings, in turn with the same rows by the bare driver."""
+    """RFAs with 200 drawings created and answered, in turn with the same rows by the bare driver."""
     b.say(f"an RFA with {ITEMS} drawings, beside the bare transactions")
     async with AsyncExitStack() as stack:
         turns = await turns_in(b, stack)
@@ -224,15 +228,31 @@ async def rfa_items(b: Bench) -> list[Row]:
 
 
 async def turns_in(b: Bench, stack: AsyncExitStack) -> Turns:
-    """Serve the demo project with 200 drawings, and give both sides; the bare one learns from the first RFA of the other."""
+    """Serve the demo project with drawings of each client, and give both sides; the bare one learns from first RFAs of the other."""
     url = b.mariadb.create("rfa_items", statements=b.template)
     drawings, codes = await _known(url)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     site = await stack.enter_async_context(http.site_on(url, b.redis.url, folder))
     tokens = {name: await site.token_of(name, PASSWORD) for name in (REVIEWER, OWNER)}
-    client = await http.Client.to(site.port)
-    stack.callback(client.close)
-    served = Served(site, client, list(drawings.values()), tokens)
+    served, learned = [], []
+    for place in range(CLIENTS):
+        client = await http.Client.to(site.port)
+        stack.callback(client.close)
+        keys = list(drawings)[place * ITEMS : (place + 1) * ITEMS]
+        served.append(Served(site, client, [drawings[key] for key in keys], tokens))
+        learned.append((keys, *await _patterns(url, served[-1])))
+    apart = b.mariadb.create("rfa_items_bare", statements=b.mariadb.dump("rfa_items"))
+    pool = await stack.enter_async_context(Pool(make_url(apart), CLIENTS))
+    numbers = count(1_000_000)
+    bare = [
+        Bare(pool, creation.creating(pool, numbers), told, marks, keys, codes, creation.marks[one.instance])
+        for one, (keys, creation, told, marks) in zip(served, learned, strict=True)
+    ]
+    return Turns(served, bare)
+
+
+async def _patterns(url: str, served: Served) -> tuple[CreationPattern, list[Insert], dict[str, str]]:
+    """Have an RFA created and answered, and return what that wrote."""
     async with Pool(make_url(url), 1) as single:
         async with single.transaction() as cursor:
             before = await rows_of(cursor)
@@ -246,11 +266,7 @@ async def turns_in(b: Bench, stack: AsyncExitStack) -> Turns:
         async with single.transaction() as cursor:
             new = await new_rows(cursor, before)
             marks = marks_of(new, named="answer")
-            told = await inserts_of(cursor, new, marks | creation.marks)
-    apart = b.mariadb.create("rfa_items_bare", statements=b.mariadb.dump("rfa_items"))
-    pool = await stack.enter_async_context(Pool(make_url(apart), 1))
-    creating, instance = creation.creating(pool), creation.marks[served.instance]
-    return Turns(served, Bare(pool, creating, told, marks, list(drawings), codes, instance))
+            return creation, await inserts_of(cursor, new, marks | creation.marks), marks
 
 
 async def _known(url: str) -> tuple[dict[int, str], dict[str, int]]:
@@ -259,11 +275,11 @@ async def _known(url: str) -> tuple[dict[int, str], dict[str, int]]:
     try:
         async with db.reading() as session:
             project = (await session.scalars(sa.select(Project).where(Project.project_code == "LCBP3-C2"))).one()
-        await imported(db, project, lines_of(ITEMS * REVISIONS, 0))
+        await imported(db, project, lines_of(CLIENTS * ITEMS * REVISIONS, 0))
         revision, code = ShopDrawingRevision, RfaApproveCode
         async with db.reading() as session:
             current = sa.select(revision.id, revision.public_id).where(revision.is_current).order_by(revision.id)
-            found = {key: str(public_id) for key, public_id in await session.execute(current.limit(ITEMS))}
+            found = {key: str(public_id) for key, public_id in await session.execute(current.limit(CLIENTS * ITEMS))}
             codes = {one.approve_code: one.id for one in await session.scalars(sa.select(code))}
     finally:
         await db.close()

@@ -359,6 +359,7 @@ class TestTinyRuns:
         self, tiny: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(rfa_items, "ITEMS", 7)
+        monkeypatch.setattr(rfa_items, "CLIENTS", 1)
         asked = (
             "SELECT rfa_revision_id, shop_drawing_revision_id, rfa_approve_code_id, comment FROM rfa_items ORDER BY 1, 2",
             "SELECT id, rfa_approve_code_id FROM shop_drawing_revisions ORDER BY 1",
