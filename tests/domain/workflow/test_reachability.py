@@ -212,7 +212,10 @@ def led_to(definition: Definition) -> dict[str, set[str]]:
             if step.condition is None:
                 ways[name] |= set(step.targets)
                 continue
-            if step.condition.logic.variables <= {"state", "responseCode"}:  # whoever may take it, and of whatever document
+            if step.condition.logic.variables <= {
+                "state",
+                "responseCode",
+            }:  # whoever may take it, and of whatever document
                 known = [{"state": name, "responseCode": code} for code, _ in step.outcomes]
                 open_to = zip(step.outcomes, known, strict=True)
                 ways[name] |= {to for (_, to), facts in open_to if step.condition.holds(facts)}

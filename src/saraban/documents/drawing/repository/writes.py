@@ -1,4 +1,4 @@
-"""What is written of a drawing: its place in its register, its files and links, and what its project has decided for it."""
+"""What is written of a drawing: its place in its register, its files and its links."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, DrawingKind
-from saraban.documents.drawing.models import Drawing, DrawingSettingsRow
+from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
+from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
+from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import (
     ContractDrawingCategory,
     ContractDrawingCategoryPair,
     ContractDrawingSubCategory,
     ContractDrawingVolume,
+    RfaApproveCode,
     ShopDrawingMainCategory,
     ShopDrawingSubCategory,
 )
@@ -37,7 +40,8 @@ async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collect
 
 
 def _locked(kind: DrawingKind) -> PreparedStatement:
-    revision, among = tables_of(kind).revision, sa.bindparam("keys", type_=sa.Integer, expanding=True)
+    revision = tables_of(kind).revision
+    among: sa.BindParameter[int] = sa.bindparam("keys", expanding=True)
     return PreparedStatement(
         sa.select(revision.id).where(revision.id.in_(among)).order_by(revision.id).with_for_update()
     )
@@ -133,6 +137,34 @@ async def _key(session: AsyncSession, column: Any, project_id: int, given: Mappi
     return int(key)
 
 
+def answer(pipeline: Pipeline, kind: DrawingKind, revision_id: int, *, code: str) -> None:
+    """Write down what a revision was answered with, when the pipeline is sent."""
+    for statement in _ANSWERS[kind]:
+        pipeline.execute(statement, revision=revision_id, code=code)
+
+
+def _answering(kind: DrawingKind) -> tuple[PreparedStatement, PreparedStatement]:
+    tables = tables_of(kind)
+    revision, head = table_of(tables.revision), table_of(tables.head)
+    named = revision.c.id == sa.bindparam("revision", type_=sa.Integer)
+    key = sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == sa.bindparam("code"))
+    drawn = sa.select(aliased(tables.revision)).subquery()
+    of = sa.select(drawn.c[tables.drawing.key]).where(drawn.c.id == sa.bindparam("revision", type_=sa.Integer))
+    touched = sa.update(head).where(head.c.id == of.scalar_subquery()).values(version=head.c.version + 1)
+    answered = sa.update(revision).where(named).values(rfa_approve_code_id=key.scalar_subquery())
+    return PreparedStatement(answered), PreparedStatement(touched)
+
+
+_ANSWERS = {kind: _answering(kind) for kind in KINDS.values()}
+
+
+async def replace_tags(session: AsyncSession, kind: DrawingKind, drawing_id: int, tag_ids: Collection[int]) -> None:
+    table = tables_of(kind).tagged
+    await session.execute(sa.delete(table).where(table.c.drawing_id == drawing_id))
+    if tag_ids:
+        await session.execute(sa.insert(table), [{"drawing_id": drawing_id, "tag_id": key} for key in tag_ids])
+
+
 async def link(session: AsyncSession, kind: DrawingKind, revision_id: int, targets: Sequence[int]) -> None:
     """Write down what a revision refers to."""
     tables = REFERENCES[kind]
@@ -163,20 +195,3 @@ async def targets_by_public_id(
         public_id: ReferenceTarget(key, (AudienceKind(of), audience_id))
         for public_id, key, of, audience_id in await session.execute(statement)
     }
-
-
-async def settings(session: AsyncSession, *, project_id: int, kind: DrawingKind) -> DrawingSettingsRow | None:
-    return await session.get(DrawingSettingsRow, (project_id, kind.path), populate_existing=True)
-
-
-async def save_settings(
-    session: AsyncSession, *, project_id: int, kind: DrawingKind, values: Mapping[str, object]
-) -> None:
-    """Write what a project has decided; the project is held, so that nobody else does at the same time."""
-    row = await settings(session, project_id=project_id, kind=kind)
-    if row is None:
-        session.add(DrawingSettingsRow(project_id=project_id, kind=kind.path, **values))
-    else:
-        for name, value in values.items():
-            setattr(row, name, value)
-    await session.flush()
