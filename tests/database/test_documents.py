@@ -22,9 +22,10 @@ from saraban.documents.core.schemas import DocumentChanges, NewRevision
 from saraban.documents.correspondence import CORRESPONDENCE, NewCorrespondence
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import SHOP
+from saraban.documents.drawing.models import RfaItemClaim
 from saraban.documents.drawing.schemas import NewDrawing
 from saraban.documents.rfa import service as rfas
-from saraban.documents.rfa.models import RfaItem, RfaItemClaim
+from saraban.documents.rfa.models import RfaItem
 from saraban.documents.rfa.schemas import NewRfa
 from saraban.events.models import OutboxEvent
 from saraban.identity import service as identity

@@ -180,3 +180,15 @@ class TestStart:
         answer = await (await desk.as_("dc.contractor")).post(path)
 
         assert (answer.status_code, answer.json()["code"]) == (409, "DRAWING_APPROVED_BY_RFA")
+
+    async def test_waits_for_the_rfa_that_carries_it(self, desk: Desk) -> None:
+        drawing = await drawn(desk)
+        client = await desk.as_("dc.contractor")
+        body = desk.rfa(items=[{"drawingRevisionPublicId": drawing["revision"]["publicId"]}])
+        carried = await client.post("/api/v1/rfas", json=body)
+        await choose(desk)
+
+        answer = await client.post(f"/api/v1/drawings/shop/{drawing['publicId']}/approval")
+
+        assert carried.status_code == httpx.codes.CREATED, carried.text
+        assert (answer.status_code, answer.json()["code"]) == (409, "DRAWING_APPROVAL_IN_RFA")

@@ -232,6 +232,20 @@ class TestRegisterSettings:
         assert [one["revisionLabel"] for one in onward.json()["revisions"]] == ["P01", "0"]
         assert (await client.get(self.path(desk, "shop"))).json() == before
 
+    async def test_come_back_without_repeating_a_label(self, desk: Desk) -> None:
+        client = await desk.as_("padmin")
+        drawing = await desk.register("admin", "shop", "N-1", revision={"label": "1"})
+        path = f"/api/v1/drawings/shop/{drawing['publicId']}/revisions"
+        labels = []
+        for scheme in ("A", "0"):
+            await client.put(self.path(desk, "shop"), json={"revisionScheme": scheme})
+            labels.append((await (await desk.as_("admin")).post(path, json={})).json()["revision"]["revisionLabel"])
+
+        again = await (await desk.as_("admin")).post(path, json={"label": "1"})
+
+        assert labels == ["A", "2"]
+        assert (again.status_code, again.json()["code"]) == (409, "DRAWING_REVISION_NOT_FORWARD")
+
     @pytest.mark.parametrize(
         ("wanted", "pointer"),
         [

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.audit.models import AuditLog
-from saraban.documents.rfa.models import RfaItemClaim
+from saraban.documents.drawing.models import RfaItemClaim
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 

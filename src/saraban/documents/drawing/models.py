@@ -298,3 +298,20 @@ class DrawingImport(FileImport):
     contract: Mapped[str | None] = mapped_column(sa.String(50))
     originator: Mapped[str | None] = mapped_column(sa.String(50))
     creates_missing: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+
+
+class RfaItemClaim(Base):
+    """A drawing revision that an open RFA carries; the unique keys let it be in one at a time (EC-RFA-001)."""
+
+    __tablename__ = "rfa_item_claims"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    rfa_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("rfa_revisions.id"))
+    shop_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey(ShopDrawingRevision.id))
+    asbuilt_drawing_revision_id: Mapped[int | None] = mapped_column(sa.ForeignKey(AsbuiltDrawingRevision.id))
+
+    __table_args__ = (
+        sa.UniqueConstraint("shop_drawing_revision_id", name="uq_rfa_item_claims_shop"),
+        sa.UniqueConstraint("asbuilt_drawing_revision_id", name="uq_rfa_item_claims_asbuilt"),
+        sa.Index("idx_rfa_item_claims_rfa", "rfa_revision_id"),
+    )

@@ -4,6 +4,7 @@ until C01, from where it goes on with C02.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Self
@@ -85,11 +86,16 @@ class RevisionScheme:
         """Return where a label stands, as stage and count, which compare as labels follow each other; None for a strange one."""
         return _place(self, label)
 
+    def latest(self, labels: Iterable[str | None]) -> str | None:
+        """Return which label of a history stands last in this scheme; labels of an earlier scheme stand nowhere."""
+        placed = [(place, label) for label in labels if label is not None and (place := self.place(label))]
+        return max(placed)[1] if placed else None
+
     def next_labels(self, after: str | None) -> list[str]:
         """
         Return what may be offered next: the label that counts on, then the first one of each later stage.
 
-        :param after: the newest label; None, or one of another scheme, offers all first ones
+        :param after: the latest label; None, or one of another scheme, offers all first ones
         """
         found = self.place(after) if after is not None else None
         firsts = [stage.label(stage.first) for stage in self.stages]

@@ -103,7 +103,7 @@ def judge_history(
     :param takes_more: the register takes revisions after the first one
     """
     known: Mapping[str, RevisionEntry] = {one.label: one for one in there}
-    newest = there[-1].label if there else None
+    newest = scheme.latest(known)
     lines: dict[str, int] = {}
     judged = []
     for one in sorted(stated, key=lambda entry: (scheme.place(entry.label) or (-1, 0), entry.line)):
@@ -136,7 +136,7 @@ def _against(
             for name, (was, is_) in differs.items()
             if was != is_
         ]
-    if newest is not None and not takes_more:
+    if (known or newest is not None) and not takes_more:
         return [FieldProblem("/revision", "no_addenda", _NO_ADDENDA)]
     try:
         scheme.require_next(one.label, after=newest, pointer="/revision")

@@ -10,8 +10,8 @@ from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, DrawingKind
-from saraban.documents.drawing.models import Drawing
+from saraban.documents.drawing.domain import KINDS, SHOP, Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.models import Drawing, RfaItemClaim
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
@@ -37,6 +37,12 @@ async def lock(session: AsyncSession, kind: DrawingKind, drawing_id: int) -> Dra
 
 async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> None:
     await _LOCKED[kind].rows(session, keys=list(keys))
+
+
+async def is_claimed(session: AsyncSession, kind: DrawingKind, key: int) -> bool:
+    """Tell whether an open RFA carries a revision, which the transaction holds."""
+    column = RfaItemClaim.shop_drawing_revision_id if kind is SHOP else RfaItemClaim.asbuilt_drawing_revision_id
+    return await session.scalar(sa.select(RfaItemClaim.id).where(column == key).with_for_update()) is not None
 
 
 def _locked(kind: DrawingKind) -> PreparedStatement:

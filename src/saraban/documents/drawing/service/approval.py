@@ -50,6 +50,14 @@ class ApprovedByRfa(DomainError):
     recovery = (Text("ยื่นขออนุมัติด้วย RFA", "Submit the drawing in an RFA."),)
 
 
+class RevisionInRfa(DomainError):
+    """An open RFA asks for the approval of this revision; two answers would overwrite each other."""
+
+    kind, code = ErrorKind.CONFLICT, "DRAWING_APPROVAL_IN_RFA"
+    says = Text("ฉบับแก้ไขนี้อยู่ใน RFA ที่ยังไม่ได้รับผล", "This revision is in an RFA that has not been answered yet.")
+    recovery = (Text("รอผลของ RFA นั้น หรือยกเลิก RFA", "Wait for the answer of that RFA, or cancel it."),)
+
+
 def entity_type(kind: DrawingKind) -> str:
     return f"{kind.entity_type}_revision"
 
@@ -179,6 +187,15 @@ async def supersede(
     await workflow.cancel(
         ctx, session, entity_type=entity_type(kind), entity_id=str(revision), reason=reason, even_ended=False
     )
+
+
+async def require_unclaimed(session: AsyncSession, kind: DrawingKind, key: int) -> None:
+    """
+    :raises RevisionInRfa: the revision is held from here on, as an RFA holds what it carries
+    """
+    await writes.lock_revisions(session, kind, [key])
+    if await writes.is_claimed(session, kind, key):
+        raise RevisionInRfa
 
 
 async def hold(session: AsyncSession, kind: DrawingKind, revision: UUID) -> None:

@@ -283,12 +283,13 @@ async def revise(
     :raises DrawingTakesNoAddenda: for a contract drawing, where its project does not want that
     :raises RevisionNotForward: for a label that does not come after the newest
     """
-    before, head, settings = await _held(ctx, session, kind, public_id, REVISE)
+    history, head, settings = await _held(ctx, session, kind, public_id, REVISE)
     if kind.whole and not settings.addenda:
         raise DrawingTakesNoAddenda
-    current = before.revision
-    label = new.label or settings.scheme.next_labels(current.revision_label)[0]
-    settings.scheme.require_next(label, after=current.revision_label, pointer="/label")
+    before, current = history[0], history[0].revision
+    latest = settings.scheme.latest(row.revision.revision_label for row in history)
+    label = new.label or settings.scheme.next_labels(latest)[0]
+    settings.scheme.require_next(label, after=latest, pointer="/label")
     taken_over = {name: getattr(new, name) or getattr(current, name) for name in ("title", "title_en", "status_code")}
     period = next_period(before.period, at=ctx.now)
     current.is_current, current.current_until = None, period.since
@@ -324,12 +325,14 @@ async def start_approval(ctx: RequestContext, session: AsyncSession, kind: Drawi
     :raises NotFound: also when the caller may not know of the drawing
     :raises ApprovedByRfa: where the register has no workflows, or the drawing no originator
     :raises ApprovalStarted: the second time
+    :raises RevisionInRfa: while an open RFA carries it
     """
-    newest, head, settings = await _held(ctx, session, kind, public_id, REVISE)
+    (newest, *_), head, settings = await _held(ctx, session, kind, public_id, REVISE)
     if not settings.own_workflow:
         raise approval.ApprovedByRfa
     if await approval.states(ctx, session, kind, [newest]):
         raise approval.ApprovalStarted
+    await approval.require_unclaimed(session, kind, newest.revision.id)
     await approval.start(ctx, session, kind, newest.revision.public_id)
     _touch(ctx, head)
     told = {"number": newest.number, "revision": newest.revision.revision_label}
@@ -351,7 +354,7 @@ async def change(
     :raises NotFound: also when the caller may not know of the drawing
     :raises DrawingChanged: when `if_match` names another version
     """
-    before, head, _ = await _held(ctx, session, kind, public_id, CREATE)
+    (before, *_), head, _ = await _held(ctx, session, kind, public_id, CREATE)
     if if_match is not None and not matches(if_match, registers.version_tag(before)):
         raise DrawingChanged
     project = before.project
@@ -399,18 +402,18 @@ async def _tag(session: AsyncSession, kind: DrawingKind, head: Drawing, asked: S
 
 async def _held(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, permission: str
-) -> tuple[DrawingRow, Drawing, DrawingSettings]:
-    """Return a drawing at its newest revision, held until the end of the transaction, which the caller may write."""
+) -> tuple[Sequence[DrawingRow], Drawing, DrawingSettings]:
+    """Return the revisions of a drawing, newest first, held until the end of the transaction, which the caller may write."""
     found = (await registers.find(ctx, session, kind, public_id))[0]
     if kind in approval.KINDS:
         await approval.hold(session, kind, found.revision.public_id)
     head = await writes.lock(session, kind, found.head.id)
-    newest = (await repository.history(session, kind, repository.named(kind, public_id)))[0]
+    rows = await repository.history(session, kind, repository.named(kind, public_id))
     scope = await registers.scope_of(ctx, session, head)
     ctx.caller.require(permission, scope)
-    if not newest.project.is_active:
+    if not rows[0].project.is_active:
         raise NotFound(f"The project of the {kind.singular.en} {public_id} is closed.")
-    return newest, head, await projects.drawing_settings(session, project_id=head.project_id, register=kind.path)
+    return rows, head, await projects.drawing_settings(session, project_id=head.project_id, register=kind.path)
 
 
 def _touch(ctx: RequestContext, head: Drawing) -> None:

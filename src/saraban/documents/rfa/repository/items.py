@@ -16,10 +16,11 @@ from saraban.documents.drawing.models import (
     AsbuiltDrawing,
     AsbuiltDrawingRevision,
     DrawingRevision,
+    RfaItemClaim,
     ShopDrawing,
     ShopDrawingRevision,
 )
-from saraban.documents.rfa.models import RfaItem, RfaItemClaim, RfaRevision
+from saraban.documents.rfa.models import RfaItem, RfaRevision
 from saraban.kit.db import table_of
 from saraban.kit.driver import NewKey
 from saraban.kit.pipeline import Pipeline
