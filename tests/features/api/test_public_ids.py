@@ -102,6 +102,8 @@ class Known:
         if "publicId" in first:
             self.by_list.setdefault(path, first["publicId"])
             self.by_list.setdefault(f"/api/v1/{path.rpartition('/')[2]}", first["publicId"])  # a project's webhooks
+        if path.startswith("/api/v1/drawings/") and "revision" in first:
+            self.by_list.setdefault(f"{path}/revisions", first["revision"]["publicId"])
         for name, value in walk(body):
             if name.endswith("/documentNumber") and value:
                 self.number = self.number or value

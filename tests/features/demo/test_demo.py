@@ -101,8 +101,13 @@ class TestDocuments:
             held = set(await session.scalars(sa.select(LedgerEntry.holder_public_id)))
             documents = set(await session.scalars(sa.select(Document.public_id)))
             sheets = set(await session.scalars(sa.select(Circulation.public_id)))
+            drawn = {
+                one
+                for head in (ContractDrawing, ShopDrawing, AsbuiltDrawing)
+                for one in await session.scalars(sa.select(head.public_id))
+            }
 
-        assert held == documents | sheets
+        assert held == documents | sheets | drawn
 
     async def test_leave_the_series_of_the_story_alone(self, loaded: "System") -> None:
         async with loaded.db.reading() as session:
