@@ -1,5 +1,6 @@
 """Revisions of drawings that go through a workflow of their own, where the project has chosen that for a register."""
 
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -87,6 +88,19 @@ class TestRevision:
         revised = await revise(desk, drawing)
 
         assert states(revised) == [("draft", None), ("cancelled", None)]
+        assert await desk.listed("reviewer.consultant", "inbox") == []
+
+    async def test_ends_when_an_import_takes_its_place(self, desk: Desk, app: FastAPI, tmp_path: Path) -> None:
+        await choose(desk)
+        drawing = await drawn(desk)
+        await desk.act("dc.contractor", drawing["revisions"][0], "submit")
+        imports = DrawingImports(await desk.as_("admin"), app, desk.project, tmp_path)
+
+        await imports.imported(["N-1", "", "", "1", "", "แปลนฐานราก"])
+
+        whole = (await desk.read("dc.contractor", "drawings/shop", drawing["publicId"])).json()
+        newer, older = (one["workflow"] for one in whole["revisions"])
+        assert (newer, older["currentState"]) == (None, "cancelled")
         assert await desk.listed("reviewer.consultant", "inbox") == []
 
     async def test_is_the_consultants_of_the_contract_alone(self, desk: Desk) -> None:

@@ -137,6 +137,34 @@ class TestImport:
         assert counts(done)["imported"] == 1
         assert whole["category"] is None
 
+    async def test_takes_an_empty_revision_for_the_first_one_whatever_the_scheme_is_by_now(
+        self, imports: DrawingImports
+    ) -> None:
+        lines = [[FIRST, "", "", label, "", "แปลน"] for label in ("", "1")]
+        await imports.imported(*lines)
+        path = f"/api/v1/projects/{imports.project}/drawing-registers/shop"
+        await imports.client.put(path, json={"revisionScheme": "A", "approval": "rfa"})
+
+        again = await imports.imported(*lines)
+
+        assert counts(again) == {"ready": 0, "there": 2, "waiting": 0, "refused": 0, "imported": 0}
+        assert await register(imports) == {FIRST: ["0", "1"]}
+
+    async def test_refuses_a_new_drawing_whose_lines_disagree_on_whose_it_is(self, imports: DrawingImports) -> None:
+        head = [*SHOP_HEAD, "originator"]
+        lines = [
+            [number, "", "", label, "", "แปลน", code]
+            for number, codes in ((FIRST, ("ผรม.2", "คคง.")), (SECOND, ("ผรม.2", "")))
+            for label, code in enumerate(codes)
+        ]
+        done = await imports.imported(*lines, head=head, originator="คคง.")
+        again = await imports.imported(*lines, head=head, originator="คคง.")
+
+        disagree = [(2, "originator", "disagree"), (3, "originator", "disagree")]
+        assert [faults(done), faults(again)] == [disagree, disagree]
+        assert [(counts(one)["imported"], counts(one)["there"]) for one in (done, again)] == [(2, 0), (0, 2)]
+        assert await register(imports) == {SECOND: ["0", "1"]}
+
     async def test_goes_on_past_refused_lines(self, imports: DrawingImports) -> None:
         done = await imports.imported([FIRST, "", "", "X", "", "แปลน"], [SECOND, "", "", "0", "", "แปลน"])
 

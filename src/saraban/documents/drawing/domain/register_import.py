@@ -88,9 +88,28 @@ class JudgedEntry:
 _DIFFERS: Final = Text(
     "ทะเบียนมีฉบับแก้ไข {label} ของแบบนี้แล้ว เป็น “{value}”", "The register has revision {label} of this drawing as “{value}”."
 )
+_DISAGREE: Final = Text("แถวของแบบใหม่เลขที่นี้ระบุไม่ตรงกัน: {values}", "The rows of this new drawing do not agree: {values}.")
 _NO_ADDENDA: Final = Text(
     "โครงการนี้ไม่รับฉบับแก้ไขของแบบคู่สัญญา", "The contract drawings of this project take no addenda as revisions."
 )
+
+
+def judge_agreement(
+    stated: Mapping[str, Sequence[str | None]],
+) -> tuple[Mapping[str, str], list[FieldProblem]]:
+    """
+    Judge what the lines of one new drawing say of the drawing itself; those that leave a column empty follow the others.
+
+    :param stated: cells by column
+    :returns: what is said in each column, and where the lines do not say the same
+    """
+    said = {name: list(dict.fromkeys(filter(None, cells))) for name, cells in stated.items()}
+    faults = [
+        FieldProblem(f"/{name}", "disagree", _DISAGREE, {"values": ", ".join(codes)})
+        for name, codes in said.items()
+        if len(codes) > 1
+    ]
+    return {name: codes[0] for name, codes in said.items() if codes}, faults
 
 
 def judge_history(

@@ -21,6 +21,8 @@ from saraban.projects.models import (
     ContractDrawingCategoryPair,
     ContractDrawingSubCategory,
 )
+from saraban.workflow.language.subject import InstanceStatus
+from saraban.workflow.runtime.models import WorkflowInstance
 
 
 class RegisteredDrawing(NamedTuple):
@@ -45,6 +47,7 @@ class RegisteredRevision(NamedTuple):
 
     drawing: int
     key: int
+    public_id: UUID
     place: int
     label: str | None
     title: str
@@ -100,6 +103,7 @@ async def histories(
         sa.select(
             tables.drawing,
             revision.id,
+            revision.public_id,
             revision.revision_number,
             revision.revision_label,
             revision.title,
@@ -113,6 +117,35 @@ async def histories(
     for row in await session.execute(statement):
         found[row[0]].append(RegisteredRevision(*row))
     return found
+
+
+async def current_revisions(
+    session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
+) -> Sequence[UUID]:
+    """Return the public ids of what is current of drawings by their numbers."""
+    tables = tables_of(kind)
+    statement = (
+        sa.select(tables.revision.public_id)
+        .join(tables.head, tables.head.id == tables.drawing)
+        .where(tables.head.project_id == project_id, tables.number.in_(numbers))
+        .where(tables.revision.is_current == sa.true())
+    )
+    return (await session.scalars(statement)).all()
+
+
+async def has_workflows(session: AsyncSession, entity_type: str) -> bool:
+    instance = sa.select(WorkflowInstance.id).where(WorkflowInstance.entity_type == entity_type)
+    return await session.scalar(instance.limit(1)) is not None
+
+
+async def with_running_workflow(session: AsyncSession, entity_type: str, revisions: Collection[UUID]) -> set[str]:
+    """Return which of some revisions have a workflow that has not come to its end."""
+    statement = sa.select(WorkflowInstance.entity_id).where(
+        WorkflowInstance.entity_type == entity_type,
+        WorkflowInstance.entity_id.in_(list(map(str, revisions))),
+        WorkflowInstance.status == InstanceStatus.ACTIVE,
+    )
+    return set(await session.scalars(statement))
 
 
 async def insert_drawings(
@@ -168,11 +201,17 @@ async def _insert(session: AsyncSession, table: sa.Table, rows: Sequence[Mapping
 
 
 class EndedRevision(NamedTuple):
-    """A current revision whose place another one takes."""
+    """
+    A current revision whose place another one takes.
+
+    :param by: the label of that one, and `title` what it says
+    """
 
     drawing: int
     key: int
+    public_id: UUID
     until: datetime
+    by: str
     title: str
 
 

@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import Reach, approve_code, reach
 from saraban.documents.drawing.domain import ASBUILT, REVISE, SHOP, AudienceKind, DrawingKind
+from saraban.documents.drawing.repository import imports, writes
 from saraban.documents.drawing.repository import registers as repository
-from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.identity.domain.context import Caller, RequestContext, Scope
@@ -198,9 +198,20 @@ async def require_unclaimed(session: AsyncSession, kind: DrawingKind, key: int) 
         raise RevisionInRfa
 
 
-async def hold(session: AsyncSession, kind: DrawingKind, revision: UUID) -> None:
-    """Hold a workflow before its drawing: a step holds the two in this order, and in another one they would wait for each other."""
-    await workflow.lock(session, entity_type=entity_type(kind), entity_ids=[str(revision)])
+async def supersede_many(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, by: Mapping[UUID, str]) -> None:
+    """
+    Do the same for many revisions, which are seldom in a workflow.
+
+    :param by: the label of what takes the place of each
+    """
+    running = await imports.with_running_workflow(session, entity_type(kind), by)
+    for revision in (one for one in by if str(one) in running):
+        await supersede(ctx, session, kind, revision, by=by[revision])
+
+
+async def hold(session: AsyncSession, kind: DrawingKind, *revisions: UUID) -> None:
+    """Hold workflows before their drawings: a step holds the two in this order, and in another one they would wait for each other."""
+    await workflow.lock(session, entity_type=entity_type(kind), entity_ids=sorted(map(str, revisions)))
 
 
 async def states(

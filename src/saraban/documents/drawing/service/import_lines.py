@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import REVISE, AudienceKind, CurrentPeriod, DrawingKind, next_period
-from saraban.documents.drawing.domain.register_import import RevisionEntry, columns_of, judge_history
+from saraban.documents.drawing.domain.register_import import RevisionEntry, columns_of, judge_agreement, judge_history
 from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.repository import registers as register_rows
 from saraban.documents.drawing.repository.imports import (
@@ -22,7 +22,7 @@ from saraban.documents.drawing.repository.imports import (
 )
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingSheetLine
-from saraban.documents.drawing.service import registers
+from saraban.documents.drawing.service import approval, registers
 from saraban.documents.drawing.service.placement import belonging, classified, find_place
 from saraban.documents.drawing.service.registers import DrawingReader
 from saraban.documents.drawing.service.registration import DrawingNumberTaken
@@ -159,6 +159,7 @@ class RegisterImport:
         self.missing = MissingCodes()
         self._settings: DrawingSettings
         self._first_label: str
+        self._has_workflows: bool
         self._reader: DrawingReader
         self._ids: dict[str, dict[str, UUID]]
         self.codes: dict[str, set[str]]
@@ -172,6 +173,9 @@ class RegisterImport:
         project = self.project
         self._settings = await projects.drawing_settings(session, project_id=project.id, register=self.kind.path)
         self._first_label = self._settings.scheme.next_labels(None)[0]
+        self._has_workflows = self.kind in approval.KINDS and (
+            self._settings.own_workflow or await repository.has_workflows(session, approval.entity_type(self.kind))
+        )
         self._reader = await registers.reader_of(self.ctx, session, project.id)
         read = await projects.read_project(self.ctx, session, public_id=project.public_id)
         self._ids = {
@@ -192,6 +196,9 @@ class RegisterImport:
         :param lock: hold the drawings that are there, to write what is found
         """
         numbers = [lines[0].stated.drawing_number for lines in drawings if lines[0].stated is not None]
+        if lock and self._has_workflows:
+            held = await repository.current_revisions(session, self.kind, project_id=self.project.id, numbers=numbers)
+            await approval.hold(session, self.kind, *held)
         there = await repository.by_number(session, self.kind, project_id=self.project.id, numbers=numbers, lock=lock)
         histories = await repository.histories(session, self.kind, [one.key for one in there.values()])
         new = set(numbers) - there.keys()
@@ -216,6 +223,10 @@ class RegisterImport:
         rows: RegisterRows,
     ) -> list[JudgedLine]:
         judged, fitting = [], []
+        if head is None:
+            lines, disagreements = _agreed(lines)
+            if disagreements:
+                return [JudgedLine(read, REFUSED, tuple(disagreements)) for read in lines]
         for read in lines:
             state, faults = await self._beside(session, read, head)
             if faults:
@@ -227,7 +238,7 @@ class RegisterImport:
         entries = judge_history(
             self._settings.scheme,
             known,
-            [self._entry(read) for read in fitting],
+            [self._entry(read, history) for read in fitting],
             takes_more=not self.kind.whole or self._settings.addenda,
         )
         judged += [JudgedLine(by_line[one.entry.line], one.state, one.faults) for one in entries]
@@ -236,10 +247,12 @@ class RegisterImport:
             await self._collect(session, rows, head, history, new)
         return judged
 
-    def _entry(self, read: ReadLine) -> RevisionEntry:
+    def _entry(self, read: ReadLine, history: Sequence[RegisteredRevision] = ()) -> RevisionEntry:
+        """:param history: of a drawing that is registered: an empty cell is the first of it, whatever the scheme is by now"""
         stated = read.stated
         assert stated is not None  # who cannot be read is no line of a drawing
-        return RevisionEntry(stated.revision or self._first_label, stated.title, stated.revision_date, read.line)
+        first = history[0].label or "" if history else self._first_label
+        return RevisionEntry(stated.revision or first, stated.title, stated.revision_date, read.line)
 
     async def _beside(
         self, session: AsyncSession, read: ReadLine, head: RegisteredDrawing | None
@@ -378,7 +391,8 @@ class RegisterImport:
                 rows.printed[head.key] = head.public_id
         since = next_period(before, at=self.ctx.now).since
         if head is not None:
-            rows.ended.append(EndedRevision(head.key, history[-1].key, since, newest.title))
+            last, by = history[-1], self._entry(new[-1]).label
+            rows.ended.append(EndedRevision(head.key, last.key, last.public_id, since, by, newest.title))
         for step, read in enumerate(new):
             is_current = read is new[-1]
             rows.revisions.append((drawing, self._revision(read, place + step, since, is_current=is_current)))
@@ -429,6 +443,8 @@ class RegisterImport:
         keys = await repository.insert_drawings(session, self.kind, rows.heads)
         await self._print_again(session, rows)
         await repository.end_current(session, self.kind, rows.ended, user=self.ctx.caller.user_id, now=self.ctx.now)
+        if rows.ended and self.kind in approval.KINDS:
+            await approval.supersede_many(self.ctx, session, self.kind, {one.public_id: one.by for one in rows.ended})
         of_drawing = tables_of(self.kind).drawing.key
         await repository.insert_revisions(
             session,
@@ -449,6 +465,15 @@ class RegisterImport:
                     self.ctx, session, holder=holder, revision_label=row["revision_label"]
                 )
         await repository.renumber(session, self.kind, current)
+
+
+def _agreed(lines: Sequence[ReadLine]) -> tuple[Sequence[ReadLine], list[FieldProblem]]:
+    """Let the lines of a new drawing that do not say whose it is follow those that do, and say where these disagree."""
+    said = {name: [getattr(read.stated, name) for read in lines] for name in ("contract", "originator")}
+    stated, faults = judge_agreement(said)
+    if not stated or len(lines) == 1:
+        return lines, faults
+    return [replace(read, stated=read.stated and read.stated.model_copy(update=stated)) for read in lines], faults
 
 
 def _taken(number: str) -> FieldProblem:
