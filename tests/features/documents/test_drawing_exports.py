@@ -50,7 +50,8 @@ class TestSheet:
 
     async def test_can_be_imported_again(self, desk: Desk, app: FastAPI, tmp_path: Path) -> None:
         for kind in ("contract", "shop"):
-            more = {"revision": {"label": "3", "date": "2026-02-28"}, "scale": "1:100", "titleEn": "Plan"}
+            revision = {"label": "3", "date": "2026-02-28", "statusCode": "S2", "legacyNumber": "เดิม-7"}
+            more = {"revision": revision, "scale": "1:100", "titleEn": "Plan", "zone": "โซน 2"}
             await desk.register("admin", kind, "N-1", **more)
             content = (await exported(desk, "admin", kind)).content
             imports = DrawingImports(await desk.as_("admin"), app, desk.project, tmp_path)

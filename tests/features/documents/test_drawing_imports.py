@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from tests.conftest import SignIn
 from tests.drawing_imports import SHOP_HEAD, DrawingImports, drawing_worker
 from tests.features.documents.conftest import Desk, pointers
+from tests.number_imports import sheet_of
 from tests.project_callers import CONTROL, MANAGER, OTHER_MANAGER, REVIEWER, SUPER, add_callers, everybody, statuses
 
 FIRST, SECOND = "LP3-HW-ST-001", "LP3-HW-ST-002"
@@ -164,6 +165,34 @@ class TestImport:
         assert [faults(done), faults(again)] == [disagree, disagree]
         assert [(counts(one)["imported"], counts(one)["there"]) for one in (done, again)] == [(2, 0), (0, 2)]
         assert await register(imports) == {SECOND: ["0", "1"]}
+
+    async def test_registers_zone_status_and_former_number_once(self, imports: DrawingImports) -> None:
+        head = [*SHOP_HEAD, "โซน", "รหัสสถานะ", "เลขที่แบบเดิม"]
+        stated = ["โซน 2", "S2", "เดิม-7"]
+        await imports.imported([FIRST, "", "", "0", "", "แปลน", *stated], head=head)
+        again = await imports.checked([FIRST, "", "", "0", "", "แปลน", *stated], head=head)
+        other = await imports.checked([FIRST, "", "", "0", "", "แปลน", "", "S3", ""], head=head)
+
+        query = {"projectPublicId": imports.project}
+        (one,) = (await imports.client.get("/api/v1/drawings/shop", params=query)).json()["items"]
+        whole = (await imports.client.get(f"/api/v1/drawings/shop/{one['publicId']}")).json()
+        (revision,) = whole["revisions"]
+        assert [whole["zone"], revision["statusCode"], revision["legacyNumber"]] == stated
+        assert (counts(again)["there"], faults(other)) == (1, [(2, "status", "differs")])
+
+    async def test_says_what_of_a_registered_drawing_stays(self, imports: DrawingImports) -> None:
+        head = [*SHOP_HEAD, "scale"]
+        lines = [[FIRST, "", "", label, "", "แปลน", scale] for label, scale in (("0", "1:200"), ("1", "1:100"))]
+        await imports.imported(*lines, head=head)
+        found = await imports.checked(*lines[:1], [*lines[1][:-1], "1:50"], head=head)
+
+        answer = await imports.client.get(f"/api/v1/drawings/shop/imports/{found['publicId']}/result")
+        path = imports.folder / "result.xlsx"
+        path.write_bytes(answer.content)
+        reasons = [row[-2] for row in sheet_of(path)]
+        assert counts(found)["there"] == 2
+        assert "1:100" in str(reasons[-1])
+        assert not reasons[-2]
 
     async def test_goes_on_past_refused_lines(self, imports: DrawingImports) -> None:
         done = await imports.imported([FIRST, "", "", "X", "", "แปลน"], [SECOND, "", "", "0", "", "แปลน"])

@@ -237,6 +237,9 @@ class DrawingSheetLine(Schema):
     discipline: MasterCode | None = None
     scale: Annotated[str, SingleLine(50)] | None = None
     sheet_size: Annotated[str, SingleLine(20)] | None = None
+    zone: Annotated[str, SingleLine(100)] | None = None
+    status: StatusCode | None = None
+    legacy_number: Annotated[str, SingleLine(100)] | None = None
 
 
 class DrawingImportQuery(Schema):

@@ -5,9 +5,9 @@ One line is one revision. Lines stand in any order; those of one drawing are jud
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 from saraban.documents.drawing.domain import DrawingKind
 from saraban.imports.domain import READY, REFUSED, THERE, SheetColumn
@@ -35,6 +35,11 @@ _OPTIONAL: Final = (
     _column("scale", "มาตราส่วน", "Scale", "เช่น 1:100", "As 1:100."),
     _column("sheet_size", "ขนาดกระดาษ", "Sheet size", "เช่น A1", "As A1.", longest=20),
     _column("title_en", "ชื่อแบบภาษาอังกฤษ", "Title in English", "ถ้ามี", "If there is one.", longest=255),
+    _column("zone", "โซน", "Zone", "เช่น โซน 2", "As Zone 2.", longest=100),
+    _column("status", "รหัสสถานะ", "Status code", "รหัสสถานะการใช้งานแบบ เช่น S2", "Suitability code, as S2.", longest=20),
+    _column(
+        "legacy_number", "เลขที่แบบเดิม", "Former number", "เลขที่บนแบบฉบับเก่า", "The number on an older sheet.", longest=100
+    ),
 )
 _CONTRACT: Final = (
     _NUMBER,
@@ -68,12 +73,14 @@ class RevisionEntry:
     A revision, as a line states it or as the register has it.
 
     :param line: of the file; 0 for what the register has
+    :param more: by column, what a line may leave out
     """
 
     label: str
     title: str
     date: date | None
     line: int = 0
+    more: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +95,31 @@ class JudgedEntry:
 _DIFFERS: Final = Text(
     "ทะเบียนมีฉบับแก้ไข {label} ของแบบนี้แล้ว เป็น “{value}”", "The register has revision {label} of this drawing as “{value}”."
 )
+LISTS: Final = ("volume", "category", "sub_category")
+_KEPT: Final = Text(
+    "ทะเบียนเป็น “{value}” และคงไว้ตามเดิม แก้ได้ด้วยปุ่มจัดหมวดในหน้าแบบ",
+    "The register has “{value}”, which stays: Classify on the page of the drawing changes it.",
+)
 _DISAGREE: Final = Text("แถวของแบบใหม่เลขที่นี้ระบุไม่ตรงกัน: {values}", "The rows of this new drawing do not agree: {values}.")
 _NO_ADDENDA: Final = Text(
     "โครงการนี้ไม่รับฉบับแก้ไขของแบบคู่สัญญา", "The contract drawings of this project take no addenda as revisions."
 )
+
+
+@dataclass(slots=True)
+class MissingCodes:
+    """What lines state and the project's lists do not have."""
+
+    codes: dict[str, dict[str, None]] = field(default_factory=lambda: {name: {} for name in LISTS})
+    pairs: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def report(self) -> dict[str, Any]:
+        return {
+            "volumes": list(self.codes["volume"]),
+            "categories": list(self.codes["category"]),
+            "subCategories": list(self.codes["sub_category"]),
+            "pairs": [list(one) for one in self.pairs],
+        }
 
 
 def judge_agreement(
@@ -110,6 +138,19 @@ def judge_agreement(
         if len(codes) > 1
     ]
     return {name: codes[0] for name, codes in said.items() if codes}, faults
+
+
+def kept_as_registered(registered: Mapping[str, object], stated: Mapping[str, object]) -> list[FieldProblem]:
+    """
+    Say what a line states otherwise of a drawing that is registered, which stays as it is.
+
+    :param stated: by column; None states nothing
+    """
+    return [
+        FieldProblem(f"/{name}", "differs", _KEPT, {"value": was or "-"})
+        for name, was in registered.items()
+        if stated[name] not in {None, was}
+    ]
 
 
 def judge_history(
@@ -149,7 +190,8 @@ def _against(
     takes_more: bool,
 ) -> list[FieldProblem]:
     if (same := known.get(one.label)) is not None:
-        differs = {"title": (same.title, one.title), "revision_date": (same.date, one.date)}
+        stated = {name: (same.more[name], text) for name, text in one.more.items() if text is not None}
+        differs = {"title": (same.title, one.title), "revision_date": (same.date, one.date), **stated}
         return [
             FieldProblem(f"/{name}", "differs", _DIFFERS, {"label": one.label, "value": was or "-"})
             for name, (was, is_) in differs.items()

@@ -20,13 +20,18 @@ from saraban.projects.models import (
     ContractDrawingCategory,
     ContractDrawingCategoryPair,
     ContractDrawingSubCategory,
+    Discipline,
 )
 from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowInstance
 
 
 class RegisteredDrawing(NamedTuple):
-    """A drawing that a register has, with the codes of whose it is."""
+    """
+    A drawing that a register has, with the codes of whose it is.
+
+    :param classified: what it is classified by, by the columns of a sheet
+    """
 
     key: int
     public_id: UUID
@@ -38,6 +43,7 @@ class RegisteredDrawing(NamedTuple):
     audience_id: int
     contract: str | None
     originator: str | None
+    classified: Mapping[str, object]
 
 
 class RegisteredRevision(NamedTuple):
@@ -54,6 +60,9 @@ class RegisteredRevision(NamedTuple):
     day: date | None
     current_from: datetime
     printed: str | None
+    title_en: str | None
+    status: str | None
+    legacy_number: str | None
 
 
 async def by_number(
@@ -69,6 +78,14 @@ async def by_number(
     if lock:
         held = sa.select(head.id).where(head.project_id == project_id, tables.number.in_(numbers)).order_by(head.id)
         await session.execute(held.with_for_update())
+    classified: dict[str, Any] = {
+        "scale": head.scale,
+        "sheet_size": head.sheet_size,
+        "zone": head.zone,
+        "discipline": Discipline.discipline_code,
+        **{name: one.columns[0] for name, one in tables.lists.items()},
+        **({"page": tables.page} if tables.page is not None else {}),
+    }
     statement = (
         sa.select(
             head.id,
@@ -81,12 +98,20 @@ async def by_number(
             head.audience_id,
             Contract.contract_code,
             Organization.organization_code,
+            *classified.values(),
         )
         .outerjoin(Contract, Contract.id == head.contract_id)
         .outerjoin(Organization, Organization.id == head.originator_id)
+        .outerjoin(Discipline, Discipline.id == head.discipline_id)
         .where(head.project_id == project_id, tables.number.in_(numbers))
     )
-    found = [RegisteredDrawing._make(row) for row in await session.execute(statement)]
+    for model, condition in (one for listed in tables.lists.values() for one in listed.joined):
+        statement = statement.outerjoin(model, condition)
+    own = len(RegisteredDrawing._fields) - 1
+    found = [
+        RegisteredDrawing._make((*row[:own], dict(zip(classified, row[own:], strict=True))))
+        for row in await session.execute(statement)
+    ]
     return {one.number: one for one in found}
 
 
@@ -110,12 +135,15 @@ async def histories(
             revision.revision_date,
             revision.current_from,
             revision.drawing_number,
+            revision.title_en,
+            revision.status_code,
+            revision.legacy_drawing_number,
         )
         .where(tables.drawing.in_(drawings))
         .order_by(tables.drawing, revision.revision_number)
     )
     for row in await session.execute(statement):
-        found[row[0]].append(RegisteredRevision(*row))
+        found[row[0]].append(RegisteredRevision._make(row))
     return found
 
 

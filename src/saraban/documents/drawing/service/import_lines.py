@@ -11,7 +11,15 @@ from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import REVISE, AudienceKind, CurrentPeriod, DrawingKind, next_period
-from saraban.documents.drawing.domain.register_import import RevisionEntry, columns_of, judge_agreement, judge_history
+from saraban.documents.drawing.domain.register_import import (
+    LISTS,
+    MissingCodes,
+    RevisionEntry,
+    columns_of,
+    judge_agreement,
+    judge_history,
+    kept_as_registered,
+)
 from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.repository import registers as register_rows
 from saraban.documents.drawing.repository.imports import (
@@ -39,7 +47,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
 
-_LISTS: Final = ("volume", "category", "sub_category")
+_OPTIONAL: Final = ("title_en", "status", "legacy_number")  # of a revision
 # Fields of the API by the names of the line's; the columns of shop drawings call the category the main one.
 _FIELDS: Final = {
     "categoryCode": "category",
@@ -65,7 +73,11 @@ class ReadLine:
 
 @dataclass(frozen=True, slots=True)
 class JudgedLine:
-    """What a line comes to."""
+    """
+    What a line comes to.
+
+    :param faults: why it is not taken; of one that is, or that is there, what the register keeps otherwise
+    """
 
     read: ReadLine
     state: str
@@ -110,22 +122,6 @@ def by_drawing(lines: Iterable[Cells], kind: DrawingKind) -> tuple[list[list[Rea
         else:
             drawings[read.stated.drawing_number].append(read)
     return list(drawings.values()), unreadable
-
-
-@dataclass(slots=True)
-class MissingCodes:
-    """What lines state and the project's lists do not have."""
-
-    codes: dict[str, dict[str, None]] = field(default_factory=lambda: {name: {} for name in _LISTS})
-    pairs: dict[CategoryPair, None] = field(default_factory=dict)
-
-    def report(self) -> dict[str, Any]:
-        return {
-            "volumes": list(self.codes["volume"]),
-            "categories": list(self.codes["category"]),
-            "subCategories": list(self.codes["sub_category"]),
-            "pairs": [list(one) for one in self.pairs],
-        }
 
 
 @dataclass(slots=True)
@@ -234,14 +230,21 @@ class RegisterImport:
             else:
                 fitting.append(read)
         by_line = {read.line: read for read in fitting}
-        known = [RevisionEntry(one.label or "", one.title, one.day) for one in history]
+        known = [
+            RevisionEntry(one.label or "", one.title, one.day, more={name: getattr(one, name) for name in _OPTIONAL})
+            for one in history
+        ]
         entries = judge_history(
             self._settings.scheme,
             known,
             [self._entry(read, history) for read in fitting],
             takes_more=not self.kind.whole or self._settings.addenda,
         )
-        judged += [JudgedLine(by_line[one.entry.line], one.state, one.faults) for one in entries]
+        for one in entries:
+            read, kept = by_line[one.entry.line], []
+            if head is not None and (one.state == READY or one.entry.label == known[-1].label):
+                kept = kept_as_registered(head.classified, dict(read.stated or ()))
+            judged.append(JudgedLine(read, one.state, (*one.faults, *(at_column(self.kind, each) for each in kept))))
         new = [by_line[one.entry.line] for one in entries if one.state == READY]
         if new:
             await self._collect(session, rows, head, history, new)
@@ -252,7 +255,8 @@ class RegisterImport:
         stated = read.stated
         assert stated is not None  # who cannot be read is no line of a drawing
         first = history[0].label or "" if history else self._first_label
-        return RevisionEntry(stated.revision or first, stated.title, stated.revision_date, read.line)
+        more = {name: getattr(stated, name) for name in _OPTIONAL}
+        return RevisionEntry(stated.revision or first, stated.title, stated.revision_date, read.line, more)
 
     async def _beside(
         self, session: AsyncSession, read: ReadLine, head: RegisteredDrawing | None
@@ -277,7 +281,7 @@ class RegisterImport:
 
     def _missing(self, stated: DrawingSheetLine) -> list[FieldProblem]:
         found: list[FieldProblem] = []
-        for name in _LISTS:
+        for name in LISTS:
             code = getattr(stated, name)
             if code is not None and name in self.codes and code not in self.codes[name]:
                 self.missing.codes[name][code] = None
@@ -411,6 +415,7 @@ class RegisterImport:
             tables.number.key: stated.drawing_number,
             "scale": stated.scale,
             "sheet_size": stated.sheet_size,
+            "zone": stated.zone,
             "version": 1,
             "created_at": ctx.now,
             "updated_at": ctx.now,
@@ -429,6 +434,8 @@ class RegisterImport:
             "revision_date": stated.revision_date,
             "title": stated.title,
             "title_en": stated.title_en,
+            "status_code": stated.status,
+            "legacy_drawing_number": stated.legacy_number,
             "current_from": since,
             "current_until": None if is_current else since,
             "created_at": self.ctx.now,

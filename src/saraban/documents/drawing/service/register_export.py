@@ -22,7 +22,6 @@ from saraban.kit.workbooks import SheetWriter
 PAGE: Final = 500
 MOST_BYTES: Final = 2 * 1024**3
 _MORE: Final = (
-    Text("รหัสสถานะ", "Status code"),
     Text("ผลการอนุมัติ", "Response code"),
     Text("วันที่เริ่มใช้", "Current since"),
     Text("ถูกแทนที่ด้วยฉบับ", "Superseded by"),
@@ -114,9 +113,12 @@ def _cells(ctx: RequestContext, kind: DrawingKind, row: DrawingRow) -> list[obje
         "discipline": row.discipline and row.discipline.discipline_code,
         "scale": head.scale,
         "sheet_size": head.sheet_size,
+        "zone": head.zone,
+        "status": revision.status_code,
+        "legacy_number": revision.legacy_drawing_number,
     }
     since = revision.current_from.astimezone(ctx.zone).replace(tzinfo=None)
-    more = [revision.status_code, named.get("response"), since, row.superseded_by]
+    more = [named.get("response"), since, row.superseded_by]
     return [*(stated[column.key] for column in columns_of(kind)), *more]
 
 

@@ -17,14 +17,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.domain import Storage
 from saraban.attachments.service import require_same_file
 from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
-from saraban.documents.drawing.domain.register_import import columns_of
+from saraban.documents.drawing.domain.register_import import MissingCodes, columns_of
 from saraban.documents.drawing.models import DrawingImport
 from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingImportQuery
 from saraban.documents.drawing.service.import_lines import (
     JudgedLine,
-    MissingCodes,
     ReadLine,
     RegisterImport,
     by_drawing,
