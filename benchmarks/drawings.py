@@ -75,11 +75,12 @@ async def fill(db: Database, many: int) -> None:
 
 
 async def _place(db: Database) -> tuple[int, int, list[int]]:
-    """Return the keys of the demo project, of a contract and of disciplines in it."""
+    """Return the keys of the demo project, of a contract in it and of disciplines of that."""
     async with db.reading() as session:
         project = (await session.scalars(sa.select(Project.id).order_by(Project.id).limit(1))).one()
         contract = (await session.scalars(sa.select(Contract.id).where(Contract.project_id == project).limit(1))).one()
-        disciplines = list(await session.scalars(sa.select(Discipline.id).order_by(Discipline.id).limit(DISCIPLINES)))
+        of_contract = sa.select(Discipline.id).where(Discipline.contract_id == contract)
+        disciplines = list(await session.scalars(of_contract.order_by(Discipline.id).limit(DISCIPLINES)))
     return project, contract, disciplines
 
 
@@ -164,7 +165,8 @@ async def searches(db: Database) -> dict[str, DrawingSearch]:
     # That of every thousandth drawing, which the narrow reader is shown.
     discipline = disciplines[999 % len(disciplines)]
     return {
-        reader: DrawingSearch(project, audiences[reader], disciplines=[discipline], moment=None) for reader in READERS
+        reader: DrawingSearch(project, audiences[reader], disciplines={discipline: contract}, moment=None)
+        for reader in READERS
     }
 
 

@@ -16,9 +16,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.bootstrap import carriers
 from saraban.documents.core.service import DocumentServices
 from saraban.documents.drawing import service as drawings
-from saraban.documents.drawing.domain import CONTRACT, KINDS, SHOP, DrawingKind
+from saraban.documents.drawing.domain import CONTRACT, KINDS, SHOP, AudienceKind, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
-from saraban.documents.drawing.models import ShopDrawingRevision
+from saraban.documents.drawing.models import ShopDrawing, ShopDrawingRevision
+from saraban.documents.drawing.repository import registers as register_rows
+from saraban.documents.drawing.repository.registers import DrawingSearch
 from saraban.documents.drawing.schemas import DrawingChanges, DrawingQuery, NewDrawing, NewDrawingRevision
 from saraban.documents.drawing.service.import_lines import by_drawing
 from saraban.documents.drawing.service.register_import import import_drawings
@@ -32,7 +34,7 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.locks import DatabaseLocks
 from saraban.kit.operation import Receipt
 from saraban.numbering import service as numbering
-from saraban.projects.models import Project, ShopDrawingMainCategory, Tag
+from saraban.projects.models import Discipline, Project, ShopDrawingMainCategory, Tag
 from tests.demo_people import fill
 from tests.drawing_imports import begun_import
 from tests.factories.contexts import context
@@ -214,3 +216,38 @@ async def test_pages_are_in_one_order_for_each_reader(register: Register) -> Non
     assert await register.pages("admin", SHOP, limit=3) == own
     assert await register.pages("dc.contractor", SHOP, limit=3) == own
     assert await register.pages("dc.consultant", SHOP, limit=3) == every
+
+
+@pytest.mark.parametrize("contracts", [26, 200], ids=["merged", "more than are merged"])
+async def test_a_page_of_a_discipline_for_a_party_to_many_contracts(register: Register, contracts: int) -> None:
+    """The drawings are numbered by what they are of; who is shown them is a pair of numbers without rows."""
+    project, others = register.project.id, {10_000 + place: 10_000 + place for place in range(contracts)}
+    async with register.db.writing() as session:
+        discipline = (await session.scalars(sa.select(Discipline).order_by(Discipline.id).limit(1))).one()
+        for number, (kind, key, of) in {
+            "N-1 contract": (AudienceKind.CONTRACT, discipline.contract_id, discipline.id),
+            "N-2 contract, no discipline": (AudienceKind.CONTRACT, discipline.contract_id, None),
+            "N-3 hidden contract": (AudienceKind.CONTRACT, 9_999, discipline.id),
+            "N-4 organization": (AudienceKind.ORGANIZATION, 900_001, discipline.id),
+            "N-5 project": (AudienceKind.PROJECT, 0, discipline.id),
+        }.items():
+            head = ShopDrawing(
+                project_id=project, audience_kind=kind, audience_id=key, discipline_id=of, drawing_number=number
+            )
+            session.add(head)
+            await session.flush()
+            first = {"revision_number": 0, "is_current": True, "title": "แปลน", "current_from": CLOCK.now()}
+            session.add(ShopDrawingRevision(shop_drawing_id=head.id, **first))
+        await session.commit()
+    own = ((AudienceKind.ORGANIZATION, 900_001), (AudienceKind.PROJECT, 0))
+    keys = [discipline.contract_id, *others.values()]
+    search = DrawingSearch(
+        project,
+        (*((AudienceKind.CONTRACT, key) for key in keys), *own),
+        disciplines={discipline.id: discipline.contract_id, **others},
+    )
+
+    async with register.db.reading() as session:
+        found = await register_rows.find_places(session, SHOP, search, limit=10)
+
+    assert [one.number for one in found] == ["N-1 contract", "N-4 organization", "N-5 project"]

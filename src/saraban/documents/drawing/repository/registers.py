@@ -32,6 +32,8 @@ from saraban.projects.models import (
     Tag,
 )
 
+_MOST_RANGES: Final = 100  # SQLite merges up to 500
+
 
 def _among(name: str) -> Any:
     return sa.bindparam(name, expanding=True)
@@ -89,7 +91,7 @@ class DrawingSearch:
 
     :param audiences: of the reader; None for who reads the whole project
     :param moment: as of when; None for now
-    :param disciplines: keys of the disciplines that have the code; None for all
+    :param disciplines: keys of the disciplines that have the code, each with that of its contract; None for all
     :param codes: of what drawings are classified by, by the names of `DrawingTables.lists`
     :param after: the number behind which the page begins
     """
@@ -97,7 +99,7 @@ class DrawingSearch:
     project_id: int
     audiences: Sequence[Audience] | None
     moment: datetime | None = None
-    disciplines: Sequence[int] | None = None
+    disciplines: Mapping[int, int] | None = None
     contract: UUID | None = None
     originator: UUID | None = None
     codes: Mapping[str, str] = field(default_factory=dict)
@@ -110,11 +112,8 @@ async def find_places(
     session: AsyncSession, kind: DrawingKind, search: DrawingSearch, *, limit: int
 ) -> list[DrawingPlace]:
     """Return the first `limit` in the order of numbers: one range for each audience and discipline, merged."""
-    ranges = [
-        _range(tables_of(kind), search, audience, discipline, limit)
-        for audience in (search.audiences if search.audiences is not None else [None])
-        for discipline in (search.disciplines if search.disciplines is not None else [None])
-    ]
+    tables = tables_of(kind)
+    ranges = [_range(tables, search, within, limit) for within in _within(tables.head, search)]
     if not ranges:
         return []
     if len(ranges) == 1:
@@ -125,15 +124,46 @@ async def find_places(
     return [DrawingPlace(*row) for row in await session.execute(statement)]
 
 
-def _range(
-    tables: DrawingTables, search: DrawingSearch, audience: Audience | None, discipline: int | None, limit: int
-) -> AnySelect:
+def _within(head: type[Drawing], search: DrawingSearch) -> list[list[Condition]]:
+    """
+    Return the conditions of each range. Drawings of a contract have disciplines of that contract alone.
+
+    More than a statement merges are one range, for which the database sorts.
+    """
+    pairs = [
+        (audience, discipline)
+        for audience in (search.audiences if search.audiences is not None else [None])
+        for discipline in (search.disciplines if search.disciplines is not None else [None])
+        if not _of_another_contract(search.disciplines or {}, audience, discipline)
+    ]
+    if len(pairs) <= _MOST_RANGES:
+        return [[*_shown_to(head, audience), *_in_discipline(head, discipline)] for audience, discipline in pairs]
+    conditions: list[Condition] = []
+    if search.audiences is not None:
+        audiences = [(int(kind), key) for kind, key in search.audiences]
+        conditions.append(sa.tuple_(head.audience_kind, head.audience_id).in_(audiences))
+    if search.disciplines is not None:
+        conditions.append(head.discipline_id.in_(search.disciplines))
+    return [conditions]
+
+
+def _of_another_contract(contracts: Mapping[int, int], audience: Audience | None, discipline: int | None) -> bool:
+    if audience is None or discipline is None or audience[0] is not AudienceKind.CONTRACT:
+        return False
+    return contracts[discipline] != audience[1]
+
+
+def _shown_to(head: type[Drawing], audience: Audience | None) -> list[Condition]:
+    return [] if audience is None else [head.audience_kind == int(audience[0]), head.audience_id == audience[1]]
+
+
+def _in_discipline(head: type[Drawing], discipline: int | None) -> list[Condition]:
+    return [] if discipline is None else [head.discipline_id == discipline]
+
+
+def _range(tables: DrawingTables, search: DrawingSearch, within: Sequence[Condition], limit: int) -> AnySelect:
     head, revision = tables.head, tables.revision
-    conditions: list[Condition] = [head.project_id == search.project_id, *_filters(tables, search)]
-    if audience is not None:
-        conditions += [head.audience_kind == int(audience[0]), head.audience_id == audience[1]]
-    if discipline is not None:
-        conditions.append(head.discipline_id == discipline)
+    conditions: list[Condition] = [head.project_id == search.project_id, *within, *_filters(tables, search)]
     if search.after is not None:
         conditions.append(tables.number > search.after)
     return (
@@ -272,81 +302,6 @@ def of_revision(kind: DrawingKind, public_id: UUID) -> Condition:
     return tables.head.id.in_(sa.select(tables.drawing).where(tables.revision.public_id == public_id))
 
 
-class CarriedRevision(NamedTuple):
-    """A revision with as much of its drawing as a document needs that carries it."""
-
-    key: int
-    public_id: UUID
-    label: str | None
-    title: str
-    title_en: str | None
-    is_current: bool | None
-    number: str
-    drawing_public_id: UUID
-    project_id: int
-    project_public_id: UUID
-    originator_id: int | None
-    audience_kind: int
-    audience_id: int
-
-    @property
-    def audience(self) -> Audience:
-        return AudienceKind(self.audience_kind), self.audience_id
-
-
-def _carried(kind: DrawingKind) -> AnySelect:
-    tables = tables_of(kind)
-    head, revision = tables.head, tables.revision
-    return (
-        sa.select(
-            revision.id,
-            revision.public_id,
-            revision.revision_label,
-            revision.title,
-            revision.title_en,
-            revision.is_current,
-            sa.func.coalesce(revision.drawing_number, tables.number).label("number"),
-            head.public_id.label("drawing"),
-            head.project_id,
-            Project.public_id.label("project"),
-            head.originator_id,
-            head.audience_kind,
-            head.audience_id,
-        )
-        .join(head, head.id == tables.drawing)
-        .join(Project, Project.id == head.project_id)
-    )
-
-
-def _sought(kind: DrawingKind, column: Any) -> PreparedStatement:
-    return PreparedStatement(_carried(kind).where(column.in_(_among("sought"))))
-
-
-_BY_PUBLIC_ID: Final = {kind: _sought(kind, tables_of(kind).revision.public_id) for kind in KINDS.values()}
-_BY_KEY: Final = {kind: _sought(kind, tables_of(kind).revision.id) for kind in KINDS.values()}
-
-
-async def revisions_by_public_id(
-    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]
-) -> list[CarriedRevision]:
-    rows = await _BY_PUBLIC_ID[kind].rows(session, sought=list(public_ids))
-    return [CarriedRevision(*row) for row in rows]
-
-
-async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[CarriedRevision]:
-    return [CarriedRevision(*row) for row in await _BY_KEY[kind].rows(session, sought=list(keys))]
-
-
-async def current_by_number(
-    session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
-) -> list[CarriedRevision]:
-    """Return what is current of the drawings with these numbers."""
-    tables = tables_of(kind)
-    current = sa.and_(tables.revision.is_current == sa.true())
-    statement = _carried(kind).where(tables.head.project_id == project_id, tables.number.in_(numbers), current)
-    return [CarriedRevision(*row) for row in await session.execute(statement)]
-
-
 async def referred(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[DrawingRow]:
     """
     Return drawings that others refer to.
@@ -422,15 +377,15 @@ async def revisions_with_file(session: AsyncSession, kind: DrawingKind, attachme
     return list(await session.scalars(statement))
 
 
-async def discipline_keys(session: AsyncSession, *, project_id: int, code: str) -> list[int]:
-    """Return the keys of the disciplines of a project's contracts that have a code, closed ones too."""
+async def discipline_keys(session: AsyncSession, *, project_id: int, code: str) -> dict[int, int]:
+    """Return the keys of the disciplines that have a code, closed ones too, each with that of its contract in the project."""
     statement = (
-        sa.select(Discipline.id)
+        sa.select(Discipline.id, Discipline.contract_id)
         .join(Contract, Contract.id == Discipline.contract_id)
         .where(Contract.project_id == project_id, Discipline.discipline_code == code)
         .order_by(Discipline.id)
     )
-    return list(await session.scalars(statement))
+    return dict((await session.execute(statement)).tuples().all())
 
 
 class ListRow(NamedTuple):

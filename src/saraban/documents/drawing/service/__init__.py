@@ -1,7 +1,7 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
 from saraban.documents.drawing.domain import KINDS
-from saraban.documents.drawing.repository.registers import CarriedRevision
+from saraban.documents.drawing.repository.revisions import CarriedRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.service.approval import ApprovalStarted, ApprovedByRfa, DrawingSubject
 from saraban.documents.drawing.service.carried import (

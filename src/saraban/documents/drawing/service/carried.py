@@ -11,7 +11,7 @@ from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.repository import carried as repository
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.carried import CarriedRow, CarrierTable
-from saraban.documents.drawing.repository.registers import CarriedRevision
+from saraban.documents.drawing.repository.revisions import CarriedRevision
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer
 from saraban.documents.drawing.service.revisions import (
     current_revisions,

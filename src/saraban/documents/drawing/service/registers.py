@@ -174,7 +174,7 @@ def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:
     return min(datetime.combine(query.as_of + _DAY, time(), ctx.zone), ctx.now)
 
 
-async def _disciplines(session: AsyncSession, project_id: int, code: str | None) -> list[int] | None:
+async def _disciplines(session: AsyncSession, project_id: int, code: str | None) -> dict[int, int] | None:
     if code is None:
         return None
     return await repository.discipline_keys(session, project_id=project_id, code=fold(code))

@@ -11,8 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.repository import registers as repository
+from saraban.documents.drawing.repository import revisions as revision_rows
 from saraban.documents.drawing.repository import writes
-from saraban.documents.drawing.repository.registers import CarriedRevision, DrawingRow
+from saraban.documents.drawing.repository.registers import DrawingRow
+from saraban.documents.drawing.repository.revisions import CarriedRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingFileAnswer
 from saraban.documents.drawing.service.registers import audience_of_row, file_shown, find, reader_of
@@ -27,7 +29,7 @@ async def visible_revisions(
     """Return the revisions among `public_ids` whose drawing the caller is shown."""
     if not public_ids:
         return {}
-    rows = await repository.revisions_by_public_id(session, kind, public_ids)
+    rows = await revision_rows.revisions_by_public_id(session, kind, public_ids)
     readers = {project: await reader_of(ctx, session, project) for project in sorted({row.project_id for row in rows})}
     return {row.public_id: row for row in rows if readers[row.project_id].sees(row.audience)}
 
@@ -39,7 +41,7 @@ async def current_by_number(
     if not numbers:
         return {}
     place = await projects.visible_project(ctx, session, project)
-    rows = await repository.current_by_number(session, kind, project_id=place.id, numbers=numbers)
+    rows = await revision_rows.current_by_number(session, kind, project_id=place.id, numbers=numbers)
     reader = await reader_of(ctx, session, place.id)
     return {row.number: row.public_id for row in rows if reader.sees(row.audience)}
 
@@ -91,7 +93,7 @@ async def revisions_by_key(
     """Return revisions for a document that carries them, whose readers are shown what it carries."""
     if not keys:
         return {}
-    return {row.key: row for row in await repository.revisions_by_key(session, kind, keys)}
+    return {row.key: row for row in await revision_rows.revisions_by_key(session, kind, keys)}
 
 
 async def current_revisions(session: AsyncSession, kind: DrawingKind, keys: Sequence[int]) -> list[int]:
