@@ -1,16 +1,24 @@
 """The three registers of drawings: registering, revisions, what stands where on a day, and who is shown what."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.attachments.models import Attachment
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import SHOP
 from saraban.documents.drawing.models import ShopDrawingRevision
+from saraban.identity import service as identity
+from saraban.identity.models import Organization
 from saraban.kit.clock import local_date
+from saraban.projects.models import ContractOrganization, ProjectOrganization, RfaApproveCode
 from tests.conftest import SignIn
+from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk, pointers
 from tests.project_callers import add_callers, everybody, statuses
 
@@ -172,6 +180,26 @@ class TestRevisions:
         assert await set_of(asOf=(today - timedelta(days=42)).isoformat()) == []
         assert await set_of(asOf=today.isoformat()) == await set_of()
         assert await set_of(asOf="2200-01-01") == [("N-1", "1"), ("N-2", "0")]
+
+    async def test_are_shown_as_of_a_day_without_an_answer_that_may_be_later(self, desk: Desk, app: FastAPI) -> None:
+        await desk.register("admin", "shop", "N-1")
+        clock, revision = app.state.clock, ShopDrawingRevision
+        async with app.state.db.writing() as session:
+            code = sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == "1A").scalar_subquery()
+            began = clock.now() - timedelta(days=40)
+            await session.execute(sa.update(revision).values(current_from=began, rfa_approve_code_id=code))
+            await session.commit()
+        client, today = await desk.as_("admin"), local_date(clock.now(), clock.zone)
+
+        async def answer(day: date) -> tuple[str | None, bool]:
+            asked = {"projectPublicId": desk.project, "asOf": day.isoformat()}
+            (listed,) = (await client.get("/api/v1/drawings/shop", params=asked)).json()["items"]
+            sheet = await client.get("/api/v1/drawings/shop/export", params={**asked, "format": "csv"})
+            code = listed["revision"]["responseCode"]
+            return code and code["code"], ",1A," in sheet.text
+
+        assert await answer(today) == ("1A", True)
+        assert await answer(today - timedelta(days=1)) == (None, False)
 
     async def test_show_what_they_derive_from_and_what_records_them(self, desk: Desk) -> None:
         signed = await desk.register("admin", "contract", "C-1")
@@ -356,6 +384,30 @@ class TestIsolation:
         assert shown["revisions"][0]["recordedBy"] == []
         assert got.status_code == httpx.codes.NOT_FOUND
         assert (taken.status_code, pointers(taken)) == (422, ["/revision/derivedFromPublicIds/0"])
+
+    async def test_of_an_organization_that_has_left_the_project(self, desk: Desk, app: FastAPI) -> None:
+        file = await desk.upload("dc.contractor")
+        own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
+        made = await desk.register("dc.contractor", "shop", "S-1", revision={"attachmentPublicIds": [file]}, **own)
+        revision = UUID(made["revision"]["publicId"])
+
+        async def shown() -> tuple[bool, int]:
+            async with app.state.db.reading() as session:
+                caller = await identity.find_caller(session, username="dc.contractor")
+                assert caller is not None
+                ctx = context(caller=caller, now=app.state.clock.now())
+                key = await session.scalar(sa.select(Attachment.id).where(Attachment.public_id == UUID(file)))
+                found = await drawings.visible_revisions(ctx, session, SHOP, [revision])
+                return await drawings.reads_file(ctx, session, key), len(found)
+
+        before = await shown()
+        async with app.state.db.writing() as session:
+            ours = sa.select(Organization.id).where(Organization.organization_code.in_(("ผรม.1", "ผรม.2")))
+            for table in (ContractOrganization, ProjectOrganization):
+                await session.execute(sa.delete(table).where(table.organization_id.in_(ours)))
+            await session.commit()
+
+        assert (before, await shown()) == ((True, 1), (False, 0))
 
     async def test_writes_are_the_originators(self, desk: Desk) -> None:
         own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}

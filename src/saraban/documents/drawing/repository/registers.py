@@ -6,7 +6,7 @@ reader may not see is in no range, so that no list, count or cursor can tell of 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -265,6 +265,10 @@ class DrawingRow:
         head, revision, number, project, contract, originator, discipline, *_ = row
         printed = revision.drawing_number or number
         return cls(head, revision, printed, project, contract, originator, discipline, row._asdict())
+
+    def unanswered(self) -> "DrawingRow":
+        """The same without the answer: nothing keeps the moment at which it was given."""
+        return replace(self, named={**self.named, "response": None})
 
     @property
     def superseded_by(self) -> str | None:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import Protocol
@@ -91,6 +91,16 @@ async def reader_of(ctx: RequestContext, session: AsyncSession, project_id: int)
     return DrawingReader(tuple(audiences))
 
 
+async def readers_of(
+    ctx: RequestContext, session: AsyncSession, project_ids: Collection[int]
+) -> dict[int, DrawingReader]:
+    """Return what the caller is shown in each of these projects that they may know of, by its key."""
+    if not project_ids:
+        return {}
+    visible = await projects.visible_keys(ctx, session)
+    return {key: await reader_of(ctx, session, key) for key in sorted(visible.intersection(project_ids))}
+
+
 async def scope_of(ctx: RequestContext, session: AsyncSession, place: DrawingPlacement) -> Scope:
     """
     Return the scope in which a right to write a drawing counts: the originator's; of a drawing that names none, that of the owner
@@ -123,7 +133,8 @@ async def find_page(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery
 ) -> Page[DrawingRow]:
     """
-    Return a page of a register in the order of numbers, each drawing at the revision that is current, or was on a day.
+    Return a page of a register in the order of numbers, each drawing at the revision that is current, or was on a day: of a day
+    that is over without the answer, which may have been given since.
 
     :raises Invalid: for a project that the caller may not see, and a cursor of another list
     """
@@ -133,6 +144,8 @@ async def find_page(
     places = await repository.find_places(session, kind, replace(search, after=after), limit=query.limit + 1)
     shown = places[: query.limit]
     items = await repository.rows(session, kind, shown)
+    if search.moment is not None and search.moment < ctx.now:
+        items = [row.unanswered() for row in items]
     return Page(items, _cursor(shown[-1], mark) if len(places) > query.limit else None)
 
 
@@ -208,9 +221,8 @@ async def _find(
 ) -> list[DrawingRow]:
     found = await repository.history(session, kind, condition)
     if found:
-        reader = await reader_of(ctx, session, found[0].head.project_id)
-        visible = found[0].project.id in await projects.visible_keys(ctx, session)
-        if visible and reader.sees(audience_of_row(found[0])):
+        readers = await readers_of(ctx, session, [found[0].head.project_id])
+        if any(reader.sees(audience_of_row(found[0])) for reader in readers.values()):
             return found
     raise NotFound(f"There is no {kind.singular.en} with {public_id}.")
 
@@ -406,9 +418,10 @@ async def open_tags(ctx: RequestContext, session: AsyncSession, *, project_publi
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Say whether a file hangs on a drawing that the caller is shown."""
     for kind in KINDS.values():
-        for project_id, audience_kind, audience_id in await repository.holders_of_file(session, kind, attachment_id):
-            reader = await reader_of(ctx, session, project_id)
-            if reader.sees((AudienceKind(audience_kind), audience_id)):
+        holders = await repository.holders_of_file(session, kind, attachment_id)
+        readers = await readers_of(ctx, session, {project_id for project_id, _, _ in holders})
+        for project_id, audience_kind, audience_id in holders:
+            if project_id in readers and readers[project_id].sees((AudienceKind(audience_kind), audience_id)):
                 return True
     return False
 

@@ -17,7 +17,7 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.revisions import CarriedRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingFileAnswer
-from saraban.documents.drawing.service.registers import audience_of_row, file_shown, find, reader_of
+from saraban.documents.drawing.service.registers import audience_of_row, file_shown, find, reader_of, readers_of
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
 from saraban.projects import service as projects
@@ -30,8 +30,10 @@ async def visible_revisions(
     if not public_ids:
         return {}
     rows = await revision_rows.revisions_by_public_id(session, kind, public_ids)
-    readers = {project: await reader_of(ctx, session, project) for project in sorted({row.project_id for row in rows})}
-    return {row.public_id: row for row in rows if readers[row.project_id].sees(row.audience)}
+    readers = await readers_of(ctx, session, {row.project_id for row in rows})
+    return {
+        row.public_id: row for row in rows if row.project_id in readers and readers[row.project_id].sees(row.audience)
+    }
 
 
 async def current_by_number(
